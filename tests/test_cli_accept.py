@@ -302,7 +302,7 @@ def damage_future(folder: Path) -> None:
         (damage_fingerprint, "its fingerprints are not those of its programs"),
         (damage_counts, "its summary counts other operations than its programs have"),
         (damage_comment, "its compiled program is not as hlodiff writes programs"),
-        (damage_tag, "broken YAML"),
+        (damage_tag, "tags (`!name`) are not allowed"),
         (damage_size, "bytes are more than hlodiff reads"),
         (damage_link, "is no regular file"),
         (damage_name, "its summary is about"),

@@ -455,7 +455,7 @@ def damage(how: str) -> str:
         return "format version 99 is newer than this hlodiff reads (up to 3)"
     if how == "tags":
         summary.write_text("format_version: !!python/object/apply:os.system [exit]\n")
-        return "broken YAML"
+        return "tags (`!name`) are not allowed"
     (folder / "stablehlo.mlir").unlink()
     return "stablehlo.mlir: is missing"
 

@@ -62,9 +62,11 @@ def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new")]) == 0
+    monkeypatch.chdir(LAYERS)
+    assert run(["diff", "old", "new"]) == 0
     assert capsys.readouterr().out == (
         "▲ 2 programs changed: 2 worse; worst: cpu, flops +2.2 %, model.py:6\n"
+        "next: hlodiff diff old new --format html -o diff.html\n"
         "\n"
         "the same in several programs\n"
         "  [1] added    30x multiply f32[8,32], f32[8,16]  +5,760 flops  model.py:6 (layer)\n"
@@ -268,7 +270,8 @@ def test_one_line_of_24_layers_fits_on_one_screen(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    assert run(["diff", str(LAYERS / "old"), str(LAYERS / "new")]) == 0
+    monkeypatch.chdir(LAYERS)
+    assert run(["diff", "old", "new"]) == 0
     lines = capsys.readouterr().out.split("\n")
     assert len(lines) <= 40
     assert max(map(len, lines)) <= width

@@ -30,6 +30,7 @@ def main_place(diff: ModuleDiff, packages: Sequence[str] = ()) -> str:
     """The line of the user's own code that most of the edits come from that matter most; "" where none is known.
 
     Example:
+        >>> from hlodiff.hlo.model import Module
         >>> main_place(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
         ''
     """
