@@ -163,7 +163,10 @@ def note(content: str) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (text("jax:", "run: !!python/object/apply:os.system ['touch executed']\njax:"), "tags (`!name`) are not allowed"),
+        (
+            text("jax:", "run: !!python/object/apply:os.system ['touch executed']\njax:"),
+            "tags (`!name`) are not allowed",
+        ),
         (text("scenario: one", "scenario: ../one"), "they are about another scenario, or say more"),
         (text("jax:", "more: 1\njax:"), "they are about another scenario, or say more"),
         (text("traces: 2", "traces: .inf"), "`step` cannot be read: OverflowError"),
