@@ -124,7 +124,7 @@ def test_what_several_functions_share_stands_first_and_what_is_special_stays() -
         "  shared with other functions: [1]\n"
         "\n"
         "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
-        "2 changed; next: hlodiff diff old new --format html -o diff.html\n"
+        "2 changed\n"
     )
 
 
