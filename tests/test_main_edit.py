@@ -90,6 +90,22 @@ def test_what_only_hands_a_value_on_is_not_the_change() -> None:
 def test_other_operands() -> None:
     groups = [one("changed", "dot", "dot", "dot %d.1 f32[8]: operands", fields=("operands",))]
     assert main_edit("same cost", (), (), groups) == "dot has other operands"
+    assert main_edit("same cost", (), (), groups * 3) == "3 dot operations have other operands"
+
+
+def test_a_field_that_is_too_long_for_a_first_line_is_named() -> None:
+    what = "collective_permute %c f32[8]: source-target pairs: [[0, 1], [1, 2], [2, 0]] -> [[0, 2], [1, 0], [2, 1]]"
+    groups = [one("changed", "collective_permute", "collective_permute", what, fields=("replica_groups",))]
+    assert main_edit("same cost", (), (), groups) == "collective_permute has other source-target pairs"
+
+
+def test_what_comes_back_elsewhere_is_not_replaced() -> None:
+    groups = [one("removed", "convert", ""), one("added", "", "add")]
+    # The cast is there again, among the knock-on edits of the sum.
+    assert main_edit("same cost", (), (), groups, {}, {"convert": (5, 5), "add": (4, 5)}) == "add added"
+    assert main_edit("same cost", (), (), groups, {}, {"convert": (5, 4), "add": (4, 5)}) == "convert -> add"
+    elsewhere = [EditGroup((), "removed", 1, "", "a.py:1", group=("removed", "convert", "", ())), groups[1]]
+    assert main_edit("same cost", (), (), elsewhere) == "add added, convert gone"
 
 
 @pytest.mark.parametrize(
@@ -115,6 +131,13 @@ def test_a_long_sentence_loses_what_is_in_brackets() -> None:
 def test_what_a_verdict_says_is_not_said_again() -> None:
     assert main_edit("mixed: temp -20 %, but a buffer is written in another order", ("2 loops",), (), ()) == ""
     assert main_edit("same cost", ("4 results instead of 1",), (), [one("added", "", "tanh")]) == "tanh added"
+
+
+def test_where_arguments_lie_is_not_what_happened() -> None:
+    nested = "5 arguments at another path: state[0].count -> state[1][0].count, 4 more"
+    assert main_edit("same cost", (nested,), (), [one("added", "", "tanh")]) == "tanh added"
+    groups, counts = [one("added", "", "tanh"), one("added", "", "add")], {"added": 36}
+    assert main_edit("same cost", (nested,), (), groups, counts) == "36 operations added"
 
 
 def test_temp_that_grew_by_a_donated_argument() -> None:

@@ -66,6 +66,22 @@ def test_arguments_are_told_by_their_paths_whatever_the_matcher_paired() -> None
     assert retyped == ["1 argument of another shape: x f32[8] -> f32[4]"]
 
 
+def test_arguments_that_lie_deeper_in_a_structure_are_neither_new_nor_gone() -> None:
+    """As those of an optimizer's state do when `optax.chain` is put around it."""
+    old = arguments(("state[0].mu['w']", "f32[8]"), ("state[0].nu['w']", "f32[8]"))
+    new = arguments(("state[1][0].mu['w']", "f32[8]"), ("state[1][0].nu['w']", "f32[8]"), ("state[2].count", "f32[8]"))
+    assert said(old, new) == [
+        "1 new argument: state[2].count; 2 arguments at another path: state[0].mu['w'] -> state[1][0].mu['w'], 1 more"
+    ]
+    wrapped = arguments(("state.inner[0].mu['w']", "f32[8]"), ("state.inner[0].nu['w']", "f32[8]"), ("x", "f32[8]"))
+    assert said(old, wrapped)[0].startswith("1 new argument: x; 2 arguments at another path: state[0].mu['w'] -> ")
+    # Another name, another type, or too little of a name: nobody knows that it is the same.
+    x, z = ("x", "f32[8]"), ("z", "f32[8]")
+    for one, other in (("norm1.weight", "norm2.weight"), ("args[0]", "args[1]"), ("state.mu", "mu")):
+        found = said(arguments((one, "f32[8]"), x), arguments((other, "f32[8]"), x, z))
+        assert found[0] == f"2 new arguments: {other}, z; 1 argument gone: {one}"
+
+
 def test_an_argument_that_is_another_one_is_no_changed_argument() -> None:
     old = arguments(("x", "f32[8]"), ("model.bias", "f32[8]"))
     new = program(

@@ -7,13 +7,15 @@ shape. A reader knows arguments by their paths, and those of both entries are co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Instruction, Module
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+# A key of a path that is a name: neither the number of a list's element nor the brackets around a name.
+_NAME = re.compile(rf"{_QUOTED.pattern}|[^\W\d]\w*")
 # How `eqx.filter_jit` calls what it was given, donated or not.
 _WRAPPED = re.compile(r"^dynamic_(?:no)?donate\['(\w+)'\]")
 
@@ -49,6 +51,7 @@ class ArgumentChanges:
 
     Args:
         added, removed: paths, in the order of the arguments.
+        renamed: (old path, new path) of those that only lie deeper in a structure, or less deep.
         retyped: (path, old type, new type), types without their layouts: `f32[8,4]`.
         reordered: the paths of both programs in the new order, where the old order is another one.
         are_named: whether every argument has a path of its own, so that nothing else was added or removed.
@@ -59,6 +62,7 @@ class ArgumentChanges:
     retyped: tuple[tuple[str, str, str], ...] = ()
     reordered: tuple[str, ...] = ()
     are_named: bool = False
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 def argument_changes(old: Module, new: Module) -> ArgumentChanges:
@@ -81,13 +85,37 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         return ArgumentChanges()
     ours, theirs = sides
     before, after = ([path for path in one if path in other] for one, other in ((ours, theirs), (theirs, ours)))
+    renamed = tuple(
+        _renamed(*({p: t for p, t in a.items() if p not in b} for a, b in ((ours, theirs), (theirs, ours))))
+    )
+    is_renamed = {path for pair in renamed for path in pair}
     return ArgumentChanges(
-        tuple(path for path in theirs if path not in ours),
-        tuple(path for path in ours if path not in theirs),
+        tuple(path for path in theirs if path not in ours and path not in is_renamed),
+        tuple(path for path in ours if path not in theirs and path not in is_renamed),
         tuple((path, one, theirs[path]) for path, one in ours.items() if theirs.get(path, one) != one),
         tuple(after) if before != after else (),
         bool(ours and theirs),
+        renamed,
     )
+
+
+def _renamed(removed: Mapping[str, str], added: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Arguments of one type whose path has all names of the other's, in order: `state[0].mu`, `state[1][0].mu`."""
+    left = [(path, shape, _NAME.findall(path)) for path, shape in added.items()]
+    for path, shape in removed.items():
+        names = _NAME.findall(path)
+        found = (n for n, (_, other, theirs) in enumerate(left) if shape == other and _has_all(names, theirs))
+        if (number := next(found, None)) is not None:
+            yield path, left[number][0]
+            left = left[number + 1 :]
+
+
+def _has_all(names: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether the longer list has the names of the shorter in order, the same first and last; one name is too few."""
+    shorter, longer = sorted((names, others), key=len)
+    left = iter(longer)
+    is_whole = len(shorter) > 1 and (shorter[0], shorter[-1]) == (longer[0], longer[-1])
+    return is_whole and all(name in left for name in shorter)
 
 
 def _arguments(module: Module) -> Iterator[tuple[str, str]]:

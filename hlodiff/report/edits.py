@@ -343,6 +343,9 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
+    site = edit.new or edit.old if edit else None
+    if change.field == "replica_groups" and site is not None and "permute" in site.opcode:
+        name = "source-target pairs"
     return f"{name}: {format_pair(old, new)}"
 
 

@@ -27,6 +27,8 @@ _HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_di
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results come and go with what is done with them.
 _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")
+# Who calls it has to know; what happened is something else.
+_AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _BUFFER = "a buffer is written"
 
 
@@ -58,13 +60,14 @@ def main_edit(
     """
     if _BUFFER in sentence:  # that is what happened
         return ""
+    sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words)]
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
     words = (
         _names(lines)
         or next(iter(causes), "")
         or _loops(edit_groups)
         or _replaced(edit_groups)
-        or _operations(edit_groups, sentence)
+        or _operations(edit_groups, sentence, op_counts)
         or _field(edit_groups)
         or next(iter(sentences), "")
         or _amount(summary, op_counts)
@@ -174,20 +177,32 @@ def _replaced(edit_groups: Iterable[EditGroup]) -> str:
     return f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
 
 
-def _operations(edit_groups: Iterable[EditGroup], sentence: str) -> str:
-    """The only kind of operation that is new, gone, or both; "" where the verdict names it."""
+def _operations(
+    edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapping[str, tuple[int, int]] = MappingProxyType({})
+) -> str:
+    """The only kind of operation that is new, gone, or both at one line; "" where the verdict names it."""
     counts: dict[str, Counter[str]] = {"added": Counter(), "removed": Counter()}
+    places: dict[str, set[str]] = {}
     for group in edit_groups:
         if group.kind in counts and len(group.group) > 2:
             opcode = str(group.group[2] if group.kind == "added" else group.group[1])
             counts[group.kind][opcode] += group.count
+            places.setdefault(opcode, set()).add(group.where)
     added, removed = counts["added"] - counts["removed"], counts["removed"] - counts["added"]
     kinds = [_of_work(one) for one in (removed, added)]
-    if max(map(len, kinds)) > 1 or not any(kinds):
+    if max(map(len, kinds)) > 1:
+        return ""
+    for opcode, (before, after) in op_counts.items():  # what another change brings back is neither new nor gone
+        for counted, net in zip(kinds, (before - after, after - before), strict=True):
+            if net <= 0 and opcode != "fusion":  # one of a single operation counts as that
+                del counted[opcode]
+    if not any(kinds):
         return ""
     (old, fewer), (new, more) = (next(iter(one.items()), ("", 0)) for one in kinds)
     if any(_family(opcode) in sentence for opcode in (old, new) if opcode):
         return ""
+    if old and new and places[old].isdisjoint(places[new]):
+        return f"{_times(new, more)} added, {_times(old, fewer)} gone"
     if old and new:
         return f"{old} -> {new}" if fewer == more else f"{_times(old, fewer)} -> {_times(new, more)}"
     return f"{_times(old or new, fewer or more)} {_status(more - fewer)}"
@@ -222,7 +237,7 @@ def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]]
 
 def _field(edit_groups: Sequence[EditGroup]) -> str:
     """The only change of a field: `dot_general precision: default -> highest`."""
-    found: dict[str, None] = {}
+    found: Counter[str] = Counter()
     for group in [one for one in edit_groups if not _hands_on(one)] or edit_groups:
         opcodes = " -> ".join(filter(None, dict.fromkeys(map(str, group.group[1:3]))))
         fields = group.group[-1:]
@@ -230,14 +245,21 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
             return ""
         words = group.what.partition(": ")[2] if opcodes and fields[0] else group.what
         if " -> " in opcodes:
-            found[opcodes] = None
+            found[opcodes] += group.count
         elif len(fields[0]) > 1:
             return ""
         elif fields[0] == ("operands",):
-            found[f"{opcodes} has other operands"] = None
+            found[f"{opcodes} has other operands"] += group.count
         else:
-            found[f"{opcodes} {words.removeprefix('literal: ')}" if opcodes else words] = None
-    return next(iter(found)) if len(found) == 1 else ""
+            words = f"{opcodes} {words.removeprefix('literal: ')}" if opcodes else words
+            if len(words) > _MOST and opcodes:
+                words = f"{opcodes} has other {words[len(opcodes) + 1 :].partition(':')[0]}"
+            found[words] += group.count
+    if len(found) != 1:
+        return ""
+    ((words, count),) = found.items()
+    opcodes, has_other, what = words.partition(" has other ")
+    return f"{count:,} {opcodes} operations have other {what}" if count > 1 and has_other else words
 
 
 def _hands_on(group: EditGroup) -> bool:

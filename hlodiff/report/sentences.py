@@ -103,7 +103,8 @@ def sentences_of(program: ProgramComparison) -> Iterator[str]:
 def _arguments(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that are new, gone or of another type, by their paths; one sentence."""
     found = diff.arguments
-    if not (found.added or found.removed or found.retyped or found.reordered or "parameter" in diff.contents):
+    known = found.added, found.removed, found.renamed, found.retyped, found.reordered
+    if not (any(known) or "parameter" in diff.contents):
         return
     became_constants = set(_replaced_by_constants(diff)) if "constant" in diff.contents else set()
     added, removed = list(found.added), [path for path in found.removed if path not in became_constants]
@@ -117,6 +118,10 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         words.append(_with_paths(many(len(added) + unnamed_added, "new argument"), added))
     if removed or unnamed_removed:
         words.append(_with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed))
+    if found.renamed:
+        (before, after), *others = found.renamed
+        rest = f", {len(others)} more" if others else ""
+        words.append(f"{many(len(found.renamed), 'argument')} at another path: {format_pair(before, after)}{rest}")
     if found.retyped:
         each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
         shown = [f"{path} {format_pair(old, new)}" for path, old, new in found.retyped[:_MOST_TYPES]]
