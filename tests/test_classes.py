@@ -520,3 +520,22 @@ ENTRY e {
     program = ProgramComparison("m", "cpu", "compiled", "changed", found)
     first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
     assert first == "m  ◆ mixed on cpu: no number changed, but a buffer is written in another order"
+
+
+def test_a_constant_that_only_the_compiler_worked_out_is_no_numerics_whatever_else_changed_with_it() -> None:
+    """A table that `linspace` makes of more points: the compiler folds the step into another constant."""
+    text = """HloModule m
+
+ENTRY e {
+  %i = f32[8]{0} iota(), iota_dimension=0
+  %c = f32[] constant(0.5)
+  %b = f32[8]{0} broadcast(%c), dimensions={}
+  %k = f32[8]{0} add(%i, %b)
+  ROOT %m = f32[8]{0} multiply(%k, %b)
+}
+"""
+    found = diff(read_text(text), read_text(text.replace("[8]", "[32]").replace("0.5", "0.03125")))
+    assert "numerics" in classes_of(found)
+    assert "numerics" not in classes_of(found, True)
+    other = diff(read_text(text), read_text(text.replace("f32", "bf16")))
+    assert "numerics" in classes_of(other, True)

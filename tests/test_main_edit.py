@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import hlodiff
 from hlodiff.report.grouping import EditGroup
 from hlodiff.report.main_edit import main_edit
 from hlodiff.report.sentences import buffer_sentences
-from hlodiff.report.view import ChangedLine
+from hlodiff.report.view import ChangedLine, ChangeView
 
 ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
 
@@ -19,8 +21,10 @@ ENTRY e {
 """
 
 
-def one(kind: str, old: str, new: str, what: str = "", count: int = 1, fields: tuple[str, ...] = ()) -> EditGroup:
-    return EditGroup((), kind, count, what, "", group=(kind, old, new, fields))
+def one(
+    kind: str, old: str, new: str, what: str = "", count: int = 1, fields: tuple[str, ...] = (), where: str = ""
+) -> EditGroup:
+    return EditGroup((), kind, count, what, where, group=(kind, old, new, fields))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +51,18 @@ def one(kind: str, old: str, new: str, what: str = "", count: int = 1, fields: t
         ("y = f(x, a)", "y = g(x, b)", ""),
         ("y = f(x)", "y = f(x).astype(t)", ""),
         ("y = f(x)", "", ""),
+        ("y = scan(f, x)", "y = scan(f, x, reverse=True)", "reverse=True added"),
+        ("y = f(x, stride=2))", "y = f(x))", "stride=2 gone"),
+        ("y = f(x, b=1, c=2)", "y = f(x, c=2)", "b=1 gone"),
+        ("y = f(c=2)", "y = f(b=1, c=2)", "b=1 added"),
+        ("y = f(x)", "y = f(x, b=g(1))", ""),
+        ("y = f(x, a=1)", "y = g(x)", "f() -> g()"),
+        ("y: int = 2", "y", ""),
+        ("y = where(m, y, carry[0])", "y = where(m, y, 0.0)", "carry[0] -> 0.0"),
+        ("y = where(m, y[0])", "y = where(m, y[0] + 1)", ""),
+        ("y = where(m, y[0], 1)", "y = where(m, y, 1)", ""),
+        ('y = conv(x, k, "SAME", d)', 'y = conv(x, k, "VALID", d)', '"SAME" -> "VALID"'),
+        ('NAME = "SAME"', 'NAME = "VALID"', ""),
     ],
 )
 def test_the_name_that_was_written_for_another(old: str, new: str, words: str) -> None:
@@ -64,6 +80,10 @@ def test_two_edited_lines_are_no_one_change() -> None:
         ([one("added", "", "exponential")], "exponential added"),
         ([one("removed", "divide", "", count=2)], "2x divide gone"),
         ([one("removed", "tanh", ""), one("added", "", "exponential")], "tanh -> exponential"),
+        (
+            [one("removed", "tanh", "", where="a.py:1"), one("added", "", "exponential", where="a.py:2")],
+            "exponential added, tanh gone",
+        ),
         ([one("removed", "fusion", ""), one("added", "", "copy", count=3)], "fusion -> 3x copy"),
         ([one("removed", "while", ""), one("added", "", "func.call", count=5)], "1 loop gone"),
         ([one("added", "", "add"), one("added", "", "multiply")], ""),
@@ -138,6 +158,15 @@ def test_where_arguments_lie_is_not_what_happened() -> None:
     assert main_edit("same cost", (nested,), (), [one("added", "", "tanh")]) == "tanh added"
     groups, counts = [one("added", "", "tanh"), one("added", "", "add")], {"added": 36}
     assert main_edit("same cost", (nested,), (), groups, counts) == "36 operations added"
+
+
+def test_a_mean_of_another_size_is_the_change_only_on_the_line_that_takes_it() -> None:
+    words = "a mean is over 1,024 elements instead of 16"
+    literal = ChangeView("changed", 1, "constant %c: literal: 16 -> 1024")
+    mean = ChangedLine("a.py:2", "", "m = x.mean()", "m = y.mean()", changes=(literal,))
+    convolution = ChangedLine("a.py:1", "", "y = f(x) + 1", "y = f(x)", changes=(ChangeView("changed", 1, "dot"),))
+    assert main_edit("same cost", (words,), (replace(mean, new_source=""),), ()) == words
+    assert main_edit("same cost", (words,), (convolution, mean), ()) == ""
 
 
 def test_temp_that_grew_by_a_donated_argument() -> None:

@@ -168,6 +168,25 @@ def test_a_buffer_that_is_written_in_another_order_is_not_better_for_sure() -> N
     assert first == "f  ◆ mixed on cuda-h100: launches -33 %, but a buffer is written in another order; fns.py:27"
 
 
+@pytest.mark.parametrize(
+    ("buffer", "update", "is_said"),
+    [
+        ("f32[10,24,6]{1,2,0}", "f32[1,24,6]{1,2,0}", False),  # the same memory by other names
+        ("f32[10,24,6]{2,1,0}", "f32[1,24,6]{2,1,0}", False),  # each write is one piece of 144 elements as before
+        ("f32[6,10,24]{2,1,0}", "f32[6,1,24]{2,1,0}", True),  # now of 24
+    ],
+)
+def test_a_write_into_one_piece_of_memory_as_before_is_no_worse(buffer: str, update: str, is_said: bool) -> None:
+    def program(whole: str, part: str) -> hlodiff.Module:
+        head = f"HloModule m\n\nENTRY %e {{\n  %b = {whole} parameter(0)\n  %u = {part} parameter(1)\n"
+        last = f"  ROOT %d = {whole} dynamic-update-slice(%b, %u, %i, %i, %i)\n}}\n"
+        return hlodiff.read_text(f"{head}  %i = s32[] parameter(2)\n{last}")
+
+    old = program("f32[10,6,24]{2,1,0}", "f32[1,6,24]{2,1,0}")
+    found = [words for words in said(old, program(buffer, update)) if "writes" in words]
+    assert bool(found) == is_said
+
+
 def test_a_setting_is_named_and_not_your_code() -> None:
     text = "HloModule m\n\nENTRY %e {\n  %p = f32[] parameter(0)\n  ROOT %r = f32[] tanh(%p)\n}\n"
     diff = hlodiff.diff(hlodiff.read_text(text), hlodiff.read_text(text.replace("tanh", "exponential")))

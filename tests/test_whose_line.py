@@ -6,6 +6,7 @@ import pytest
 
 from hlodiff import diff
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.grouping import Origins
 from hlodiff.differ.instruction_matches import InstructionMap, Intern, MatchGraph
 from hlodiff.differ.parameters import pair_unchanged
 from hlodiff.graph import dataflow
@@ -120,6 +121,25 @@ def test_a_setting_that_changed_the_program_is_named_in_the_place_of_a_line() ->
     text = str(Report("check", "a", "b", programs, toolchain=(setting,), source_line=Sources()))
     (verdict,) = [row for row in text.splitlines() if row.startswith("f ")]
     assert verdict.endswith("; the configuration changed (matmul_precision default -> highest)")
+
+
+@pytest.mark.parametrize(("sum_of", "line"), [("add", None), ("multiply", 3)])
+def test_what_several_lines_apply_has_the_line_of_none(sum_of: str, line: int | None) -> None:
+    """XLA keeps equal computations once, with the line of any that it merged."""
+    applied = "c" if sum_of == "add" else "d"
+    at = 'metadata={{op_name="jit(f)/{}" source_file="app/model.py" source_line={}}}'
+    text = (
+        "HloModule m\n\n%c {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n"
+        f"  ROOT %r = f32[] add(%a, %b), {at.format('other', 9)}\n}}\n\n"
+        "%d {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %r = f32[] multiply(%a, %b)\n}\n\n"
+        "ENTRY %e {\n  %x = f32[8]{0} parameter(0)\n  %z = f32[] constant(0)\n"
+        f"  %s = f32[] reduce(%x, %z), dimensions={{0}}, to_apply=%{applied}, {at.format('one', 2)}\n"
+        f"  ROOT %t = f32[] reduce(%x, %s), dimensions={{0}}, to_apply=%c, {at.format('two', 3)}\n}}\n"
+    )
+    module = read_hlo(text)
+    scope, stack = Origins(module).origin(0, 2)
+    assert [frame.line for frame in stack] == ([line] if line else [])
+    assert scope == ("jit(f)/two" if line else None)
 
 
 def test_results_in_the_memory_of_the_host_are_counted() -> None:

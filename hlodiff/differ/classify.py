@@ -199,7 +199,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     by_edit = [_classes(edit, diff) for edit in diff.reported]
     if has_folded_constants:
         for n, edit in enumerate(diff.reported):
-            if edit.kind == "changed" and set(edit.fields) <= {"literal", "operands"}:
+            if edit.kind == "changed" and not _is_numeric_anyway(edit, diff):
                 by_edit[n] = [("structure", True) if one[0] == "numerics" else one for one in by_edit[n]]
     for n in _constraints_elsewhere(diff):
         by_edit[n] = [("structure", True)]
@@ -214,6 +214,12 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     if "placement" not in chosen and relocations(diff):
         chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
+
+
+def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether more than another constant makes an edit one of numbers: another type, precision or order of a sum."""
+    rest = tuple(change for change in edit.changes if change.field != "literal" and change.literals is None)
+    return any(name == "numerics" for name, _ in _classes(replace(edit, changes=rest), diff))
 
 
 def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:

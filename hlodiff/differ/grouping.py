@@ -56,11 +56,14 @@ class Origins:
     # Where a stack ends inside a library the callers of its computation say more, see `stack`.
     _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
     _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    # What takes a computation for each pair of elements; XLA keeps equal ones once, with the metadata of any of them.
+    _appliers: dict[int, list[tuple[int, int]]] | None = field(default=None)
 
     def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any.
 
         Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
+        What several lines apply to elements, as the `add` of two sums, has no frames.
         """
         return self._stack(computation, instruction).frames
 
@@ -71,6 +74,9 @@ class Origins:
     def _stack(self, computation: int, instruction: int) -> Stack:
         if not self.module.frames:
             return _NO_STACK
+        if appliers := self._appliers_of(computation):
+            stacks = {stack.own: stack for stack in (self._stack(*place) for place in appliers)}
+            return next(iter(stacks.values())) if len(stacks) == 1 else _NO_STACK
         own = self._own(computation, instruction)
         stack = self._stacks.get(own)
         if stack is None:
@@ -125,11 +131,23 @@ class Origins:
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""
         own = self.module.computations[computation].instructions[instruction]
+        if appliers := self._appliers_of(computation):
+            names = {self.module.computations[outer].instructions[place].op_name for outer, place in appliers}
+            return names.pop() if len(names) == 1 else ""
         if self.module.stage == "compiled" or own.op_name.startswith("jit("):
             return own.op_name
         _, *callers = self._chain(computation, instruction)
         outer = next((it.op_name for it in callers if it.op_name), "")
         return f"{outer}/{own.op_name}" if outer and own.op_name else own.op_name or outer
+
+    def _appliers_of(self, computation: int) -> Sequence[tuple[int, int]]:
+        """The reductions, scatters and sorts of a compiled program that apply a computation of scalars."""
+        body = self.module.computations[computation].instructions
+        if self.module.stage != "compiled" or any(it.opcode == "parameter" and it.shape.dimensions for it in body):
+            return ()
+        if self._appliers is None:
+            self._appliers = _appliers(self.module)
+        return self._appliers.get(computation, ())
 
     def _chain(self, computation: int, instruction: int) -> list[Instruction]:
         """The instruction and the nearest calls that lead to it, nearest first."""
@@ -173,6 +191,15 @@ def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
             for callee in it.called if it.calls else ():
                 callers.setdefault(callee, (index, position))
     return callers
+
+
+def _appliers(module: Module) -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called if it.opcode != "call" and "to_apply" in dict(it.calls) else ():
+                found.setdefault(callee, []).append((index, position))
+    return found
 
 
 _FIRST = frozenset(["memory_space", "sharding", "compute_type", "alias", "replica_groups", "element_type", "precision"])

@@ -72,7 +72,7 @@ _DETAILS = re.compile(
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
 # No line made it: arguments, results and memory are of the whole program.
-_OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|temp ")
+_OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
 # Names that a compiler chose: which values they are is only known with the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
 

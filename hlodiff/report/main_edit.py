@@ -29,6 +29,7 @@ _LOOPS = ("while", "stablehlo.while")
 _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")
 # Who calls it has to know; what happened is something else.
 _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
+_MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _BUFFER = "a buffer is written"
 
 
@@ -58,9 +59,9 @@ def main_edit(
         >>> main_edit("worse: flops +2.9 %", (), (line,), groups)
         'jax.nn.gelu -> jax.nn.silu'
     """
-    if _BUFFER in sentence:  # that is what happened
-        return ""
-    sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words)]
+    if _BUFFER in sentence:  # that is what happened, and the only question is who did it
+        return _names(lines)
+    sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words) and _is_of_first(words, lines)]
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
     words = (
         _names(lines)
@@ -77,6 +78,15 @@ def main_edit(
     return words if len(words) <= _MOST and words not in sentence else ""
 
 
+def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
+    """Whether the line that is named first takes a mean itself; else it follows, as where an array has another size."""
+    found = _MEAN.search(words.replace(",", ""))
+    if found is None or not (lines and lines[0].where):
+        return True
+    numbers = f"{found['old']} -> {found['new']}"
+    return any(re.search(rf"literal: {numbers}(?![\d.])", change.what) for change in lines[0].changes)
+
+
 # --- what was written ------------------------------------------------------------------------------------------------
 
 
@@ -87,7 +97,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
         return ""
     old, new = (_words(source) for source in (edited[0].old_source, edited[0].new_source))
     if len(old) != len(new):
-        return _calls(old, new)
+        return _argument(old, new) or _value(old, new) or _calls(old, new)
     places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
     if len({(old[number], new[number]) for number in places}) != 1:
         return ""
@@ -95,10 +105,12 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     if not all(_IS_VALUE.match(word) for word in (one, other)):
         return ""
     before = ["", "", *old[: places[0]]]
-    is_argument = sum(before.count(mark) for mark in "([{") > sum(before.count(mark) for mark in ")]}")
+    is_argument = _depth(before) > 0
     is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
     if before[-1] == "=" and before[-2].isidentifier() and (is_argument or is_number):
         return f"{before[-2]}: {one} -> {other}"  # a bare number says nothing; `axis: 0 -> 1` does
+    if is_argument and all(word[-1] in "\"'" for word in (one, other)):
+        return f"{one} -> {other}"
     if not all(word[0].isalpha() or word[0] == "_" for word in (one, other)):
         return ""
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
@@ -119,6 +131,39 @@ def _calls(old: Sequence[str], new: Sequence[str]) -> str:
     return f"{one} -> {other}" if "." in one + other else f"{one}() -> {other}()"
 
 
+def _argument(old: Sequence[str], new: Sequence[str]) -> str:
+    """The argument with a name that was written or deleted, where nothing else in the line changed: `reverse=True`."""
+    short, long = sorted((old, new), key=len)
+    start = next((n for n, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
+    end = start + len(long) - len(short)
+    if short[start:] != long[end:] or max(len(long[end:]), start) == 0:
+        return ""
+    while start and long[start - 1] == long[end - 1] and long[start] != ",":  # `, b=1` of `f(a, b=1)`
+        start, end = start - 1, end - 1
+    words = list(long[start:end])
+    words = words[1:] if words[:1] == [","] else words[:-1] if words[-1:] == [","] else words
+    if len(words) != 3 or words[1] != "=" or not words[0].isidentifier() or not _IS_VALUE.match(words[2]):
+        return ""
+    return f"{''.join(words)} {'added' if long is new else 'gone'}" if _depth(long[:start]) else ""
+
+
+def _value(old: Sequence[str], new: Sequence[str]) -> str:
+    """The name, element or number that was written as an argument for another one, where nothing else changed."""
+    start = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), 0)
+    ends = list(zip(reversed(old[start:]), reversed(new[start:]), strict=False))
+    behind = next((n for n, pair in enumerate(ends) if pair[0] != pair[1]), len(ends))
+    one, other = ("".join(side[start : len(side) - behind]) for side in (old, new))
+    around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
+    if not (start and around[0] in "(," and around[-1] in "),") or not _depth(old[:start]):
+        return ""
+    return f"{one} -> {other}" if _ELEMENT.fullmatch(one) and _ELEMENT.fullmatch(other) else ""
+
+
+def _depth(words: Sequence[str]) -> int:
+    """How many brackets are open."""
+    return sum((word in "([{") - (word in ")]}") for word in words)
+
+
 def _call_end(words: Sequence[str], start: int) -> int:
     """Behind a call that begins at a name; 0 where none does, or it does not end on this line."""
     if not (words[start : start + 1] and words[start][0].isidentifier() and words[start + 1 : start + 2] == ["("]):
@@ -132,6 +177,7 @@ def _call_end(words: Sequence[str], start: int) -> int:
 
 
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
+_ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
 
 

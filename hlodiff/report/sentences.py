@@ -20,7 +20,7 @@ from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, place
 
@@ -534,7 +534,7 @@ def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]
 
 
 def reordered_write(diff: ModuleDiff | None) -> Edit | None:
-    """The first write in place into a buffer that lies in another order than before; None where there is none.
+    """The first write in place that touches shorter pieces of memory than before; None where there is none.
 
     Numbers of such a program may all be lower, and each write be slower: what lay side by side is apart.
     """
@@ -545,7 +545,8 @@ def reordered_write(diff: ModuleDiff | None) -> Edit | None:
             continue
         if "layout" not in edit.fields and not ("shape" in edit.fields and _is_permuted(edit, diff)):
             continue
-        if edit.new.opcode in _WRITES or _is_write_fusion(edit.new, diff.new):
+        writes = _write(edit.old, diff.old), _write(edit.new, diff.new)
+        if writes[1] is not None and (writes[0] is None or _is_apart(*writes[0], *writes[1])):
             return edit
     return None
 
@@ -558,10 +559,38 @@ def _is_permuted(edit: Edit, diff: ModuleDiff) -> bool:
     return old != new and sorted(old) == sorted(new)
 
 
-def _is_write_fusion(site: Site, module: Module) -> bool:
-    it = _instruction(module, site)
-    bodies = [module.computations[callee] for callee in it.called] if it.opcode == "fusion" else []
-    return any(body.instructions[body.root].opcode in _WRITES for body in bodies)
+def _write(site: Site, module: Module) -> tuple[Computation, Instruction] | None:
+    """The write in place that an instruction is, or that a fusion ends in."""
+    it, body = _instruction(module, site), module.computations[site.computation]
+    if it.opcode == "fusion" and it.called:
+        body = module.computations[it.called[0]]
+        it = body.instructions[body.root]
+    return (body, it) if it.opcode in _WRITES else None
+
+
+def _is_apart(body: Computation, old: Instruction, other: Computation, new: Instruction) -> bool:
+    """Whether a write touches shorter pieces of memory than before, or a scatter another order."""
+    if "scatter" in (old.opcode, new.opcode):
+        orders = [[it.shape.dimensions[n] for n in _minor_to_major(it.shape)] for it in (old, new)]
+        return old.shape.dimensions == new.shape.dimensions or orders[0] != orders[1]
+    return _piece(other, new) < _piece(body, old)
+
+
+def _piece(body: Computation, it: Instruction) -> int:
+    """How many elements that an update writes lie side by side."""
+    update, count = body.instructions[it.operands[1]].shape, 1
+    if len(update.dimensions) != len(it.shape.dimensions):
+        return 0
+    for n in _minor_to_major(it.shape):
+        count *= update.dimensions[n]
+        if update.dimensions[n] != it.shape.dimensions[n]:
+            break
+    return count
+
+
+def _minor_to_major(shape: Shape) -> Sequence[int]:
+    known = shape.layout.minor_to_major if shape.layout is not None else ()
+    return known if len(known) == len(shape.dimensions) else range(len(shape.dimensions))[::-1]
 
 
 def _instruction(module: Module, site: Site) -> Instruction:
