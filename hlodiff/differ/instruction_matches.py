@@ -126,7 +126,11 @@ def _bits(positions: Iterable[int]) -> int:
 EXACT, SIGNED, OWN, VALUE, STRUCTURE, TYPE, ANY = range(7)
 LEVELS = ("exact", "signed", "own", "value", "structure", "type", "any")
 
-CALLS = frozenset(["fusion", "while", "conditional", "call", "async-start", "func.call"])
+# What is inside of them comes and goes with them.
+CALLS = frozenset(
+    ["fusion", "while", "conditional", "case", "if", "call", "async-start", "func.call", "composite",
+     "sdy.manual_computation"]
+)  # fmt: skip
 
 Intern = dict[Any, int]
 _Users = Mapping[int, Mapping[int, Mapping[str, Any]]]

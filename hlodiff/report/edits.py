@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from hlodiff.differ.arguments import is_path
@@ -122,11 +122,35 @@ def format_attributes(site: Site) -> list[str]:
         >>> format_attributes(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
         ['dimensions={0}']
     """
-    return [
-        f"sharding={format_partition(part.partition('=')[2])}" if _is_sdy(site, part) else short_attribute(part)
-        for part in _parts(site)[1]
-        if _is_listed(site, part)
-    ]
+    return [_attribute(site, part) for part in _parts(site)[1] if _is_listed(site, part)]
+
+
+def _attribute(site: Site, part: str) -> str:
+    name, _, value = part.partition("=")
+    if _is_sdy(site, part):
+        return f"sharding={format_partition(value)}"
+    if shardings := _shardings_of_values(value):
+        return f"{name}=[{_few_of(shardings)}]"
+    return short_attribute(part)
+
+
+def _shardings_of_values(text: str) -> list[str]:
+    """The shardings of a list of values, such as those that `shard_map` is given; [] where a text is none."""
+    is_list = text.startswith("#sdy.sharding_per_value<")
+    return [format_partition(f"#sdy.sharding{one}") for one in _OF_VALUES.findall(text)] if is_list else []
+
+
+def _few_of(words: Sequence[str]) -> str:
+    more = [f"{len(words) - _MOST_VALUES} more"] if len(words) > _MOST_VALUES else []
+    return ", ".join([*words[:_MOST_VALUES], *more])
+
+
+def _change_of_shardings(old: str, new: str) -> str:
+    """How many values there are, or those of which the sharding differs; "" where that does not say it."""
+    before, after = _shardings_of_values(old), _shardings_of_values(new)
+    if not (before and after) or len(before) != len(after):
+        return format_pair(len(before), many(len(after), "value")) if before or after else ""
+    return _few_of([format_pair(*pair) for pair in zip(before, after, strict=True) if pair[0] != pair[1]])
 
 
 def short_attribute(text: str) -> str:
@@ -293,6 +317,8 @@ _FIELD_WORDS = {
     "custom_call_target": "custom call target",
     "backend_config": "backend config",
 }
+_OF_VALUES = re.compile(r"<@[^<>]*>")
+_MOST_VALUES = 3
 _MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")
 # Fields whose values have words.
 _FORMATS: dict[str, Callable[[str], str]] = {
@@ -340,13 +366,14 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "memory_space":
         # StableHLO has no kind where JAX means the memory of the device.
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
+    words_of_values = _change_of_shardings(old, new)
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
     site = edit.new or edit.old if edit else None
     if change.field == "replica_groups" and site is not None and "permute" in site.opcode:
         name = "source-target pairs"
-    return f"{name}: {format_pair(old, new)}"
+    return f"{name}: {words_of_values or format_pair(old, new)}"
 
 
 def _donation(old: str, new: str, edit: Edit | None) -> str:

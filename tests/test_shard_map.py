@@ -1,0 +1,78 @@
+"""What `jax.shard_map` runs is one operation with a body: it is compared inside, whatever the operation hands on."""
+
+from __future__ import annotations
+
+import hlodiff
+from hlodiff.differ.result import FieldChange, Site
+from hlodiff.report.edits import format_added, format_edit, format_field_change
+from tests.scenarios import lines
+
+_OPS = ("tanh", "exponential", "cosine", "sine", "negate", "sqrt", "abs", "floor")
+
+
+def program(is_divided: bool) -> hlodiff.Module:
+    """A forward pass that saves values, and a backward pass that takes them; `is_divided` saves one more in between."""
+    steps, values = [], ["%x"]
+    for number, op in enumerate(_OPS):
+        steps.append(f"%v{number} = stablehlo.{op} {values[-1]} : tensor<4x4xf32>")
+        values.append(f"%v{number}")
+    saved = [values[n] for n in (1, 3, 5, 7, 8)]
+    if is_divided:
+        steps += [f"%d = stablehlo.divide {values[-1]}, {values[2]} : tensor<4x4xf32>"]
+        saved = [saved[0], values[2], *saved[1:4], "%d"]
+    handed = saved[:-1]
+    names = [f"%s{number}" for number in range(len(handed))]
+    sums, total = [], names[0]
+    for number, name in enumerate(names[1:]):
+        sums.append(f"%t{number} = stablehlo.add {total}, {name} : tensor<4x4xf32>")
+        total = f"%t{number}"
+    local, whole, sharding = "tensor<4x4xf32>", "tensor<8x4xf32>", '<@mesh, [{"d"}, {}]>'
+
+    def repeated(text: str, values: list[str]) -> str:
+        return ", ".join([text] * len(values))
+
+    takes = ", ".join(f"%0#{n}" for n in range(len(handed)))
+    arguments = ", ".join(f"{name}: {local}" for name in names)
+    newline = "\n"
+    return hlodiff.read_text(
+        f"""module @m attributes {{mhlo.num_partitions = 2 : i32}} {{
+  sdy.mesh @mesh = <["d"=2]>
+  func.func public @main(%arg0: {whole}) -> ({whole}, {whole}) {{
+    %0:{len(saved)} = sdy.manual_computation(%arg0) in_shardings=[{sharding}]
+        out_shardings=[{repeated(sharding, saved)}] manual_axes={{"d"}} (%x: {local}) {{
+      {newline.join(steps)}
+      sdy.return {", ".join(saved)} : {repeated(local, saved)}
+    }} : ({whole}) -> ({repeated(whole, saved)})
+    %1 = sdy.manual_computation({takes})
+        in_shardings=[{repeated(sharding, handed)}] out_shardings=[{sharding}] manual_axes={{"d"}} ({arguments}) {{
+      {newline.join(sums)}
+      sdy.return {total} : {local}
+    }} : ({repeated(whole, handed)}) -> {whole}
+    return %1, %0#{len(handed)} : {whole}, {whole}
+  }}
+}}
+"""
+    )
+
+
+def test_one_more_value_that_is_handed_on_is_no_other_body() -> None:
+    old, new = program(False), program(True)
+    for one, other, word in ((old, new, "added"), (new, old, "removed")):
+        found = hlodiff.diff(one, other)
+        assert found.replay().complete
+        assert lines(found)[:2] == [f"{word} divide", f"{word} add"]
+        assert {edit.kind for edit in found.edits[2:]} == {"changed"}
+
+
+def test_the_shardings_of_its_values_are_counted_or_those_that_differ_are_listed() -> None:
+    found = [edit for edit in hlodiff.diff(program(False), program(True)).reported if edit.kind == "changed"]
+    assert format_edit(found[0]).endswith("; out_shardings: 5 -> 6 values")
+    assert format_edit(found[1]).endswith("; in_shardings: 4 -> 5 values")
+    old = '#sdy.sharding_per_value<[<@m, [{}, {"model"}]>, <@m, [{"data"}]>]>'
+    change = FieldChange("attribute:in_shardings", old, old.replace("{}", '{"data"}'))
+    assert format_field_change(change) == "in_shardings: P(None, 'model') -> P('data', 'model')"
+    assert format_field_change(FieldChange("attribute:in_shardings", "", old)) == "in_shardings: 0 -> 2 values"
+    added = Site(
+        0, 0, "main", "m", "sdy.manual_computation", f"%m = f32[8] sdy.manual_computation(%a), in_shardings={old}"
+    )
+    assert format_added(added).endswith("in_shardings=[P(None, 'model'), P('data',)]")
