@@ -327,3 +327,64 @@ def test_no_sentence_is_missed_where_a_diff_holds_nothing_that_it_is_about() -> 
         for write in guarded:
             given = {"packages": ()} if "packages" in signature(write).parameters else {}
             assert list(write(found, **given)) == list(write.__wrapped__(found, **given)), (case.name, write.__name__)
+
+
+MESH = """module @m attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func public @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %0 = stablehlo.tanh %arg0 : tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>
+  }
+}
+"""
+
+
+def test_a_mesh_of_other_sizes_is_what_happened() -> None:
+    old, new = hlodiff.read_text(MESH), hlodiff.read_text(MESH.replace('"data"=2, "model"=2', '"data"=4, "model"=1'))
+    assert said(old, new)[0] == "the mesh is data=4, model=1 instead of data=2, model=2"
+    assert not any("mesh" in words for words in said(old, hlodiff.read_text(MESH.replace("@mesh", "@grid"))))
+
+
+LOOP = """HloModule m
+
+%body {
+  %c = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%c), index=0
+  %one = s32[] constant(1)
+  %n = s32[] add(%i, %one)
+  %x = f32[8]{0} get-tuple-element(%c), index=1
+  %y = f32[8]{0} sine(%x)
+  ROOT %t = (s32[], f32[8]{0}) tuple(%n, %y)
+}
+
+%condition {
+  %c = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%c), index=0
+  %limit = s32[] constant(5)
+  ROOT %p = pred[] compare(%i, %limit), direction=LT
+}
+
+ENTRY %e {
+  %x = f32[8]{0} parameter(0)
+  %zero = s32[] constant(0)
+  %t = (s32[], f32[8]{0}) tuple(%zero, %x)
+  %w = (s32[], f32[8]{0}) while(%t), condition=%condition, body=%body
+  %y = f32[8]{0} get-tuple-element(%w), index=1
+  ROOT %r = f32[8]{0} copy(%y)
+}
+"""
+
+
+def test_what_was_taken_into_a_loop_runs_as_often_as_it_turns() -> None:
+    outside = hlodiff.read_text(
+        LOOP.replace("copy(%y)", "copy(%s)").replace("ROOT %r", "%s = f32[8]{0} cosine(%y)\n  ROOT %r")
+    )
+    text = LOOP.replace("sine(%x)", "sine(%s)").replace(
+        "  %y = f32[8]{0} sine", "  %s = f32[8]{0} cosine(%x)\n  %y = f32[8]{0} sine"
+    )
+    assert said(outside, hlodiff.read_text(text)) == ["1 cosine runs 5 times per call instead of 1"]
+    assert said(hlodiff.read_text(text), outside) == ["1 cosine runs 1 time per call instead of 5"]
+    # How often a loop turns that nothing counts, nobody knows; and another operation is another operation.
+    unknown = text.replace("constant(5)", "get-tuple-element(%c), index=0")
+    assert not any("per call" in words for words in said(outside, hlodiff.read_text(unknown)))
+    assert not said(outside, hlodiff.read_text(text.replace("cosine", "tanh")))

@@ -19,6 +19,7 @@ _MOST_ELEMENTS, _SHOWN_ELEMENTS = 8, 4
 # What no reviewer reads: numbers of channels and the compiler's notes; nor the names of computations (`%inner`).
 _UNTOLD = (
     "channel_id",
+    "channel_handle",
     "backend_config",
     "metadata",
     "use_global_device_ids",
@@ -33,6 +34,7 @@ _NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
 _ARRAY = re.compile(r"\barray<\w+(?:: ?([^<>]*))?>")
 _DENSE = re.compile(r"\bdense<(\[[^<>]*\])>(?: ?: ?tensor<[\w?]+>)?")
 _SPLAT = re.compile(r"\bdense<([\w.+-]+)> ?: ?tensor<((?:\d+x)+)\w+>")
+_TYPED = re.compile(r"(?<=\d) : i\d+$")  # `dimension = 0 : i64`: which width a whole number has says nothing
 _MOST_OF_A_SPLAT = 16  # elements that are written out
 
 
@@ -165,8 +167,10 @@ def short_attribute(text: str) -> str:
         ('dimensions=[0, 1]', '[[0, 1]]')
         >>> short_attribute("padding=dense<0> : tensor<1x2xi64>"), short_attribute("array<i64>")
         ('padding=[[0, 0]]', '[]')
+        >>> short_attribute("scatter_dimension=0 : i64")
+        'scatter_dimension=0'
     """
-    text = _ARRAY.sub(lambda found: f"[{found[1] or ''}]", _ENUM.sub(r"\1", text))
+    text = _TYPED.sub("", _ARRAY.sub(lambda found: f"[{found[1] or ''}]", _ENUM.sub(r"\1", text)))
     return _NESTED.sub(r"\1", _SPLAT.sub(_written_out, _DENSE.sub(r"\1", text)))
 
 

@@ -41,6 +41,7 @@ _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend
 # Entries of a configuration whose values are numbers of the instruction's own operands.
 _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
+_CALLS = ("call", "func.call")
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
@@ -166,7 +167,7 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence
         return None
     works = _net_counts(sides[0], sides[1], stage)
     least, most = sorted(sum(count for _, count in counts) for counts in works)
-    calls = any(opcode in ("call", "func.call") for counts in works for opcode, _ in counts)  # each is many operations
+    calls = any(opcode in _CALLS for counts in works for opcode, _ in counts)  # each is many operations
     lines = [_common_line(side, root, packages) for side in sides]
     is_one_line = all(lines) and lines[0] == lines[1]
     most_for_each = _MOST_FOR_EACH if is_one_line or not all(lines) else MOST_FOR_ONE
@@ -284,13 +285,33 @@ def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tu
 
 def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     """`12 multiply, 4 add, tanh and 3 more`: what the other side does not have too."""
-    counts, _ = _net_counts(edits, others, stage)
+    counts = _with_callees(_net_counts(edits, others, stage)[0], edits, others)
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
     rest = sum(count for _, count in counts[_MOST_OPCODES:])
     listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")
     names = Counter(name for edit in edits if (name := jitted_in(edit.op_name)) for _ in range(edit.count))
     name, count = names.most_common(1)[0] if names else ("", 0)
-    return f"{name} ({listed})" if 2 * count > sum(edit.count for edit in edits if edit.cause is None) else listed
+    is_inside = 2 * count > sum(edit.count for edit in edits if edit.cause is None) and listed != f"{name}()"
+    return f"{name} ({listed})" if is_inside else listed
+
+
+def _with_callees(counts: Counts, edits: Sequence[Edit], others: Sequence[Edit]) -> Counts:
+    """Calls by what they call, where that is known of all of them: `silu()`."""
+    found = _callees(edits) - _callees(others)
+    called = sum(count for opcode, count in counts if opcode in _CALLS)
+    if not called or found.total() != called or "()" in found:
+        return counts
+    named = [*(one for one in counts if one[0] not in _CALLS), *found.items()]
+    return tuple(sorted(named, key=lambda item: (-item[1], item[0])))
+
+
+def _callees(edits: Sequence[Edit]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for edit in edits:
+        site = edit.new or edit.old
+        if site is not None and edit.cause is None and site.opcode in _CALLS:
+            counts[f"{callee_of(edit)}()"] += edit.count
+    return counts
 
 
 def edit_groups_of(

@@ -35,6 +35,8 @@ _NEARLY = 0.01
 RESHARDED = "sharded differently"
 """What is said of arguments of another sharding."""
 _MOST_TYPES = 2
+_AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
+_NAMES = re.compile(r"%[\w.#-]+")
 # The parts of `params['blocks'][0].weight`.
 _PARTS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+")
 
@@ -69,10 +71,12 @@ def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[st
         >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
+    yield from _meshes(diff)
     yield from _arguments(diff)
     yield from _results(diff)
     yield from _resharded(diff)
     yield from _turns(diff)
+    yield from _runs(diff)
     yield from _means(diff)
     yield from _constants(diff, packages)
     yield from _donations(diff)
@@ -171,6 +175,7 @@ def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
         >>> list(interface_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
         []
     """
+    yield from _meshes(diff)
     if diff.arguments.retyped:
         yield from _arguments(diff)
     yield from _resharded(diff)
@@ -185,6 +190,21 @@ def constant_sentences(diff: ModuleDiff) -> Iterator[str]:
         []
     """
     yield from _constants(diff, with_place=False)
+
+
+def _meshes(diff: ModuleDiff) -> Iterator[str]:
+    """The only mesh of a program where it has other axes or sizes: arguments that name its axes are split by them."""
+    sides = [
+        {", ".join(f"{axis}={size}" for axis, size in _AXIS.findall(text)) for _, text in _meshes_of(module)}
+        for module in (diff.old, diff.new)
+    ]
+    if all(len(side) == 1 for side in sides) and sides[0] != sides[1]:
+        (before,), (after,) = sides
+        yield f"the mesh is {after} instead of {before}"
+
+
+def _meshes_of(module: Module) -> Iterator[tuple[str, str]]:
+    return ((name, text) for name, text in module.attributes if name.startswith("sdy.mesh @"))
 
 
 @_about("sharding")
@@ -354,6 +374,28 @@ def _means(diff: ModuleDiff) -> Iterator[str]:
         if count == now:
             what = "a mean is" if count == 1 else f"{count} means are"
             yield f"{what} over {after:,} elements instead of {before:,}"
+
+
+@_about("added")
+def _runs(diff: ModuleDiff) -> Iterator[str]:
+    """The only operations that came and went, where they are the same: they run more or less often than before."""
+    sides: dict[str, Counter[tuple[str, str]]] = {"removed": Counter(), "added": Counter()}
+    times: dict[str, set[int]] = {"removed": set(), "added": set()}
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if edit.kind not in sides or edit.cause is not None or site is None or site.opcode in CARRIERS:
+            continue
+        cost = edit.cost[edit.kind == "added"] if edit.cost else None
+        if cost is None or cost.loops or cost.runs % edit.count:
+            return
+        sides[edit.kind][site.opcode, _NAMES.sub("%", site.text.partition(" = ")[2])] += edit.count
+        times[edit.kind].add(cost.runs // edit.count)
+    if sides["removed"] != sides["added"] or len(sides["added"]) != 1 or max(map(len, times.values())) != 1:
+        return
+    ((opcode, _), count), (before, after) = *sides["added"].items(), (*times["removed"], *times["added"])
+    if before != after:
+        run = "runs" if count == 1 else "run"
+        yield f"{many(count, opcode)} {run} {many(after, 'time')} per call instead of {before}"
 
 
 def _is_loop(edit: Edit) -> bool:
