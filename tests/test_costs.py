@@ -175,6 +175,26 @@ def test_a_convolution_counts_what_meets_no_padding(
     assert flops_of(it, (Shape("f32", (1, 4, 4, 2)), Shape("f32", (3, 3, 2, 5)))) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "operands", "result"),
+    [
+        ("Forward", ((1, 4, 4, 2), (5, 3, 3, 2)), (1, 2, 2, 5)),
+        ("BiasActivationForward", ((1, 4, 4, 2), (5, 3, 3, 2), (5,)), (1, 2, 2, 5)),
+        ("BackwardInput", ((1, 2, 2, 5), (5, 3, 3, 2)), (1, 4, 4, 2)),
+        ("BackwardFilter", ((1, 4, 4, 2), (1, 2, 2, 5)), (5, 3, 3, 2)),
+        ("Other", ((1, 4, 4, 2), (5, 3, 3, 2)), None),
+    ],
+)
+def test_a_convolution_of_cudnn_and_its_gradients_count_as_the_convolution(
+    kind: str, operands: tuple[tuple[int, ...], ...], result: tuple[int, ...] | None
+) -> None:
+    """XLA writes labels and window of the convolution on its gradients too."""
+    given = {"custom_call_target": f'"__cudnn$conv{kind}"', "dim_labels": "b01f_o01i->b01f", "window": "{size=3x3}"}
+    made = Shape("", tuple_shapes=(Shape("f32", result or (1, 2, 2, 5)), Shape("u8", (0,))), is_array=False)
+    it = Instruction("c", "custom-call", made, (0, 1), attributes=tuple(given.items()))
+    assert flops_of(it, [Shape("f32", one) for one in operands]) == (2 * 36 * 2 * 5 if result else 0)
+
+
 ODD = [
     ("?01f_01io->b01f", "{size=3x3}"),
     ("b01?_01io->b01f", "{size=3x3}"),

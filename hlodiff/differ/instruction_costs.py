@@ -15,6 +15,8 @@ _CONTRACTED = re.compile(
 )
 _LABELS = re.compile(r"(?P<lhs>[\dbf?]+)_(?P<rhs>[\dio?]+)->(?P<out>[\dbf?]+)")
 _CONV = re.compile(r"\[(?P<lhs>[^\]]*)\]x\[(?P<rhs>[^\]]*)\]->\[(?P<out>[^\]]*)\]")
+# What cuDNN runs: (1) the convolution itself, or its gradient with respect to one of both operands.
+_CUDNN = re.compile(r"__cudnn\$conv(BackwardInput|BackwardFilter|Forward|BiasActivationForward)")
 _DIMENSION = re.compile(r"(\w+)=([-\dx_]+)")
 # Looking at more places of a kernel takes longer than an estimate is worth.
 _MOST_PLACES = 10**6
@@ -56,7 +58,9 @@ def _flops(it: Instruction, operands: Sequence[Shape]) -> int:
     if it.opcode in ("dot", "dot_general") or "gemm" in (it.attribute("custom_call_target") or ""):
         return _dot(it, operands)
     if it.opcode == "convolution":
-        return _convolution(it, operands)
+        return _convolution(it, operands, it.shape)
+    if found := _CUDNN.search(it.attribute("custom_call_target") or ""):
+        return _cudnn_convolution(it, found[1], operands)
     if opcode in _REDUCING:
         return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
     if opcode in _REDUCING_DEVICES:
@@ -75,14 +79,26 @@ def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
     return 2 * next(it.shape.leaves(), it.shape).elements * contracted
 
 
-def _convolution(it: Instruction, operands: Sequence[Shape]) -> int:
+def _cudnn_convolution(it: Instruction, kind: str, operands: Sequence[Shape]) -> int:
+    """A convolution or its gradient: labels and window are those of the convolution, whichever part is the result."""
+    if len(operands) < 2:
+        return 0
+    result, (one, other) = next(it.shape.leaves(), it.shape), operands[:2]
+    if kind == "BackwardInput":
+        return _convolution(it, (result, other), one)
+    if kind == "BackwardFilter":
+        return _convolution(it, (one, result), other)
+    return _convolution(it, (one, other), result)
+
+
+def _convolution(it: Instruction, operands: Sequence[Shape], made: Shape) -> int:
     labels = _labels(it)
     if labels is None or len(operands) < 2:
         return 0
     lhs, rhs, out = labels
     if any("?" in group for group in labels):  # XLA's word for dimensions whose part in the convolution it does not say
         return 0
-    ours, kernel, result = operands[0].dimensions, operands[1].dimensions, it.shape.dimensions
+    ours, kernel, result = operands[0].dimensions, operands[1].dimensions, made.dimensions
     if (len(lhs), len(rhs), len(out)) != (len(ours), len(kernel), len(result)):
         return 0
     positions = 1
