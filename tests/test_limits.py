@@ -13,8 +13,14 @@ from benchmarks.bodies import unlike_fusions
 from hlodiff import LimitHit, Limits, diff
 from hlodiff.cli import run
 from hlodiff.config import LIMITS
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.limits import DEFAULTS, hits_of
 from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.hlo.model import Module
 from hlodiff.hlo.parser import read_hlo
+from hlodiff.report.report import Report
+from hlodiff.report.shared_text import limits_of, texts_of
 from tests.scenarios import module
 
 OPCODES = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
@@ -163,3 +169,17 @@ def test_a_mistake_in_the_limits_is_no_default(project: Path, capsys: pytest.Cap
     (project / "pyproject.toml").write_text("[tool.hlodiff.limits]\nserch = 1\n")
     assert run(["diff", "old.hlo", "new.hlo"]) == 2
     assert "did you mean `search`?" in capsys.readouterr().err
+
+
+def test_a_report_says_once_in_how_many_computations_a_search_was_cut_short() -> None:
+    empty = Module("m", "compiled", (), 0)
+    programs = [
+        ProgramComparison(
+            name, "cpu", "compiled", "changed", ModuleDiff(empty, empty, limit_hits=hits_of(DEFAULTS, counts))
+        )
+        for name, counts in (("f", {"search": 1}), ("g", {"search": 1200}), ("h", {"search": 7, "moves": 2}))
+    ]
+    report = Report("diff", "a", "b", tuple(programs))
+    cut, moved = limits_of(report, texts_of(report), ["f", "g", "h"])
+    assert cut.startswith("f, g, h: matching was cut short in up to 1,200 computations: ")
+    assert moved.startswith("h: in 2 computations some moved instructions may be listed as removed and added; ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -186,22 +187,42 @@ def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tup
         texts: what `texts_of` gives for it.
         names: of folded functions.
 
+    Returns:
+        one sentence for each kind of limit, with the functions and the most computations of one of them.
+
     Example:
         >>> report = Report("diff", "a", "b", ())
         >>> limits_of(report, texts_of(report), ["f"])
         ()
     """
     limits: dict[str, dict[str, None]] = {}
+    most: dict[str, list[int]] = {}
+
+    def add(line: str, name: str) -> None:
+        found = _COMPUTATIONS.search(line)
+        words = _COMPUTATIONS.sub(_HOW_MANY, line, count=1) if found else line
+        limits.setdefault(words, {})[name] = None
+        most.setdefault(words, []).append(int(found[1].replace(",", "")) if found else 0)
+
     for program_text in texts.program_texts:
         for line in (line for title, lines in program_text.sections if title == "limits" for line in lines):
             if program_text.name in names:
-                limits.setdefault(line, {})[program_text.name] = None
+                add(line, program_text.name)
     shown = {number for program_text in texts.program_texts for number in program_text.programs}
     for number, program in enumerate(report.programs):
         if number not in shown and program.diff is not None:
             for line in program.diff.limits:
-                limits.setdefault(line, {})[program.name] = None
-    return tuple(f"{format_names(list(found))}: {line}" for line, found in limits.items())
+                add(line, program.name)
+    lines = []
+    for words, found in limits.items():
+        count = max(most[words])
+        each = ("up to " if min(most[words]) < count else "") + many(count, "computation")
+        lines.append(f"{format_names(list(found))}: {words.replace(_HOW_MANY, each)}")
+    return tuple(lines)
+
+
+_HOW_MANY = "\0"
+_COMPUTATIONS = re.compile(r"\b(\d[\d,]*) computations?\b")
 
 
 def _shared(
