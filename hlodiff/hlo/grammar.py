@@ -374,20 +374,26 @@ def _has_words_behind(text: str) -> bool:
         return True
 
 
-_TWO_ITEMS = re.compile(r"\d\s+\d|\}\s*\{")
+_TWO_ITEMS = re.compile(r"\d\s+\d|\}\s*\{|\]\s*\[")
+# A value without brackets, and another attribute behind it.
+_ATTRIBUTE_BEHIND = re.compile(r'(?:[^\s"{}()\[\]]|"(?:[^"\\]|\\.)*+")++\s+[A-Za-z_][\w\-.]*\s*=', re.DOTALL)
 
 
 def lacks_value(text: str) -> bool:
     """Whether the value of an attribute begins with a second `=`, or an item or a comma in or behind a list is missing.
 
     Example:
-        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0 1}", "{{0}{1}}", "{0} dims={1}", "{0,1}", '"a,,b 1 2"')]
-        [True, True, True, True, True, False, False]
+        >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0 1}", "{{0}{1}}", "{0} dims={1}", "1 dims={1}")]
+        [True, True, True, True, True, True]
+        >>> [lacks_value(text) for text in ("{0,1}", '"a,,b 1 2"', "{size=3 pad=1_1}")]
+        [False, False, False]
     """
     doubtful = ",," in text or ", ," in text or text.startswith("=")
     if doubtful and _LACKING.match(text):
         return True
     if text.startswith("{") and ("} " in text or text[-1] != "}") and _has_words_behind(text):
+        return True
+    if _ATTRIBUTE_BEHIND.match(text):
         return True
     # Two items without a comma; blanks are dropped, and two numbers would become one.
     found = _TWO_ITEMS.search(text)

@@ -482,10 +482,12 @@ _PAIRS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
 _IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
 # Which byte never follows which: an item is missing, a `%` is inside of a name, or what is between two brackets.
-_NEVER = ((b",=", b",=)"), (_IN_NAMES, b"%"), (b"}", b"{"))
+_NEVER = ((b",=", b",=)"), (_IN_NAMES, b"%"), (b"}", b"{"), (b"]", b"["))
 _FIRST, _SECOND = (
     bytes(sum((byte in pair[n]) << bit for bit, pair in enumerate(_NEVER)) for byte in range(256)) for n in (0, 1)
 )
+# Attributes that no value holds: a comma stands before each.
+_NEVER_INSIDE = (b"index=", b"calls=", b"dimensions=", b"kind=")
 _NUMBER_BEHIND_BLANK = re.compile(rb" \d")
 
 
@@ -515,7 +517,9 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
         return True
     # As numbers with a bit for each pair, one byte further: a search for each of the pairs takes twice as long.
     first, second = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND))
-    return bool(first >> 8 & second) or b"\n} " in outside
+    if first >> 8 & second or b"\n} " in outside or b"] [" in outside or b", ," in outside:
+        return True
+    return any(outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE)
 
 
 def _outside_strings(text: bytes) -> bytes:
@@ -658,11 +662,12 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     behind = line[1:].lstrip()
     if behind and not behind.startswith((",", "/")):
         raise reader.error("expected `, attribute=value`", number, len(line) - len(behind) + 1)
+    text = without_comments(behind).removeprefix(",")
     try:
-        pairs = [part.partition("=") for part in split_commas(line[1:].lstrip(", "))]
+        parts = split_commas(text)
     except Unbalanced as at:
         raise reader.error("bracket or quote without its partner", number, at.position + 2) from None
-    attributes = tuple((k.strip(), v.strip()) for k, _, v in pairs if k.strip())
+    attributes = tuple(_closing_attribute(reader, part, number) for part in parts)
     _refuse_repeated(reader, attributes, number)
     thread = dict(attributes).get("execution_thread", "").strip('"')
     return Computation(
@@ -673,6 +678,17 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
         tuple(pair for pair in attributes if pair[0] != "execution_thread"),
         open_.line,
     )
+
+
+def _closing_attribute(reader: _TextReader, part: str, number: int) -> tuple[str, str]:
+    """Name and value of what follows the bracket that closes a computation."""
+    key = ATTRIBUTE_KEY.match(part)
+    if key is None and ATTRIBUTE_START.fullmatch(part):
+        return part, ""  # a bare flag
+    if key is None or lacks_value(part[key.end() :]):
+        column = reader.lines[number - 1].find(part or ",") + 1
+        raise reader.error("expected `, attribute=value`", number, column)
+    return key[1], part[key.end() :]
 
 
 def _check_result(reader: _TextReader, computation: Computation, line: int) -> None:
