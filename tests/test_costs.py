@@ -190,7 +190,7 @@ def test_a_convolution_of_cudnn_and_its_gradients_count_as_the_convolution(
 ) -> None:
     """XLA writes labels and window of the convolution on its gradients too."""
     given = {"custom_call_target": f'"__cudnn$conv{kind}"', "dim_labels": "b01f_o01i->b01f", "window": "{size=3x3}"}
-    made = Shape("", tuple_shapes=(Shape("f32", result or (1, 2, 2, 5)), Shape("u8", (0,))), is_array=False)
+    made = Shape("tuple", tuple_shapes=(Shape("f32", result or (1, 2, 2, 5)), Shape("u8", (0,))), is_array=False)
     it = Instruction("c", "custom-call", made, (0, 1), attributes=tuple(given.items()))
     assert flops_of(it, [Shape("f32", one) for one in operands]) == (2 * 36 * 2 * 5 if result else 0)
 
