@@ -12,8 +12,9 @@ import pytest
 from hlodiff.capture.environment import CUDA, LIBTPU
 from hlodiff.cli import run
 
-# Runs inside mkdocs, which only `make docs` installs.
-collect_ignore = ["site_hooks.py"]
+# Examples in docstrings are of hlodiff's own files. The first runs inside mkdocs, which only `make docs` installs; what
+# is in the other would be imported under the names of a user's modules.
+collect_ignore = ["site_hooks.py", "fixtures"]
 
 # libtpu is here to compile; without this, a test that touches jax would ask for a TPU that is not there, for minutes.
 os.environ["JAX_PLATFORMS"] = "cpu"
