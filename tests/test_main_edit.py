@@ -142,6 +142,15 @@ def test_many_changes(added: int, removed: int, counts: dict[str, tuple[int, int
     assert main_edit("same cost", (), (), groups, {"added": added, "removed": removed}, counts) == words
 
 
+def test_a_function_that_is_called_now_is_named_among_many_operations() -> None:
+    groups = [one("added", "", "func.call relu"), one("added", "", "select"), one("added", "", "compare")]
+    assert main_edit("same cost", (), (), groups, {"added": 11}) == "11 operations added, with relu()"
+    private = [one("added", "", "func.call _where"), *groups[1:]]
+    assert main_edit("same cost", (), (), private, {"added": 11}) == "11 operations added"
+    called = [one("removed", "func.call silu", ""), *groups]
+    assert main_edit("same cost", (), (), called, {"added": 11, "removed": 2}) == "11 operations added, 2 gone"
+
+
 def test_a_long_sentence_loses_what_is_in_brackets() -> None:
     words = "1 argument is sharded differently: x"
     long = f"{words} (split over 2 devices on dimension 0, each part on 2 devices -> replicated)"

@@ -388,3 +388,20 @@ def test_what_was_taken_into_a_loop_runs_as_often_as_it_turns() -> None:
     unknown = text.replace("constant(5)", "get-tuple-element(%c), index=0")
     assert not any("per call" in words for words in said(outside, hlodiff.read_text(unknown)))
     assert not said(outside, hlodiff.read_text(text.replace("cosine", "tanh")))
+
+
+def test_operations_in_another_order_are_neither_new_nor_gone() -> None:
+    text = """module @m {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %a = stablehlo.tanh %x : tensor<8xf32>
+    %b = stablehlo.sine %a : tensor<8xf32>
+    return %b : tensor<8xf32>
+  }
+}
+"""
+    turned = text.replace("sine", "exponential").replace("tanh", "sine").replace("exponential", "tanh")
+    old, new = hlodiff.read_text(text), hlodiff.read_text(turned)
+    assert said(old, new) == ["the same operations are connected differently"]
+    assert not said(old, hlodiff.read_text(turned.replace("stablehlo.tanh", "stablehlo.abs")))
+    more = turned.replace("    return %b", "    %c = stablehlo.abs %b : tensor<8xf32>\n    return %c")
+    assert not said(old, hlodiff.read_text(more))

@@ -71,7 +71,7 @@ def main_edit(
         or _operations(edit_groups, sentence, op_counts)
         or _field(edit_groups)
         or next(iter(sentences), "")
-        or _amount(summary, op_counts)
+        or _amount(summary, op_counts, _callee(edit_groups))
     )
     if len(words) > _MOST:  # which argument; how it was and is says the list
         words = words.partition(" (")[0]
@@ -269,8 +269,20 @@ def _family(opcode: str) -> str:
     return name if name in FAMILIES else "cop" if name == "copy" else f" {opcode} "
 
 
-def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]]) -> str:
-    """How many operations are new and gone, and which are most of them."""
+def _callee(edit_groups: Iterable[EditGroup]) -> str:
+    """The only function that is called now and was not before; those of JAX's own (`_where`) say nothing."""
+    names: dict[str, set[str]] = {"added": set(), "removed": set()}
+    for group in edit_groups:
+        if group.kind in names and len(group.group) > 2:
+            opcode, _, name = str(group.group[2] or group.group[1]).partition(" ")
+            if opcode in ("call", "func.call"):
+                names[group.kind].add(name)
+    found = {name for name in names["added"] if name and not name.startswith("_")}
+    return found.pop() if len(found) == 1 and not names["removed"] else ""
+
+
+def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]], callee: str) -> str:
+    """How many operations are new and gone, and which function is among them or which are most of them."""
     added, removed = summary.get("added", 0), summary.get("removed", 0)
     if added + removed < _FEW:
         return ""
@@ -278,7 +290,8 @@ def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]]
     by = {opcode: abs(new - old) for opcode, (old, new) in op_counts.items()}
     most = max(by, key=lambda opcode: by[opcode], default="")
     is_most = by.get(most, 0) * 2 > added + removed
-    return ", ".join(parts).replace(" ", " operations ", 1) + (f", mostly {most}" if is_most else "")
+    last = f", with {callee}()" if callee else f", mostly {most}" if is_most else ""
+    return ", ".join(parts).replace(" ", " operations ", 1) + last
 
 
 def _field(edit_groups: Sequence[EditGroup]) -> str:

@@ -378,7 +378,7 @@ def _means(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("added")
 def _runs(diff: ModuleDiff) -> Iterator[str]:
-    """The only operations that came and went, where they are the same: they run more or less often than before."""
+    """The only operations that came and went, where they are the same: in a loop now, or between others."""
     sides: dict[str, Counter[tuple[str, str]]] = {"removed": Counter(), "added": Counter()}
     times: dict[str, set[int]] = {"removed": set(), "added": set()}
     for edit in diff.reported:
@@ -390,12 +390,23 @@ def _runs(diff: ModuleDiff) -> Iterator[str]:
             return
         sides[edit.kind][site.opcode, _NAMES.sub("%", site.text.partition(" = ")[2])] += edit.count
         times[edit.kind].add(cost.runs // edit.count)
-    if sides["removed"] != sides["added"] or len(sides["added"]) != 1 or max(map(len, times.values())) != 1:
+    if not sides["added"] or sides["removed"] != sides["added"] or max(map(len, times.values())) != 1:
         return
-    ((opcode, _), count), (before, after) = *sides["added"].items(), (*times["removed"], *times["added"])
-    if before != after:
+    before, after = *times["removed"], *times["added"]
+    if before != after and len(sides["added"]) == 1:
+        ((opcode, _), count), *_ = sides["added"].items()
         run = "runs" if count == 1 else "run"
         yield f"{many(count, opcode)} {run} {many(after, 'time')} per call instead of {before}"
+    elif before == after and diff.old.stage == "stablehlo" and _are_only_connected(diff):
+        yield "the same operations are connected differently"
+
+
+def _are_only_connected(diff: ModuleDiff) -> bool:
+    """Whether as many operations of each kind are there as before, and none is changed but in its operands."""
+    is_moved = all(old == new for old, new in diff.op_counts.values())
+    return is_moved and all(
+        set(edit.fields) <= {"operands"} for edit in diff.reported if edit.kind == "changed" and edit.cause is None
+    )
 
 
 def _is_loop(edit: Edit) -> bool:
