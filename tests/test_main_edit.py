@@ -134,6 +134,7 @@ def test_what_comes_back_elsewhere_is_not_replaced() -> None:
         (3217, 19, {"iota": (38, 3039), "case": (3, 5)}, "3,217 operations added, 19 gone, mostly iota"),
         (3, 4, {"add": (3, 2), "dot": (0, 3)}, "3 operations added, 4 gone"),
         (0, 4, {"add": (4, 0)}, "4 operations gone, mostly add"),
+        (1, 2, {"add": (2, 1), "dot": (0, 1)}, "1 operation added, 2 gone"),
         (1, 1, {"add": (1, 0), "dot": (0, 1)}, ""),
     ],
 )  # fmt: skip
@@ -176,6 +177,20 @@ def test_a_mean_of_another_size_is_the_change_only_on_the_line_that_takes_it() -
     convolution = ChangedLine("a.py:1", "", "y = f(x) + 1", "y = f(x)", changes=(ChangeView("changed", 1, "dot"),))
     assert main_edit("same cost", (words,), (replace(mean, new_source=""),), ()) == words
     assert main_edit("same cost", (words,), (convolution, mean), ()) == ""
+
+
+def test_the_only_attribute_at_the_edited_line_with_what_goes_with_it() -> None:
+    what = "top_k %t (f32[8,3], s32[8,3]): shape: f32[8,2] -> f32[8,3]; k: 2 -> 3"
+    edited = one("changed", "top_k", "top_k", what, fields=("shape", "attribute:k"), where="a.py:1")
+    other = one(
+        "changed", "iota", "iota", "iota %i: dimension: 0 -> 1", fields=("attribute:dimension",), where="a.py:2"
+    )
+    added = [one("added", "", "add", where="a.py:1"), one("added", "", "dot", where="a.py:1")]
+    line = ChangedLine("a.py:1", "", "t = top(x, 2)", "t = top(x, 3)")
+    assert main_edit("same cost", (), (line,), [edited, other, *added]) == "top_k k: 2 -> 3"
+    assert main_edit("same cost", (), (replace(line, new_source=line.old_source),), [edited, other, *added]) == ""
+    assert main_edit("same cost", (), (replace(line, is_elsewhere=True),), [edited, other, *added]) == ""
+    assert main_edit("same cost", (), (line,), [edited, replace(other, where="a.py:1"), *added]) == ""
 
 
 def test_temp_that_grew_by_a_donated_argument() -> None:

@@ -70,6 +70,7 @@ def main_edit(
         or _replaced(edit_groups)
         or _operations(edit_groups, sentence, op_counts)
         or _field(edit_groups)
+        or _attribute(lines, edit_groups)
         or next(iter(sentences), "")
         or _amount(summary, op_counts, _callee(edit_groups))
     )
@@ -177,6 +178,7 @@ def _call_end(words: Sequence[str], start: int) -> int:
 
 
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
+_GOES_WITH = frozenset(["shape", "operands", "literal", "layout", "element_type"])
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
 
@@ -291,7 +293,8 @@ def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]]
     most = max(by, key=lambda opcode: by[opcode], default="")
     is_most = by.get(most, 0) * 2 > added + removed
     last = f", with {callee}()" if callee else f", mostly {most}" if is_most else ""
-    return ", ".join(parts).replace(" ", " operations ", 1) + last
+    noun = " operation " if parts[0].startswith("1 ") else " operations "
+    return ", ".join(parts).replace(" ", noun, 1) + last
 
 
 def _field(edit_groups: Sequence[EditGroup]) -> str:
@@ -319,6 +322,22 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
     ((words, count),) = found.items()
     opcodes, has_other, what = words.partition(" has other ")
     return f"{count:,} {opcodes} operations have other {what}" if count > 1 and has_other else words
+
+
+def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -> str:
+    """The only attribute that changed at an edited line: another shape, and what else is there, goes with it."""
+    first = next(iter(lines), None)
+    if first is None or first.is_elsewhere or not first.where or first.old_source == first.new_source:
+        return ""
+    found: dict[str, None] = {}
+    for group in edit_groups:
+        if group.kind == "changed" and group.where == first.where and isinstance(group.group[-1], tuple):
+            opcodes = dict.fromkeys(map(str, group.group[1:3]))
+            fields = [str(one).removeprefix("attribute:") for one in group.group[-1] if one not in _GOES_WITH]
+            for words in group.what.partition(": ")[2].split("; "):
+                if len(opcodes) == 1 and words.partition(": ")[0] in fields and " -> " in words:
+                    found[f"{next(iter(opcodes))} {words}"] = None
+    return next(iter(found)) if len(found) == 1 else ""
 
 
 def _hands_on(group: EditGroup) -> bool:
