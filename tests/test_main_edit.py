@@ -79,6 +79,8 @@ def test_two_edited_lines_are_no_one_change() -> None:
     [
         ([one("added", "", "exponential")], "exponential added"),
         ([one("removed", "divide", "", count=2)], "2x divide gone"),
+        ([one("added", "", "func.call clip", count=2)], "2x clip() added"),
+        ([one("removed", "func.call silu", ""), one("added", "", "tanh")], "silu() -> tanh"),
         ([one("removed", "tanh", ""), one("added", "", "exponential")], "tanh -> exponential"),
         (
             [one("removed", "tanh", "", where="a.py:1"), one("added", "", "exponential", where="a.py:2")],

@@ -252,12 +252,19 @@ def _operations(
     if old and new and places[old].isdisjoint(places[new]):
         return f"{_times(new, more)} added, {_times(old, fewer)} gone"
     if old and new:
-        return f"{old} -> {new}" if fewer == more else f"{_times(old, fewer)} -> {_times(new, more)}"
+        return f"{_shown(old)} -> {_shown(new)}" if fewer == more else f"{_times(old, fewer)} -> {_times(new, more)}"
     return f"{_times(old or new, fewer or more)} {_status(more - fewer)}"
 
 
 def _times(opcode: str, count: int) -> str:
+    opcode = _shown(opcode)
     return f"{count:,}x {opcode}" if count > 1 else opcode
+
+
+def _shown(opcode: str) -> str:
+    """An opcode, or what a call calls where that is known: `silu()`."""
+    call, _, name = opcode.partition(" ")
+    return f"{name}()" if name and call in ("call", "func.call") else opcode
 
 
 def _of_work(counts: Counter[str]) -> Counter[str]:
