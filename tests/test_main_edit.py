@@ -58,6 +58,8 @@ def one(
         ("y = f(x)", "y = f(x, b=g(1))", ""),
         ("y = f(x, a=1)", "y = g(x)", "f() -> g()"),
         ("y: int = 2", "y", ""),
+        ("throw=False,", "throw=True,", "throw: False -> True"),
+        ("x, unroll=2,", "x,", "unroll=2 gone"),
         ("y = where(m, y, carry[0])", "y = where(m, y, 0.0)", "carry[0] -> 0.0"),
         ("y = where(m, y[0])", "y = where(m, y[0] + 1)", ""),
         ("y = where(m, y[0], 1)", "y = where(m, y, 1)", ""),

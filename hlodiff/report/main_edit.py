@@ -106,7 +106,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     if not all(_IS_VALUE.match(word) for word in (one, other)):
         return ""
     before = ["", "", *old[: places[0]]]
-    is_argument = _depth(before) > 0
+    is_argument = _depth(before) > 0 or old[-1] == ","  # on a line of its own
     is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
     if before[-1] == "=" and before[-2].isidentifier() and (is_argument or is_number):
         return f"{before[-2]}: {one} -> {other}"  # a bare number says nothing; `axis: 0 -> 1` does
@@ -145,7 +145,8 @@ def _argument(old: Sequence[str], new: Sequence[str]) -> str:
     words = words[1:] if words[:1] == [","] else words[:-1] if words[-1:] == [","] else words
     if len(words) != 3 or words[1] != "=" or not words[0].isidentifier() or not _IS_VALUE.match(words[2]):
         return ""
-    return f"{''.join(words)} {'added' if long is new else 'gone'}" if _depth(long[:start]) else ""
+    is_inside = _depth(long[:start]) or short[-1:] == [","]
+    return f"{''.join(words)} {'added' if long is new else 'gone'}" if is_inside else ""
 
 
 def _value(old: Sequence[str], new: Sequence[str]) -> str:
