@@ -5,6 +5,7 @@ from __future__ import annotations
 import hlodiff
 from hlodiff.differ.result import FieldChange, Site
 from hlodiff.report.edits import format_added, format_edit, format_field_change
+from hlodiff.report.sentences import what_happened
 from tests.scenarios import lines
 
 _OPS = ("tanh", "exponential", "cosine", "sine", "negate", "sqrt", "abs", "floor")
@@ -76,3 +77,28 @@ def test_the_shardings_of_its_values_are_counted_or_those_that_differ_are_listed
         0, 0, "main", "m", "sdy.manual_computation", f"%m = f32[8] sdy.manual_computation(%a), in_shardings={old}"
     )
     assert format_added(added).endswith("in_shardings=[P(None, 'model'), P('data',)]")
+
+
+def test_what_it_computes_again_is_counted() -> None:
+    """Its operations have scopes that begin anew."""
+    local, whole, spec = "tensor<4xf32>", "tensor<8xf32>", '[<@mesh, [{"d"}]>]'
+
+    def text(scope: str) -> str:
+        return f"""module @m {{
+  sdy.mesh @mesh = <["d"=2]>
+  func.func public @main(%arg0: {whole}) -> {whole} {{
+    %0 = sdy.manual_computation(%arg0) in_shardings={spec} out_shardings={spec} manual_axes={{"d"}} (%x: {local}) {{
+      %a = stablehlo.tanh %x : {local} loc("tanh")
+      %b = stablehlo.sine %a : {local} loc("sin")
+      sdy.return %b : {local}
+    }} : ({whole}) -> {whole} loc("jit(f)/{scope}/shard_map")
+    return %0 : {whole}
+  }}
+}}
+"""
+
+    old = hlodiff.read_text(text("jvp()"))
+    new = hlodiff.read_text(text("checkpoint/rematted_computation").replace("tanh %x", "cosine %x"))
+    assert next(what_happened(hlodiff.diff(old, new))).startswith(
+        "2 operations are computed again in the backward pass"
+    )

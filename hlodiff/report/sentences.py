@@ -416,7 +416,7 @@ def _is_loop(edit: Edit) -> bool:
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     """What is computed again in the backward pass: all of it in StableHLO, in compiled programs what the edits say."""
     if diff.old.stage == "stablehlo":
-        old, new = (sum(map(_is_rematerialised, _work(module))) for module in (diff.old, diff.new))
+        old, new = map(_rematerialised_work, (diff.old, diff.new))
     else:
         counts: Counter[str] = Counter()
         for edit in diff.reported:
@@ -434,13 +434,24 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _work(module: Module) -> Iterator[Instruction]:
-    for computation in module.computations:
-        yield from (it for it in computation.instructions if it.opcode not in CARRIERS)
-
-
-def _is_rematerialised(it: Instruction) -> bool:
-    return _REMATERIALISED in it.op_name
+def _rematerialised_work(module: Module) -> int:
+    """How many operations are computed again, and in loops and `shard_map` there, which have scopes of their own."""
+    again: set[int] = set()
+    count = -1
+    while count < len(again):
+        count = len(again)
+        runs: dict[int, bool] = {}
+        for number, computation in enumerate(module.computations):
+            for it in computation.instructions:
+                if it.called and it.opcode in CARRIERS:
+                    is_again = number in again or _REMATERIALISED in it.op_name
+                    runs.update((callee, is_again and runs.get(callee, True)) for callee in it.called)
+        again = {callee for callee, is_again in runs.items() if is_again}
+    return sum(
+        it.opcode not in CARRIERS and (number in again or _REMATERIALISED in it.op_name)
+        for number, computation in enumerate(module.computations)
+        for it in computation.instructions
+    )
 
 
 @_about("added", "removed", "moved", "opcode")
