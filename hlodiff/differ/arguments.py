@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Instruction, Module
 
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+# A string up to its end or that of the name: looked for again at each quote, it would take quadratic time.
+_QUOTED = re.compile(r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|$)|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+(?:\"|$)", re.DOTALL)
 # A key of a path that is a name: neither the number of a list's element nor the brackets around a name.
-_NAME = re.compile(rf"{_QUOTED.pattern}|[^\W\d]\w*")
+_NAME = re.compile(rf"{_QUOTED.pattern}|[^\W\d]\w*", re.DOTALL)
 # How `eqx.filter_jit` calls what it was given, donated or not.
 _WRAPPED = re.compile(r"^dynamic_(?:no)?donate\['(\w+)'\]")
 

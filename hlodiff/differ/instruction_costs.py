@@ -14,10 +14,10 @@ _CONTRACTED = re.compile(
     r"lhs_contracting_dimensions\"?\s*[=:]\s*\[([\d,\s\"]*)\]|^lhs_contracting_dims=\{([\d,]*)\}$", re.MULTILINE
 )
 _LABELS = re.compile(r"(?P<lhs>[\dbf?]+)_(?P<rhs>[\dio?]+)->(?P<out>[\dbf?]+)")
-_CONV = re.compile(r"\[(?P<lhs>[^\]]*)\]x\[(?P<rhs>[^\]]*)\]->\[(?P<out>[^\]]*)\]")
+_CONV = re.compile(r"\[(?P<lhs>[^][]*)\]x\[(?P<rhs>[^][]*)\]->\[(?P<out>[^][]*)\]")
 # What cuDNN runs: (1) the convolution itself, or its gradient with respect to one of both operands.
 _CUDNN = re.compile(r"__cudnn\$conv(BackwardInput|BackwardFilter|Forward|BiasActivationForward)")
-_DIMENSION = re.compile(r"(\w+)=([-\dx_]+)")
+_DIMENSION = re.compile(r"(?<!\w)(\w++)=([-\dx_]+)")
 # Looking at more places of a kernel takes longer than an estimate is worth.
 _MOST_PLACES = 10**6
 # One operation for each element of the result. Comparisons, selections and casts are none.

@@ -16,7 +16,7 @@ from hlodiff.hlo.model import Frame
 
 _ROW = re.compile(r"(\d{1,18}) (.*)")
 _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
-_NUMBER = re.compile(r"(\w+)=(\d{1,18})(?!\d)")
+_NUMBER = re.compile(r"(?<!\w)(\w++)=(\d{1,18})(?!\d)")
 
 
 @dataclass(slots=True)

@@ -36,6 +36,21 @@ _FRAMES = (
 )
 
 COMPILED: dict[str, str] = {
+    # A number looked for again at each letter of a long word.
+    "a word without end in a table": f"HloModule m\n\n{_FRAMES}1 {{{'a' * 300_000}}}\n\n"
+    + _entry("ROOT p = f32[] parameter(0)").removeprefix(HEAD),
+    # A string looked for again at each quote.
+    "quotes without end in the name of an argument": _entry(
+        'p = f32[] parameter(0), metadata={op_name="x[' + "\\\\\\\"\\\\'" * 50_000 + ']"}',
+        'ROOT q = f32[] parameter(1), metadata={op_name="y[' + "\\\\\\\"\\\\'" * 50_000 + ']"}',
+    ),
+    # The sizes of a window and the axes of a convolution looked for in the same way.
+    "a window and axes without end": _entry(
+        "p = f32[1,4,4,1] parameter(0)",
+        "k = f32[3,3,1,1] parameter(1)",
+        f"ROOT c = f32[1,4,4,1] convolution(p, k), window={{size=3x3 {'a' * 200_000}}}, "
+        f"dim_labels=b01f_01io->b01f, note={'[' * 10}{']' * 10}",
+    ),
     # A sort by content that works out a wide shape once for each of its elements.
     "elements of a wide tuple without users": _entry(
         f"p = {_TYPES} parameter(0)",
