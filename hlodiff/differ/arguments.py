@@ -77,8 +77,8 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         argument is which.
 
     Example:
-        >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))
-        ArgumentChanges(added=(), removed=(), retyped=(), reordered=(), are_named=False)
+        >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)) == ArgumentChanges()
+        True
     """
     sides = [dict(_arguments(module)) for module in (old, new)]
     counts = [len(module.entry_computation.parameters()) if module.computations else 0 for module in (old, new)]
