@@ -245,8 +245,6 @@ class ModuleDiff:
         reported_from: for each of them the index in `edits`.
         write_script: writes the script of a difference from the matches that `diff` kept.
         not_held: header attributes that the file of one side cannot hold and the other one has.
-        contents: the kinds, opcodes and changed fields of the reported edits: what a program does not hold here, no
-            sentence has to be looked for.
     """
 
     old: Module
@@ -268,6 +266,8 @@ class ModuleDiff:
     write_script: Callable[[ModuleDiff], EditScript] | None = field(default=None, repr=False, compare=False)
     not_held: tuple[str, ...] = ()
     contents: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    """The kinds, opcodes and changed fields of the reported edits: what a program does not hold here, no sentence
+    has to be looked for."""
     _arguments: ArgumentChanges | None = field(default=None, init=False, repr=False, compare=False)
     _element_counts: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
