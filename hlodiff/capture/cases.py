@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hlodiff.capture.imports import relative
 from hlodiff.capture.targets import is_target
 from hlodiff.differ.growth import CLASSES, LEAST_SIZES, QUANTITIES
-from hlodiff.errors import RegistryError
-from hlodiff.registry import Case, Registration, folder_name_problem
+from hlodiff.errors import HlodiffError, RegistryError
+from hlodiff.registry import Case, Registration, folder_name_problem, registrations
 
 if TYPE_CHECKING:
     from hlodiff.capture.devices import Target
@@ -130,6 +130,39 @@ class BuiltCases:
         if name in self.wrong:
             raise self.wrong[name]
         return self.sound.get(name)
+
+
+def registered(function: str) -> Registration:
+    """The registered function of that name.
+
+    Raises:
+        HlodiffError: there is none.
+    """
+    found = next((one for one in registrations() if one.name == function), None)
+    if found is None:
+        raise HlodiffError(f"no function is registered as `{function}`", hint="hlodiff list")
+    return found
+
+
+def case_named(cases: BuiltCases, name: str, registration: Registration, root: Path, hint: str = "") -> Case:
+    """The case of that name.
+
+    Args:
+        cases: what the function returned.
+        name: of the case.
+        registration: the function.
+        root: the folder that files in errors are relative to.
+        hint: what to do where there is no such case.
+
+    Raises:
+        HlodiffError: there is no such case, or it holds something wrong.
+    """
+    case = cases.case(name)
+    if case is None:
+        found = ", ".join(f"`{known}`" for known in cases.names)
+        what = f"`{registration.name}` has no case `{name}`, only {found}"
+        raise HlodiffError(what, where=relative(registration.where, root), hint=hint)
+    return case
 
 
 def build_cases(

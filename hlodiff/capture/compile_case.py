@@ -11,7 +11,7 @@ from typing import Any
 
 from hlodiff.capture import facts, jax_private
 from hlodiff.capture.arguments import dropped_leaves_hint
-from hlodiff.capture.cases import BuiltCases, build_each_case
+from hlodiff.capture.cases import BuiltCases, build_each_case, case_named, registered
 from hlodiff.capture.compile_cache import CompileCache, xla_result
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
 from hlodiff.capture.imports import is_own, message, one_line, relative, user_frame, user_traceback
@@ -204,16 +204,9 @@ def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool],
 
 def find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:
     """The case that a request names; `keep` is whether it is kept for the next request."""
-    registration = next((r for r in registrations() if r.name == request.function), None)
-    if registration is None:
-        raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
+    registration = registered(request.function)
     cases = bench.cases(registration, target) if keep else build_each_case(registration, target, bench.root)
-    case = cases.case(request.case)
-    if case is None:
-        found = ", ".join(f"`{name}`" for name in cases.names)
-        where = relative(registration.where, bench.root)
-        raise HlodiffError(f"`{request.function}` has no case `{request.case}`, only {found}", where=where)
-    return case
+    return case_named(cases, request.case, registration, bench.root)
 
 
 def failed(bench: Bench, request: Request, error: BaseException) -> CaptureFailure:

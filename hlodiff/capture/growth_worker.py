@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlodiff.capture.cases import build_each_case, check_sizes, limits_of
+from hlodiff.capture.cases import build_each_case, case_named, check_sizes, limits_of, registered
 from hlodiff.capture.compile_case import Bench, cannot_open, refusal
 from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import one_line, relative, user_frame, user_traceback
@@ -18,7 +18,7 @@ from hlodiff.capture.messages import (
 )
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
-from hlodiff.registry import Case, Registration, registrations
+from hlodiff.registry import Case, Registration
 from hlodiff.tracing.observer import forget_compiled
 
 
@@ -44,7 +44,7 @@ def capture_growth(bench: Bench, request: GrowthRequest) -> GrowthResult | NotCh
         return NotChecked(*where, *cannot_open(name, error))
     at = ""
     try:
-        registration = _registered(request)
+        registration = registered(request.function)
         case = _case(bench, registration, request, target, {})
         parameters = []
         if request.sizes:
@@ -70,24 +70,12 @@ def capture_growth(bench: Bench, request: GrowthRequest) -> GrowthResult | NotCh
         return CaptureFailure(*where, what, user_traceback(error, bench.root))
 
 
-def _registered(request: GrowthRequest) -> Registration:
-    found = next((r for r in registrations() if r.name == request.function), None)
-    if found is None:
-        raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
-    return found
-
-
 def _case(
     bench: Bench, registration: Registration, request: GrowthRequest, target: Target, sizes: dict[str, int]
 ) -> Case:
     cases = build_each_case(registration, target, bench.root, sizes)
-    case = cases.case(request.case)
-    if case is None:
-        found = ", ".join(f"`{name}`" for name in cases.names)
-        where = relative(registration.where, bench.root)
-        hint = "the names of cases stay the same at every size"
-        raise HlodiffError(f"`{request.function}` has no case `{request.case}`, only {found}", where=where, hint=hint)
-    return case
+    hint = "the names of cases stay the same at every size"
+    return case_named(cases, request.case, registration, bench.root, hint)
 
 
 def _lowered(case: Case, target: Target, size: int, compile_too: bool) -> LoweredProgram:

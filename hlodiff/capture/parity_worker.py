@@ -13,16 +13,16 @@ from jax.tree_util import tree_map
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import concrete, without_numbers
-from hlodiff.capture.cases import build_each_case
+from hlodiff.capture.cases import build_each_case, case_named, registered
 from hlodiff.capture.compile_case import Bench, cannot_open, refusal
 from hlodiff.capture.devices import Target, TooFewDevices
-from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
+from hlodiff.capture.imports import message, one_line, user_frame, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
 from hlodiff.capture.messages import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
-from hlodiff.registry import Case, registrations
+from hlodiff.registry import Case
 from hlodiff.tracing.observer import CompiledProgram, call_context, forget_compiled, observing
 from hlodiff.tracing.source_location import defined
 
@@ -108,15 +108,8 @@ def is_plain_call(case: Case) -> bool:
 
 
 def _case(bench: Bench, request: ParityRequest, target: Target) -> Case:
-    found = next((r for r in registrations() if r.name == request.function), None)
-    if found is None:
-        raise HlodiffError(f"no function is registered as `{request.function}`", hint="hlodiff list")
-    case = build_each_case(found, target, bench.root).case(request.case)
-    if case is None:
-        raise HlodiffError(
-            f"`{request.function}` has no case `{request.case}`", where=relative(found.where, bench.root)
-        )
-    return case
+    found = registered(request.function)
+    return case_named(build_each_case(found, target, bench.root), request.case, found, bench.root)
 
 
 def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -24,6 +24,7 @@ from hlodiff.hlo.grammar import closing, donated_parts, split_commas
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.printer import print_instruction
+from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
 
 _KEY = "aliasing_operands"
@@ -190,9 +191,7 @@ def _exchanged_literals(pair: ComputationMatch, one: Instruction, other: Instruc
 
 def _constant_of(computation: Computation, position: int) -> Instruction | None:
     """The constant that a value is made of: itself, or what a broadcast repeats."""
-    it = computation.instructions[position]
-    while it.opcode in _REPEATING and len(it.operands) == 1:
-        it = computation.instructions[it.operands[0]]
+    it = source_through(computation, position, _REPEATING)
     return it if it.opcode == "constant" else None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.hlo.metadata import is_library, shown_file
-from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import preorder
 
 REST = ""
@@ -142,7 +142,7 @@ def inner_calls(stablehlo: Module, compiled: Module) -> Calls:
         called
         for body in stablehlo.computations
         for it in body.instructions
-        if it.opcode in ("call", "func.call")
+        if it.opcode in CALLS
         for called in it.called
         if _plain(stablehlo.computations[called].name) not in _JAX_MADE
     )

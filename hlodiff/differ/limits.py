@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 
@@ -56,9 +56,27 @@ class LimitHit:
     computations: int
     words: str
 
+    @property
+    def kind(self) -> tuple[str, int, str]:
+        """What hits of several programs are counted together by."""
+        return self.name, self.value, "" if self.name in _WORDS else self.words
+
     def to_json(self) -> dict[str, object]:
         """Plain dictionary."""
         return asdict(self)
+
+
+def format_hits(hits: Sequence[LimitHit]) -> str:
+    """One sentence for hits of one kind in several programs.
+
+    Example:
+        >>> hits = [*hits_of(Limits(), {"moves": 1}), *hits_of(Limits(), {"moves": 4})]
+        >>> format_hits(hits)[:31]
+        'in up to 4 computations some mo'
+    """
+    counts = {hit.computations for hit in hits}
+    name, value, words = hits[0].kind
+    return words or _format_hit(name, value, max(counts), "up to " if len(counts) > 1 else "")
 
 
 def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, ...]:
@@ -96,6 +114,6 @@ def unrelated_hit(limits: Limits, share: float) -> LimitHit:
     return LimitHit("unrelated", limits.unrelated, 1, words)
 
 
-def _format_hit(name: str, value: int, count: int) -> str:
-    where = "1 computation" if count == 1 else f"{count:,} computations"
+def _format_hit(name: str, value: int, count: int, most: str = "") -> str:
+    where = most + ("1 computation" if count == 1 else f"{count:,} computations")
     return f"{_WORDS[name].format(where)}; to search longer, raise limits.{name} (now {value}) in [tool.hlodiff]"

@@ -19,7 +19,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place, platform_of
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.model import Instruction, Module, is_commutative
+from hlodiff.hlo.model import CALLS, Instruction, Module, is_commutative
 
 _HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
@@ -71,7 +71,7 @@ def _single_sites(module: Module, unopened: Container[int]) -> dict[int, Place |
 
 
 def _is_step(it: Instruction) -> bool:
-    return it.opcode in ("fusion", "call", "func.call") or it.opcode.startswith(("custom-call", "async-start"))
+    return it.opcode == "fusion" or it.opcode in CALLS or it.opcode.startswith(("custom-call", "async-start"))
 
 
 def _resolve(module: Module, sites: dict[int, Place | None], place: Place, result: int = 0) -> Place:

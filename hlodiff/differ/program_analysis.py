@@ -25,7 +25,7 @@ from hlodiff.differ.trip_counts import condition_and_body, trip_counts
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import preorder, source_through
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])
@@ -199,7 +199,7 @@ def _twice(
         tops = [position for position in group if position not in inner]
         if len(tops) < 2:
             continue
-        it = _worth(computation, tops[0])
+        it = source_through(computation, tops[0], _CHEAP)  # what a reader knows it by
         operations = _cost(computation, tops[0], doubled, sizes)
         if operations >= LEAST_OPERATIONS:
             shape = print_shape(it.shape).partition("{")[0]
@@ -221,14 +221,6 @@ def _values(computation: Computation, hashes: Sequence[str]) -> list[bytes]:
         own = f"{it.opcode} {print_shape(it.shape)} {it.attributes} {it.literal} {results}"
         values.append(digest([own.encode(), *(hashes[c].encode() for c in it.called), *inputs]))
     return values
-
-
-def _worth(computation: Computation, top: int) -> Instruction:
-    """The last operation on the way to a value that is not cheap: what a reader knows it by."""
-    it = computation.instructions[top]
-    while it.opcode in _CHEAP and len(it.operands) == 1:
-        it = computation.instructions[it.operands[0]]
-    return it
 
 
 def _cost(computation: Computation, top: int, doubled: set[int], sizes: Mapping[int, int]) -> int:

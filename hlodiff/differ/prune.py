@@ -352,7 +352,7 @@ class PrunedPair:
         place = self.places[side][site.computation]
         lines = self.kept[side].get(site.computation)
         position = lines[site.instruction] if lines else site.instruction
-        stand_ins = self.modules[side].computations[site.computation].instructions[site.instruction].called
+        stand_ins = site.instruction_in(self.modules[side]).called
         whole = self.whole[side].computations
         if not stand_ins or not isinstance(whole, LazyComputations):
             return Site(place, position, site.computation_name, site.name, site.opcode, site.text)

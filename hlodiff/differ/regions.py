@@ -21,19 +21,18 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import stem
-from hlodiff.hlo.model import Frame, Instruction, Module, Shape
+from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape
 
 if TYPE_CHECKING:
     import networkx as nx
 
 # They hold or hand on values for others, and come, go and change with them.
-CARRIERS = (BOOKKEEPING - {"call", "func.call"}) | {
+CARRIERS = (BOOKKEEPING - CALLS) | {
     "fusion", "while", "conditional", "case", "if", "reshape", "constant", "broadcast", "broadcast_in_dim",
     "optimization-barrier", "optimization_barrier", "copy-start", "copy-done",
 }  # fmt: skip
-_CALLS = frozenset(["call", "func.call"])
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
-_HANDING_ON = (CARRIERS | _CALLS) - _FEEDERS
+_HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
 # What they call only says how two numbers become one.
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
@@ -212,7 +211,7 @@ class _Regions:
         if one.opcode in _ELEMENTS:  # of another number
             return "shape" in fields and not _are_alike(one, other)
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
-        if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in _CALLS or is_caller:
+        if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
         if one.opcode == "constant":
             is_other = {"literal", "element_type"} <= fields and not _are_alike(one, other)

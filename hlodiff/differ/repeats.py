@@ -17,7 +17,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.multiplicity import is_continuation, multiplicities
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
 from hlodiff.hlo.metadata import is_library
-from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import callees_first
 
 # For a file and a line: the lines at which the Python loops around it begin, outermost first, those of comprehensions
@@ -102,8 +102,8 @@ def line_of(module: Module, frame: int) -> FrameTree:
 _POSITIONS = frozenset(
     ["start_indices", "limit_indices", "edge_padding_low", "edge_padding_high", "slice", "padding", "backend_config"]
 )
-_CALLS = frozenset(["call", "func.call", "composite"])
-_NAMES = _CALLS | {"fusion"}  # nothing but what they call
+_EXPANDED = CALLS | {"composite"}
+_NAMES = _EXPANDED | {"fusion"}  # nothing but what they call
 # What brings numbers to where they are needed: a loop of the program does it otherwise than its copies.
 _MOVES = frozenset(
     ["slice", "dynamic_slice", "dynamic_update_slice", "reshape", "broadcast_in_dim", "broadcast", "transpose", "pad",
@@ -116,7 +116,7 @@ _OPENED = _NAMES | {"while", "if", "case", "conditional"}
 
 def is_operation(it: Instruction) -> bool:
     """Whether an instruction computes something, or calls what does."""
-    if it.opcode in _CALLS:
+    if it.opcode in _EXPANDED:
         return True
     return it.opcode not in BOOKKEEPING and it.opcode != "constant" and not is_continuation(it.opcode)
 
@@ -159,7 +159,7 @@ def computed(
     found: Counter[bytes] = Counter()
     worklist = [(it, label, 0) for it, label in zip(instructions, own, strict=True)]
     for it, label, depth in worklist:
-        if it.opcode in _CALLS and depth < _DEEPEST:
+        if it.opcode in _EXPANDED and depth < _DEEPEST:
             worklist += [
                 (inner, known, depth + 1)
                 for callee in it.called

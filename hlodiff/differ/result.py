@@ -13,7 +13,7 @@ from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.differ.uncalled import format_uncalled
 from hlodiff.errors import DiffError
 from hlodiff.hlo.garbage import without_garbage_collection
-from hlodiff.hlo.model import Frame, Module
+from hlodiff.hlo.model import Frame, Instruction, Module
 from hlodiff.normalizer.constants import format_elided
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class Site:
     name: str
     opcode: str
     text: str
+
+    def instruction_in(self, module: Module) -> Instruction:
+        """What stands there."""
+        return module.computations[self.computation].instructions[self.instruction]
 
     def to_json(self) -> dict[str, str]:
         """The `old` and `new` objects of an edit in JSON."""
@@ -294,12 +298,17 @@ class ModuleDiff:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """The limits that were hit, and what the programs do not hold, in words."""
+        """The limits that were hit, and what else this comparison cannot say, in words."""
+        return (*(hit.words for hit in self.limit_hits), *self.not_known)
+
+    @property
+    def not_known(self) -> tuple[str, ...]:
+        """What the programs do not hold, and what in them runs nowhere, in words."""
         unknown = [format_elided(self.elided)] if self.elided else []
         if self.not_held:
             names = ", ".join(self.not_held)
             unknown.append(f"{names}: a proto does not hold this, so whether it is the same is not known")
-        return (*(hit.words for hit in self.limit_hits), *unknown, *format_uncalled(self.old, self.new))
+        return (*unknown, *format_uncalled(self.old, self.new))
 
     @property
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

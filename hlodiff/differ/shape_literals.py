@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.traversal import source_through
 
 Pair = tuple[int, int]
 """A number on the old and on the new side."""
@@ -101,10 +102,7 @@ def means(module: Module, touched: Iterable[int]) -> Counter[int]:
 
 def _source(body: Computation, place: int) -> Instruction:
     """What made a value, before it was repeated, cast or shaped."""
-    it = body.instructions[place]
-    while it.opcode in _KEEPING and len(it.operands) == 1:
-        it = body.instructions[it.operands[0]]
-    return it
+    return source_through(body, place, _KEEPING)
 
 
 def _is_sum(module: Module, it: Instruction) -> bool:

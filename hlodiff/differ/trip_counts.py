@@ -17,7 +17,7 @@ from itertools import islice
 from hlodiff.differ.executed_count import UncountedLoop
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
 from hlodiff.hlo.parser import LazyComputations
 
 _INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
@@ -26,7 +26,7 @@ _VALUE_PRESERVING = frozenset(
      "optimization_barrier", "opt-barrier", "sdy.sharding_constraint"]
 )  # fmt: skip
 _TUPLES = frozenset(["tuple", "return", "sdy.return", "func.return"])
-_CALLS = frozenset(["fusion", "call", "func.call"])
+_BODIES = CALLS | {"fusion"}
 _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 # An untrusted file may nest calls as it likes; real counters are a dozen steps away.
 _MOST_STEPS = 2_000
@@ -346,7 +346,7 @@ class LoopSolver:
         found: set[_Linear | None] = set()
         for index, site in sites:
             it = self.module.computations[index].instructions[site]
-            if it.opcode not in _CALLS and it.opcode != "while":
+            if it.opcode not in _BODIES and it.opcode != "while":
                 return None
             inner = _CallFrame(frame.computation, _CallFrame(index), site, is_loop=it.opcode == "while")
             found.add(self._linear((inner, position, path), kept))
@@ -368,7 +368,7 @@ class LoopSolver:
             if path and path[0] < len(it.operands):
                 return self._at(value, path[0], path[1:])
             return self._at(value, 0, path) if len(it.operands) == 1 and it.opcode != "tuple" else None
-        if it.opcode in _CALLS and it.called:
+        if it.opcode in _BODIES and it.called:
             callee = it.called[0]
             return _CallFrame(callee, frame, value[1]), self.module.computations[callee].root, path
         if it.opcode == "parameter" and frame.caller is not None:

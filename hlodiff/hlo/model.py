@@ -387,6 +387,10 @@ def computation_kind(opcode: str, attribute: str) -> str:
 BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
 
 
+# What only calls a function, in compiled HLO and in StableHLO.
+CALLS = frozenset(["call", "func.call"])
+
+
 # Operations of two operands that may be swapped.
 COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 

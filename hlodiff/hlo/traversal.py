@@ -8,7 +8,7 @@ order of successors counts; `graphlib` of the standard library has an order of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
@@ -113,6 +113,23 @@ def operands_first(owner: Computation) -> list[int]:
     if all(o < n for n, it in enumerate(instructions) for o in it.operands):
         return list(range(len(instructions)))
     return postorder(range(len(instructions)), lambda n: instructions[n].operands)
+
+
+def source_through(owner: Computation, position: int, through: Collection[str]) -> Instruction:
+    """Where a value comes from, past operations that only hand one operand on.
+
+    Args:
+        owner: the computation.
+        position: of the value's instruction in it.
+        through: opcodes that are passed where they have one operand.
+
+    Returns:
+        the first instruction on the way up that is none of those.
+    """
+    it = owner.instructions[position]
+    while it.opcode in through and len(it.operands) == 1:
+        it = owner.instructions[it.operands[0]]
+    return it
 
 
 CYCLE_HINT = "XLA programs are acyclic: the text was damaged or edited; dump or capture the program again"

@@ -100,7 +100,7 @@ def _lines(
     yield Line(0, f"{view.label}: {_head(view)}", style="bold")
     yield from (Line(2, words, wrap=True) for words in _table(view, everything, width - 2))
     if not everything and view.folded:
-        yield Line(2, f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded")
+        yield Line(2, _folded(view))
     for note in view.notes:
         yield Line(2, note, wrap=True)
     if words := _limits(view):
@@ -220,6 +220,10 @@ def _format_counts(step: PassStep) -> str:
     return ", ".join(words) or "names only"
 
 
+def _folded(view: PassesView) -> str:
+    return f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded"
+
+
 def _limits(view: PassesView) -> str:
     """Where matching was cut short: never silent, and `--pass` has the words for each."""
     cut = [step for step in view.steps if step.diff.limit_hits]
@@ -270,7 +274,7 @@ def _markdown(view: PassesView, pattern: re.Pattern[str] | None, everything: boo
         cells = [code(text) if title in _LEFT and text else text for title, text in zip(_TITLES, row, strict=True)]
         yield f"| {' | '.join(cells)} |"
     if not everything and view.folded:
-        yield from ("", f"{many(view.folded, 'text')} without an edit {'is' if view.folded == 1 else 'are'} folded.")
+        yield from ("", f"{_folded(view)}.")
     if words := _limits(view):
         yield from ("", escape_markdown(words))
     for step in matching(view, pattern):

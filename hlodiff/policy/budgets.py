@@ -116,6 +116,18 @@ def executed_as(metric: str) -> str:
     return name if not kind and (name in EXECUTED or name.startswith(tables)) else ""
 
 
+def _executed_name(limit: Limit, budget: Budget) -> str:
+    """What a limit means of the numbers that one call has; "" where it means the text of the program."""
+    name = "" if limit.static else executed_as(limit.metric)
+    return name if budget.stage == "compiled" or name not in COMPILED_ONLY else ""
+
+
+def _executed(measured: MetricPair, name: str) -> tuple[ExecutedCount | None, ExecutedCount]:
+    """Both sides of a number of one call; the old one is None where the program is new."""
+    old, new = measured.program.executed().get(name, (ZERO, ZERO))
+    return None if measured.program.status == "added" else old, new or ZERO
+
+
 def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
     """What a budget has to say of one program.
 
@@ -128,8 +140,7 @@ def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
         one without a verdict where it takes a trip count that is not known.
     """
     for limit in budget.limits:
-        name = executed_as(limit.metric)
-        if name and not limit.static and (budget.stage == "compiled" or name not in COMPILED_ONLY):
+        if name := _executed_name(limit, budget):
             yield from _over_executed(measured, budget, limit, name)
             continue
         old, new = measured.value(limit.metric)
@@ -139,7 +150,7 @@ def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
             continue
         what = _broken(limit, old, new)
         if what:
-            what += " (static)" if name else ""
+            what += " (static)" if executed_as(limit.metric) else ""
             yield _finding(measured, budget, limit, what, rule_label(budget.severity), old is not None and new > old)
 
 
@@ -184,21 +195,15 @@ def margins(measured: MetricPair, budget: Budget) -> Iterator[Margin]:
         budget: it applies to the program.
     """
     for limit in budget.limits:
-        name = executed_as(limit.metric)
-        if name and not limit.static and (budget.stage == "compiled" or name not in COMPILED_ONLY):
-            value: float | None = (measured.program.executed().get(name, (ZERO, ZERO))[1] or ZERO).exact
-        else:
-            value = measured.value(limit.metric)[1]
+        name = _executed_name(limit, budget)
+        value = _executed(measured, name)[1].exact if name else measured.value(limit.metric)[1]
         if limit.most and value is not None and value <= limit.most:
             yield Margin(measured.program.name, measured.program.target, limit.metric, value, limit.most)
 
 
 def _over_executed(measured: MetricPair, budget: Budget, limit: Limit, name: str) -> Iterator[Finding]:
     """A limit of what one call of the program does."""
-    old, new = measured.program.executed().get(name, (ZERO, ZERO))
-    if measured.program.status == "added":
-        old = None
-    new = new or ZERO
+    old, new = _executed(measured, name)
     what, is_known = _judged(limit, old, new)
     static = measured.value(limit.metric)
     was = _broken(limit, static[0], static[1]) if static[1] is not None else None

@@ -412,7 +412,7 @@ def _wraps_copy(diff: ModuleDiff, side: int, called: tuple[int, ...]) -> bool:
 def _brings(edit: Edit, diff: ModuleDiff) -> bool:
     if edit.kind not in ("added", "changed", "moved") or edit.new is None:
         return False
-    it = diff.new.computations[edit.new.computation].instructions[edit.new.instruction]
+    it = edit.new.instruction_in(diff.new)
     if edit.new.computation != diff.new.entry:
         return False
     was = edit.old is not None and edit.old.opcode in _COPIES and edit.old.computation == diff.old.entry

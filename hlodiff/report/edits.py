@@ -11,6 +11,7 @@ from hlodiff.differ.arguments import is_path
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
+from hlodiff.hlo.model import CALLS
 from hlodiff.report.wording import format_bytes, format_pair, many
 
 # Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
@@ -55,7 +56,6 @@ def jitted_in(op_name: str | None) -> str:
 
 
 _CALLED = re.compile(r"\bjit\(([\w<>.]+)\)\)*$")
-_CALLS = ("call", "func.call")
 
 
 def callee_of(edit: Edit) -> str:
@@ -67,7 +67,7 @@ def callee_of(edit: Edit) -> str:
         'silu'
     """
     site = edit.new or edit.old
-    found = _CALLED.search(edit.op_name or "") if site is not None and site.opcode in _CALLS else None
+    found = _CALLED.search(edit.op_name or "") if site is not None and site.opcode in CALLS else None
     return found[1] if found else ""
 
 

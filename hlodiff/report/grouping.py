@@ -17,6 +17,7 @@ from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.line_work import ARRANGING
 from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
+from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
     callee_of,
     format_attributes,
@@ -41,7 +42,6 @@ _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend
 # Entries of a configuration whose values are numbers of the instruction's own operands.
 _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
-_CALLS = ("call", "func.call")
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
@@ -167,7 +167,7 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence
         return None
     works = _net_counts(sides[0], sides[1], stage)
     least, most = sorted(sum(count for _, count in counts) for counts in works)
-    calls = any(opcode in _CALLS for counts in works for opcode, _ in counts)  # each is many operations
+    calls = any(opcode in CALLS for counts in works for opcode, _ in counts)  # each is many operations
     lines = [_common_line(side, root, packages) for side in sides]
     is_one_line = all(lines) and lines[0] == lines[1]
     most_for_each = _MOST_FOR_EACH if is_one_line or not all(lines) else MOST_FOR_ONE
@@ -298,10 +298,10 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
 def _with_callees(counts: Counts, edits: Sequence[Edit], others: Sequence[Edit]) -> Counts:
     """Calls by what they call, where that is known of all of them: `silu()`."""
     found = _callees(edits) - _callees(others)
-    called = sum(count for opcode, count in counts if opcode in _CALLS)
+    called = sum(count for opcode, count in counts if opcode in CALLS)
     if not called or found.total() != called or "()" in found:
         return counts
-    named = [*(one for one in counts if one[0] not in _CALLS), *found.items()]
+    named = [*(one for one in counts if one[0] not in CALLS), *found.items()]
     return tuple(sorted(named, key=lambda item: (-item[1], item[0])))
 
 
@@ -309,7 +309,7 @@ def _callees(edits: Sequence[Edit]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for edit in edits:
         site = edit.new or edit.old
-        if site is not None and edit.cause is None and site.opcode in _CALLS:
+        if site is not None and edit.cause is None and site.opcode in CALLS:
             counts[f"{callee_of(edit)}()"] += edit.count
     return counts
 
@@ -630,8 +630,7 @@ def _scopes(edit: Edit, diff: ModuleDiff) -> Counter[str]:
     for old, new in edit.sites:
         module, site = (diff.new, new) if new else (diff.old, old)
         if site:
-            instruction = module.computations[site.computation].instructions[site.instruction]
-            found[scope_of(instruction.op_name)] += 1
+            found[scope_of(site.instruction_in(module).op_name)] += 1
     return found
 
 

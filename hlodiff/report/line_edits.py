@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hlodiff.differ.subsequence import longest_common_subsequence
+from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
 
 _MOST_LINES = 400  # of one side between the first and the last edit; what differs more was not edited, but replaced
 _Span = tuple[int, int]
@@ -143,12 +143,7 @@ def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineE
 
 def _exchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Which lines were exchanged for which."""
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
+    start, end = common_ends(old, new)
     inner = old[start : len(old) - end], new[start : len(new) - end]
     if not any(inner) or max(map(len, inner)) > _MOST_LINES:
         return

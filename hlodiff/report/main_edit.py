@@ -16,7 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.subsequence import common_ends
 from hlodiff.hlo.collectives import FAMILIES, stem
+from hlodiff.hlo.model import CALLS
 from hlodiff.report.grouping import REPLACED, EditGroup
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
@@ -121,7 +123,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
 
 def _calls(old: Sequence[str], new: Sequence[str]) -> str:
     """The call that another one with other arguments was written for, where nothing else in the line changed."""
-    start = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), 0)
+    start, _ = common_ends(old, new)
     names = [side[start] for side in (old, new) if side[start : start + 1]]
     ends = [_call_end(side, start) for side in (old, new)]
     if len(names) != 2 or 0 in ends or old[ends[0] :] != new[ends[1] :]:
@@ -135,7 +137,7 @@ def _calls(old: Sequence[str], new: Sequence[str]) -> str:
 def _argument(old: Sequence[str], new: Sequence[str]) -> str:
     """The argument with a name that was written or deleted, where nothing else in the line changed: `reverse=True`."""
     short, long = sorted((old, new), key=len)
-    start = next((n for n, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
+    start, _ = common_ends(short, long)
     end = start + len(long) - len(short)
     if short[start:] != long[end:] or max(len(long[end:]), start) == 0:
         return ""
@@ -151,9 +153,7 @@ def _argument(old: Sequence[str], new: Sequence[str]) -> str:
 
 def _value(old: Sequence[str], new: Sequence[str]) -> str:
     """The name, element or number that was written as an argument for another one, where nothing else changed."""
-    start = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), 0)
-    ends = list(zip(reversed(old[start:]), reversed(new[start:]), strict=False))
-    behind = next((n for n, pair in enumerate(ends) if pair[0] != pair[1]), len(ends))
+    start, behind = common_ends(old, new)
     one, other = ("".join(side[start : len(side) - behind]) for side in (old, new))
     around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
     if not (start and around[0] in "(," and around[-1] in "),") or not _depth(old[:start]):
@@ -163,7 +163,11 @@ def _value(old: Sequence[str], new: Sequence[str]) -> str:
 
 def _depth(words: Sequence[str]) -> int:
     """How many brackets are open."""
-    return sum((word in "([{") - (word in ")]}") for word in words)
+    return sum(map(_opens, words))
+
+
+def _opens(word: str) -> int:
+    return (word in "([{") - (word in ")]}")
 
 
 def _call_end(words: Sequence[str], start: int) -> int:
@@ -172,7 +176,7 @@ def _call_end(words: Sequence[str], start: int) -> int:
         return 0
     depth = 0
     for number, word in enumerate(words[start + 1 :], start + 1):
-        depth += (word in "([{") - (word in ")]}")
+        depth += _opens(word)
         if not depth:
             return number + 1
     return 0
@@ -226,9 +230,7 @@ def _replaced(edit_groups: Iterable[EditGroup]) -> str:
     return f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
 
 
-def _operations(
-    edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapping[str, tuple[int, int]] = MappingProxyType({})
-) -> str:
+def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapping[str, tuple[int, int]]) -> str:
     """The only kind of operation that is new, gone, or both at one line; "" where the verdict names it."""
     counts: dict[str, Counter[str]] = {"added": Counter(), "removed": Counter()}
     places: dict[str, set[str]] = {}
@@ -265,7 +267,7 @@ def _times(opcode: str, count: int) -> str:
 def _shown(opcode: str) -> str:
     """An opcode, or what a call calls where that is known: `silu()`."""
     call, _, name = opcode.partition(" ")
-    return f"{name}()" if name and call in ("call", "func.call") else opcode
+    return f"{name}()" if name and call in CALLS else opcode
 
 
 def _of_work(counts: Counter[str]) -> Counter[str]:
@@ -285,7 +287,7 @@ def _callee(edit_groups: Iterable[EditGroup]) -> str:
     for group in edit_groups:
         if group.kind in names and len(group.group) > 2:
             opcode, _, name = str(group.group[2] or group.group[1]).partition(" ")
-            if opcode in ("call", "func.call"):
+            if opcode in CALLS:
                 names[group.kind].add(name)
     found = {name for name in names["added"] if name and not name.startswith("_")}
     return found.pop() if len(found) == 1 and not names["removed"] else ""

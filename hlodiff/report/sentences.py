@@ -22,7 +22,7 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED
-from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, place
+from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, many_are, place
 
 _REMATERIALISED = "rematted_computation"
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
@@ -224,7 +224,7 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
             format_pair(*(format_partition(text or "none") for text in (change.old, change.new)))
             for _, change in changed
         )
-        words = f"{many(count, 'argument')} {'is' if count == 1 else 'are'} {RESHARDED}"
+        words = f"{many_are(count, 'argument')} {RESHARDED}"
         paths = list(filter(None, (path for edit, _ in changed for path in _paths(edit, diff))))
         yield _with_paths(words, paths) + (f" ({next(iter(pairs))})" if len(pairs) == 1 else "")
 
@@ -259,7 +259,7 @@ def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[li
             module, site = (diff.old, old) if old else (diff.new, new)
             if site is not None and site.opcode == "parameter" and site.computation == module.entry:
                 paths, unnamed = found[edit.kind]
-                path = path_of(_instruction(module, site))
+                path = path_of(site.instruction_in(module))
                 found[edit.kind] = ([*paths, path], unnamed) if path else (paths, unnamed + 1)
     return found["added"], found["removed"]
 
@@ -277,14 +277,14 @@ def _donations(diff: ModuleDiff) -> Iterator[str]:
         count = sum(edit.count for edit in edits)
         if count:
             paths = format_paths(path for edit in edits for path in _paths(edit, diff))
-            yield f"{many(count, 'argument')} {'is' if count == 1 else 'are'} {word}{f': {paths}' if paths else ''}"
+            yield f"{many_are(count, 'argument')} {word}{f': {paths}' if paths else ''}"
 
 
 def _paths(edit: Edit, diff: ModuleDiff) -> Iterator[str]:
     for old, new in edit.sites:
         module, site = (diff.old, old) if old else (diff.new, new)
         if site is not None:
-            yield path_of(_instruction(module, site))
+            yield path_of(site.instruction_in(module))
 
 
 def format_paths(paths: Iterable[str]) -> str:
@@ -425,13 +425,9 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
                 counts[edit.kind] += edit.count
         old, new = counts["removed"], counts["added"]
     if new > 0 and old == 0:
-        yield f"{many(new, 'operation')} {_are(new)} computed again in the backward pass (rematerialisation)"
+        yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
     elif old > 0 and new == 0:
-        yield f"{many(old, 'operation')} {_are(old)} no longer computed again in the backward pass (rematerialisation)"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+        yield f"{many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
 
 
 def _rematerialised_work(module: Module) -> int:
@@ -486,14 +482,14 @@ def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool 
     first: Edit | None = None
     for edit in diff.reported:
         if edit.kind == "added" and edit.new and edit.new.opcode == "constant":
-            shape = _instruction(diff.new, edit.new).shape
+            shape = edit.new.instruction_in(diff.new).shape
             if shape.bytes >= LARGE_LITERAL_BYTES:
                 size += shape.bytes * edit.count
                 count += edit.count
                 shapes.add((shape.element_type, shape.dimensions))
                 first = first or edit
         elif edit.kind == "removed" and edit.old and edit.old.opcode == "constant":
-            shape = _instruction(diff.old, edit.old).shape
+            shape = edit.old.instruction_in(diff.old).shape
             if shape.bytes >= LARGE_LITERAL_BYTES:
                 old_size += shape.bytes * edit.count
                 old_count += edit.count
@@ -516,7 +512,7 @@ _Type = tuple[str, tuple[int, ...]]
 def _replaced_by_constants(diff: ModuleDiff) -> list[str]:
     """Paths of removed arguments that have the shape of a large constant that was added."""
     added = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new and edit.new.opcode == "constant")
-    shapes = [_instruction(diff.new, site).shape for site in added]
+    shapes = [site.instruction_in(diff.new).shape for site in added]
     return _arguments_of(diff, {(s.element_type, s.dimensions) for s in shapes if s.bytes >= LARGE_LITERAL_BYTES})
 
 
@@ -550,7 +546,7 @@ def compiler_sentences(diff: ModuleDiff) -> Iterator[str]:
                     emitters[new[1]] += edit.count
             reordered += edit.count if change.field == f"attribute:{ORDER}" else 0
     for kind, count in emitters.most_common():
-        yield f"{many(count, 'fusion')} {_are(count)} of kind {kind} now"
+        yield f"{many_are(count, 'fusion')} of kind {kind} now"
     if reordered:
         yield f"the branches of {many(reordered, 'conditional')} are in another order"
 
@@ -617,15 +613,14 @@ def reordered_write(diff: ModuleDiff | None) -> Edit | None:
 
 def _is_permuted(edit: Edit, diff: ModuleDiff) -> bool:
     """Whether an instruction has the same dimensions in another order."""
-    if not (edit.old and edit.new):
-        return False
-    old, new = (_instruction(*one).shape.dimensions for one in ((diff.old, edit.old), (diff.new, edit.new)))
+    sides = (edit.old, diff.old), (edit.new, diff.new)
+    old, new = (site.instruction_in(module).shape.dimensions if site else () for site, module in sides)
     return old != new and sorted(old) == sorted(new)
 
 
 def _write(site: Site, module: Module) -> tuple[Computation, Instruction] | None:
     """The write in place that an instruction is, or that a fusion ends in."""
-    it, body = _instruction(module, site), module.computations[site.computation]
+    it, body = site.instruction_in(module), module.computations[site.computation]
     if it.opcode == "fusion" and it.called:
         body = module.computations[it.called[0]]
         it = body.instructions[body.root]
@@ -655,10 +650,6 @@ def _piece(body: Computation, it: Instruction) -> int:
 def _minor_to_major(shape: Shape) -> Sequence[int]:
     known = shape.layout.minor_to_major if shape.layout is not None else ()
     return known if len(known) == len(shape.dimensions) else range(len(shape.dimensions))[::-1]
-
-
-def _instruction(module: Module, site: Site) -> Instruction:
-    return module.computations[site.computation].instructions[site.instruction]
 
 
 @_about("while")
@@ -695,12 +686,8 @@ def _partly(diff: ModuleDiff) -> Iterator[str]:
     if found is not None:
         turns = format_pair(f"{found.turns[0]:,}", f"{found.turns[1]:,}")
         old, new = found.copies
-        words = f"holds {new} copies of its body" if new > 1 else f"no longer holds {old} copies of its body"
-        yield (
-            f"the loop of {place_of(found.loop)} {words} and turns less often ({turns})"
-            if new > 1
-            else (f"the loop of {place_of(found.loop)} {words} and turns more often ({turns})")
-        )
+        holds, turned = (f"holds {new}", "less") if new > 1 else (f"no longer holds {old}", "more")
+        yield f"the loop of {place_of(found.loop)} {holds} copies of its body and turns {turned} often ({turns})"
 
 
 @_about("compute_type", "memory_space", "added", "removed")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, grouped, in_order, members_of
 from hlodiff.report.headline import headline
@@ -195,34 +195,20 @@ def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tup
         >>> limits_of(report, texts_of(report), ["f"])
         ()
     """
-    limits: dict[str, dict[str, None]] = {}
-    most: dict[str, list[int]] = {}
-
-    def add(line: str, name: str) -> None:
-        found = _COMPUTATIONS.search(line)
-        words = _COMPUTATIONS.sub(_HOW_MANY, line, count=1) if found else line
-        limits.setdefault(words, {})[name] = None
-        most.setdefault(words, []).append(int(found[1].replace(",", "")) if found else 0)
-
-    for program_text in texts.program_texts:
-        for line in (line for title, lines in program_text.sections if title == "limits" for line in lines):
-            if program_text.name in names:
-                add(line, program_text.name)
     shown = {number for program_text in texts.program_texts for number in program_text.programs}
-    for number, program in enumerate(report.programs):
-        if number not in shown and program.diff is not None:
-            for line in program.diff.limits:
-                add(line, program.name)
-    lines = []
-    for words, found in limits.items():
-        count = max(most[words])
-        each = ("up to " if min(most[words]) < count else "") + many(count, "computation")
-        lines.append(f"{format_names(list(found))}: {words.replace(_HOW_MANY, each)}")
-    return tuple(lines)
-
-
-_HOW_MANY = "\0"
-_COMPUTATIONS = re.compile(r"\b(\d[\d,]*) computations?\b")
+    firsts = [program_text.programs[0] for program_text in texts.program_texts if program_text.name in names]
+    hidden = [number for number in range(len(report.programs)) if number not in shown]
+    hits: dict[object, list[tuple[str, LimitHit]]] = {}
+    others: dict[object, list[str]] = {}
+    for number in (*firsts, *hidden):
+        program = report.programs[number]
+        if program.diff is not None:
+            for hit in program.diff.limit_hits:
+                hits.setdefault(hit.kind, []).append((program.name, hit))
+            for words in program.diff.not_known:
+                others.setdefault(words, []).append(program.name)
+    lines = {format_hits([hit for _, hit in found]): [name for name, _ in found] for found in hits.values()} | others
+    return tuple(f"{format_names(list(dict.fromkeys(by)))}: {words}" for words, by in lines.items())
 
 
 def _shared(

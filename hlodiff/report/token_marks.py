@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from hlodiff.differ.subsequence import common_ends
+
 Span = tuple[int, int]
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 # `shape: f32[8,2] -> f32[4,2]; precision: default -> highest`
@@ -36,9 +38,7 @@ def changed_spans(old: str, new: str) -> tuple[Span, Span]:
     if old == new or max(len(old), len(new)) > _LONGEST:
         return nothing
     sides = _TOKEN.findall(old), _TOKEN.findall(new)
-    most = min(map(len, sides))
-    before = next((n for n in range(most) if sides[0][n] != sides[1][n]), most)
-    after = next((n for n in range(most - before) if sides[0][-1 - n] != sides[1][-1 - n]), most - before)
+    before, after = common_ends(*sides)
     same = "".join(sides[0][:before] + sides[0][len(sides[0]) - after :])
     if not any(character.isalnum() for character in same):
         return nothing

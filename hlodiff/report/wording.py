@@ -121,6 +121,16 @@ def many(count: int, one: str, several: str = "") -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
+def many_are(count: int, one: str) -> str:
+    """A count, its noun and the verb.
+
+    Example:
+        >>> many_are(1, "edit"), many_are(3, "edit")
+        ('1 edit is', '3 edits are')
+    """
+    return f"{many(count, one)} {'is' if count == 1 else 'are'}"
+
+
 def format_names(names: Sequence[str], most: int = 3) -> str:
     """`f, g, h and 3 more`.
 
