@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hlodiff.integrations.code_hosts.artifact import read_artifact
+from hlodiff.integrations.code_hosts.github import read_artifact
 from tests.code_host_server import BOT, COMMIT, TOKEN, CodeHost, pull, served, workflow_run, zipped
 
 ROOT = Path(__file__).parent.parent

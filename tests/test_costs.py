@@ -10,8 +10,8 @@ from hlodiff import read
 from hlodiff.differ import Cost, Edit
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.instruction_costs import flops_of
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.hlo import Instruction, Shape
+from hlodiff.hlo.traversal import multiplicities
 from hlodiff.report.sections import format_cost
 from tests.scenarios import compare
 

@@ -14,18 +14,19 @@ from hlodiff.cli import run
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.integrations.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching
-from hlodiff.integrations.history.data import history_csv, history_json
 from hlodiff.integrations.history.recorded_numbers import values_of
-from hlodiff.integrations.history.select import HistoryRequest, find
-from hlodiff.integrations.history.text import (
+from hlodiff.integrations.history.report import (
     ShownHistory,
     format_both,
     format_delta,
     format_summary,
+    history_csv,
+    history_json,
     history_markdown,
     history_text,
     notes_of,
 )
+from hlodiff.integrations.history.select import HistoryRequest, find
 from hlodiff.report.wording import sparkline
 from hlodiff.snapshots import Key, marked_stale
 from hlodiff.snapshots.yaml_format import dump, load

@@ -16,9 +16,16 @@ from hlodiff.capture.variants import Executable, VariantRun, VariantsResult
 from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels, part_of
 from hlodiff.errors import ConfigError, RegistryError
 from hlodiff.hlo import Frame, read_text
-from hlodiff.inspect.compare_variants import _comparison
-from hlodiff.inspect.variant_budgets import over_limits, variant_limits
-from hlodiff.inspect.variants_report import Comparison, Variant, variants_json, variants_markdown, variants_text
+from hlodiff.inspect.variants import (
+    Comparison,
+    Variant,
+    _comparison,
+    over_limits,
+    variant_limits,
+    variants_json,
+    variants_markdown,
+    variants_text,
+)
 from tests.test_cli_capture import hlodiff as run
 
 # What XLA makes of `sin(f(f(x)))` with `f = x -> tanh(x) * 2` where `f` is jitted too: the first call of `f` has

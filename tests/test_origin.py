@@ -11,7 +11,7 @@ import pytest
 from hlodiff.cli import run
 from hlodiff.differ.passes.dumps import Dump, ModuleKey, dumps_of
 from hlodiff.differ.passes.origin import InstructionOrigin, PassHistory, origin_of
-from hlodiff.inspect.origin_report import headline, touch_words
+from hlodiff.inspect.origin import headline, touch_words
 from tests.pass_dumps import dump, files, steps, unpack
 
 

@@ -16,7 +16,7 @@ from hlodiff.differ.passes.dumps import dumps_of
 from hlodiff.differ.passes.steps import PassStep, followed, pass_steps, same_program
 from hlodiff.errors import ReadError
 from hlodiff.hlo.parser import read_hlo
-from hlodiff.inspect.passes_report import PassesView, passes_markdown, passes_text
+from hlodiff.inspect.passes import PassesView, passes_markdown, passes_text
 from tests.pass_dumps import dump, files, steps, unpack
 
 MATMUL = ("matmul-cpu", "matmul-cuda-h100", "matmul-tpu-v5e-2x2")

@@ -12,9 +12,9 @@ from hlodiff import config as config_module
 from hlodiff.config import Budget, Config, budgets, measured_as
 from hlodiff.differ import ProgramComparison, diff, metrics
 from hlodiff.differ.classify import CLASSES
-from hlodiff.differ.multiplicity import KINDS
 from hlodiff.errors import ConfigError
 from hlodiff.hlo import collectives, read_text
+from hlodiff.hlo.traversal import KINDS
 from hlodiff.policy import CLEAN, FAILED, Finding, exit_code, judge, over_programs
 
 HEAD = "HloModule jit_step, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n\n"

@@ -10,7 +10,7 @@ from hlodiff.cli.progress_bar import _Drawing, progress_bar
 from hlodiff.progress import Progress, progress
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
-from hlodiff.workflows.stopwatch import Stopwatch
+from hlodiff.workflows.check import Stopwatch
 
 
 def test_a_line_names_what_is_being_done_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_lines_come_without_a_terminal_and_can_be_turned_off(
 
 def test_where_the_time_of_a_run_went(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("hlodiff.workflows.stopwatch.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("hlodiff.workflows.check.time.perf_counter", lambda: now[0])
     clock = Stopwatch()
     with clock("capturing"):
         now[0] += 3

@@ -13,7 +13,7 @@ import pytest
 from hlodiff.capture import CapturedProgram
 from hlodiff.differ import Limits
 from hlodiff.errors import RegistryError
-from hlodiff.pytest_plugin.case_fixture import snapshot_name
+from hlodiff.pytest_plugin.fixtures import snapshot_name
 from hlodiff.registry import register
 from hlodiff.snapshots import FolderTree, list_snapshots
 from hlodiff.workflows.build_snapshot import build_snapshot
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 STAND_IN = """
 import pytest
 from hlodiff.capture import CapturedProgram, CaptureFailure, NotChecked
-from hlodiff.pytest_plugin.case_fixture import CaseChecker
+from hlodiff.pytest_plugin.fixtures import CaseChecker
 from tests.test_cli_check import STABLEHLO, TANH
 
 def compiled(checker, case, key, stored):

@@ -43,8 +43,7 @@ def install_command(project: Path) -> int:
     """
     from hlodiff.cli.output import emit
     from hlodiff.config import shown_path
-    from hlodiff.integrations.git.repository import repository_of
-    from hlodiff.integrations.git.setup import install, read_attributes
+    from hlodiff.integrations.git.setup import install, read_attributes, repository_of
     from hlodiff.workflows.configuration import load
 
     repository = repository_of(load(project))
@@ -61,8 +60,7 @@ def install_command(project: Path) -> int:
 def uninstall_command(project: Path) -> int:
     """Remove exactly what `hlodiff git install` wrote here."""
     from hlodiff.cli.output import emit
-    from hlodiff.integrations.git.repository import repository_of
-    from hlodiff.integrations.git.setup import uninstall
+    from hlodiff.integrations.git.setup import repository_of, uninstall
     from hlodiff.workflows.configuration import load
 
     done = list(uninstall(repository_of(load(project))))
@@ -79,8 +77,7 @@ def status_command(form: str, project: Path) -> int:
     Exits 0 if everything is in order, 1 if something has to be done, 2 if there is no repository.
     """
     from hlodiff.cli.output import emit
-    from hlodiff.integrations.git.repository import repository_of
-    from hlodiff.integrations.git.setup import status
+    from hlodiff.integrations.git.setup import repository_of, status
     from hlodiff.report.lines import json_text, printable
     from hlodiff.workflows.configuration import load
 

@@ -8,8 +8,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
-from hlodiff.inspect.origin import origin_views
-from hlodiff.inspect.origin_report import origins_json, origins_markdown, origins_text
+from hlodiff.inspect.origin import origin_views, origins_json, origins_markdown, origins_text
 from hlodiff.inspect.passes import dumped_programs, limits_of
 
 

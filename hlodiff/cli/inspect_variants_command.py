@@ -8,8 +8,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.inspect.compare_variants import compare_variants
-from hlodiff.inspect.variants_report import variants_json, variants_markdown, variants_text
+from hlodiff.inspect.variants import compare_variants, variants_json, variants_markdown, variants_text
 from hlodiff.workflows.configuration import load
 
 

@@ -20,9 +20,15 @@ from hlodiff.integrations.history.bisect import (
     bisect_text,
     change_query,
 )
-from hlodiff.integrations.history.data import history_csv, history_json
+from hlodiff.integrations.history.report import (
+    ShownHistory,
+    history_csv,
+    history_json,
+    history_markdown,
+    history_text,
+    overview_text,
+)
 from hlodiff.integrations.history.select import HistoryRequest, find, is_revision, uncommitted
-from hlodiff.integrations.history.text import ShownHistory, history_markdown, history_text, overview_text
 from hlodiff.workflows.configuration import load
 
 _FORMS = ("text", "json", "csv", "markdown")

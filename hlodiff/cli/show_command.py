@@ -11,9 +11,8 @@ from hlodiff.cli.output import emit
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import UsageError
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.inspect.programs_to_draw import file_picture, snapshot_picture
 from hlodiff.inspect.reasons import file_reasons, reasons_text, snapshot_reasons
-from hlodiff.inspect.summary import file_summary, summary_text, traces_text
+from hlodiff.inspect.summary import file_picture, file_summary, snapshot_picture, summary_text, traces_text
 from hlodiff.report.lines import json_text, printable
 from hlodiff.snapshots import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
 from hlodiff.snapshots.trees import Tree

@@ -16,10 +16,9 @@ from hlodiff.differ.costs import applied_bodies, fused_bodies
 from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
 from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
 from hlodiff.differ.metrics import Context, count_computation, metrics_of
-from hlodiff.differ.multiplicity import is_continuation, multiplicities
 from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, trip_counts, uncounted_loop
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.traversal import callees_first
+from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
 
 EXECUTED = (
     "flops", "bytes_accessed", "bytes_read", "bytes_written", "launches", "collectives", "async_collectives",

@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Literal
 
 from hlodiff.differ.metrics import count
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.program_analysis import ProgramAnalysis
 from hlodiff.differ.repeats import FrameTree, InLoop, Repeat, own_line, repeats, stands_alone
 from hlodiff.hlo.model import Instruction, Module, bits_of
+from hlodiff.hlo.traversal import multiplicities
 
 Class = Literal["constant", "logarithmic", "linear", "quadratic", "more"]
 CLASSES: tuple[Class, ...] = ("constant", "logarithmic", "linear", "quadratic", "more")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hlodiff.differ.multiplicity import is_continuation
 from hlodiff.hlo.collectives import collective_result
 from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.traversal import is_continuation
 
 _CONTRACTED = re.compile(
     r"lhs_contracting_dimensions\"?\s*[=:]\s*\[([\d,\s\"]*)\]|^lhs_contracting_dims=\{([\d,]*)\}$", re.MULTILINE

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.regions import CARRIERS, Line, region_lines
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.traversal import multiplicities
 
 # How a compiler arranges values and in which type it computes; none of it is what a line of Python computes.
 ARRANGING = frozenset(

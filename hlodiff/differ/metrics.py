@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.instruction_costs import FUSIONS, result_of, through_bitcasts
-from hlodiff.differ.multiplicity import KINDS, Multiplicity, is_continuation, multiplicities
 from hlodiff.hlo import collectives as ir_collectives
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.traversal import KINDS, Multiplicity, is_continuation, multiplicities
 
 # Moves no data and computes nothing; counted apart from the ops that cost.
 BOOKKEEPING = frozenset(

@@ -8,9 +8,8 @@ from hlodiff.differ.costs import applied_bodies, fused_bodies
 from hlodiff.differ.executed import runs
 from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
-from hlodiff.differ.multiplicity import is_continuation
 from hlodiff.hlo.model import Module
-from hlodiff.hlo.traversal import callees, callees_first
+from hlodiff.hlo.traversal import callees, callees_first, is_continuation
 
 
 @dataclass(frozen=True, slots=True)

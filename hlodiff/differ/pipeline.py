@@ -27,7 +27,6 @@ from hlodiff.differ.kept_matches import BodyMatch, KeptMatches
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of, unrelated_hit
 from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
 from hlodiff.differ.moves import with_moves
-from hlodiff.differ.multiplicity import KINDS
 from hlodiff.differ.prepare import DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
@@ -36,6 +35,7 @@ from hlodiff.errors import DiffError
 from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.model import Module, with_each_other
 from hlodiff.hlo.parser import LazyComputations
+from hlodiff.hlo.traversal import KINDS
 from hlodiff.normalizer.constants import elided_constants
 
 if TYPE_CHECKING:

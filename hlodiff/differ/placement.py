@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from hlodiff.differ.metrics import BOOKKEEPING, counted_as
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.hlo.collectives import continued_steps
 from hlodiff.hlo.grammar import cuda_sign, donated_parts
 from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.traversal import multiplicities
 
 # XLA's numbers. 0 and 5 mean the same everywhere (`Layout::kDefaultMemorySpace`, `kHostMemorySpace`), the others are
 # each backend's own: on TPU 1 is vector memory, 2 holds semaphores, 6 scalars; on CUDA 1 is memory for collectives.

@@ -9,7 +9,6 @@ from hashlib import sha256
 from typing import Literal
 
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.repeats import (
     FrameTree,
     InLoop,
@@ -25,7 +24,7 @@ from hlodiff.differ.trip_counts import condition_and_body, trip_counts
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.traversal import preorder, source_through
+from hlodiff.hlo.traversal import multiplicities, preorder, source_through
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])

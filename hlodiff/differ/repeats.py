@@ -14,11 +14,10 @@ from typing import Literal
 
 from hlodiff.differ.isomorphism import Proof, Repetition, Steps, TooLarge, only_sums
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.multiplicity import is_continuation, multiplicities
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module
-from hlodiff.hlo.traversal import callees_first
+from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
 
 # For a file and a line: the lines at which the Python loops around it begin, outermost first, those of comprehensions
 # negative. Plain truth stands for one loop; False and () for none, None for a file that cannot be read.

@@ -9,12 +9,12 @@ from typing import TypeVar
 from hlodiff.config import budgets, closest, measured_as, rules
 from hlodiff.differ import diff
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.errors import ConfigError
 from hlodiff.hlo.collectives import FAMILIES, Collective, collectives
 from hlodiff.hlo.grammar import donated_parts
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import Frame, Module, Shape
+from hlodiff.hlo.traversal import multiplicities
 from hlodiff.policy.budgets import MetricPair, format_metric, over_budget
 from hlodiff.policy.program_pair import Hit, ProgramPair, type_of
 from hlodiff.policy.rules import RULES_BY_NAME, DonationAliases, NoLostPlacement, over_axis, rule_of

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Computation, Frame, Instruction, Module, Stage
+from hlodiff.hlo.traversal import multiplicities
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ from hlodiff.config import RuleUse, closest, option
 from hlodiff.differ.classify import classes_of_edit
 from hlodiff.differ.metrics import BOOKKEEPING, custom_call_target
 from hlodiff.differ.moves import relocations
-from hlodiff.differ.multiplicity import multiplicities
 from hlodiff.differ.placement import donations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, Collective, collectives, numbers, parse_groups
 from hlodiff.hlo.model import Instruction, Module, bits_of
+from hlodiff.hlo.traversal import multiplicities
 from hlodiff.policy.program_pair import Hit, InstructionSite, ProgramPair, find, hit_of, hits, type_of
 
 

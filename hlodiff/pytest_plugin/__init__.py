@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hlodiff.pytest_plugin.case_fixture import hlodiff_case as hlodiff_case
-from hlodiff.pytest_plugin.program_fixture import hlodiff_program as hlodiff_program
+from hlodiff.pytest_plugin.fixtures import hlodiff_case as hlodiff_case
+from hlodiff.pytest_plugin.fixtures import hlodiff_program as hlodiff_program
 from hlodiff.pytest_plugin.suite import pytest_addoption as pytest_addoption
 from hlodiff.pytest_plugin.suite import pytest_configure as pytest_configure
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hlodiff.config import in_ci
-from hlodiff.pytest_plugin.case_fixture import USED, snapshot_name, used_by
+from hlodiff.pytest_plugin.fixtures import USED, snapshot_name, used_by
 from hlodiff.report.wording import many
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, remove_snapshot, writing
 

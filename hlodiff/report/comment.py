@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from hlodiff.report import markdown
 from hlodiff.report.functions import verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
-from hlodiff.report.markdown import closing
-from hlodiff.report.markdown_functions import ROW_WORDS
+from hlodiff.report.markdown import ROW_WORDS, closing
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many

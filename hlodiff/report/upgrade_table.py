@@ -12,8 +12,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.functions import WORST
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
-from hlodiff.report.markdown import numbers_table, to_markdown
-from hlodiff.report.markdown_functions import SIGNS, verdict_words
+from hlodiff.report.markdown import SIGNS, numbers_table, to_markdown, verdict_words
 from hlodiff.report.numbers import key_numbers
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import reordered_write

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -47,7 +48,6 @@ from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_of, snapshot_programs
 from hlodiff.workflows.source_lines import of_snapshots
 from hlodiff.workflows.staleness import settings_of
-from hlodiff.workflows.stopwatch import Stopwatch
 from hlodiff.workflows.unchanged import UnchangedPrograms
 
 Verdict = Literal["clean", "failed", "undecided"]
@@ -169,6 +169,45 @@ def check(
                 report = replace(report, programs=blame_at(config, "HEAD", report.programs, jobs))
         report = replace(report, notes=(*report.notes, *cache_notes()))
     return CheckResult(replace(report, all=everything), exit_code(report.findings))
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds by activity. Inside of another activity's block, time counts for the inner one alone.
+
+    Example:
+        >>> watch = Stopwatch()
+        >>> with watch("capturing"), watch("comparing"):
+        ...     pass
+        >>> [what for what, _ in watch.parts()]
+        ['capturing', 'comparing']
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+    _since: float = 0.0
+
+    @contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        """Count the time inside the block for an activity."""
+        self._turn()
+        self.seconds.setdefault(what, 0.0)
+        self._open.append(what)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._open.pop()
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        if self._open:
+            self.seconds[self._open[-1]] += now - self._since
+        self._since = now
+
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """Each activity and its seconds, in the order in which they began."""
+        return tuple(self.seconds.items())
 
 
 @dataclass(slots=True)

@@ -143,8 +143,7 @@ def dump_files() -> Files:
 
 def read_dump(data: bytes) -> None:
     """What `inspect passes` does with a folder of texts; the names of files may be damaged too."""
-    from hlodiff.inspect.passes import passes_view
-    from hlodiff.inspect.passes_report import passes_json, passes_text
+    from hlodiff.inspect.passes import passes_json, passes_text, passes_view
     from hlodiff.workflows.passes import folder_dumps, is_dump_folder, last_module
 
     name, _, content = data.partition(b"\n")

@@ -268,7 +268,7 @@ def _set_up(data: bytes) -> None:
 
 
 def _artifact(data: bytes) -> None:
-    from hlodiff.integrations.code_hosts.artifact import read_artifact
+    from hlodiff.integrations.code_hosts.github import read_artifact
 
     read_artifact(data, "artifact.zip")
 

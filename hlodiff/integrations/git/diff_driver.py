@@ -9,6 +9,7 @@ import logging
 import stat
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
@@ -17,11 +18,13 @@ from typing import Any
 
 from hlodiff.config import process_environment
 from hlodiff.differ.limits import DEFAULTS, Limits
+from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.errors import HlodiffError, StoreError, expected_error, one_line
 from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.grammar import print_shape
+from hlodiff.hlo.model import PROGRAM_NAMES, Instruction, Module
+from hlodiff.hlo.traversal import KINDS, multiplicities
 from hlodiff.report.lines import clip, printable
-from hlodiff.report.listing import program_listing
 from hlodiff.report.wording import format_bytes, format_pair, many
 from hlodiff.snapshots import Key, marked_stale
 from hlodiff.snapshots.keys import PYTEST, is_safe
@@ -566,3 +569,92 @@ def merge(ours: Path, path: str) -> int:
         message = "hlodiff: both sides changed %s: ours is kept, marked stale; once the code is merged: %s"
         _LOG.info(message, clip(one_line(what), _LONGEST_NAME), named.again)
     return _CONFLICT
+
+
+# --- A program as a list that git can compare line by line: what it takes and gives, its operations, counted.
+
+_PLACES = {
+    "entry": "operations of the entry",
+    "fusion": "operations in fusions",
+    "loop": "operations in loops",
+    "branch": "operations in branches",
+    "reduction": "operations of reductions",
+    "other": "operations elsewhere",
+}
+# Attributes that distinguish two operations of one opcode and type for a reader, apart from their operands.
+_LISTED = ("kind", "custom_call_target", "call_target_name", "direction", "comparison_direction", "replica_groups",
+         "source_target_pairs", "sharding")  # fmt: skip
+_SHORT = 24  # of a constant's value: scalars, not tables
+_WIDE = 160
+_ONLY = "content  (if nothing else changes, operands or attributes did: see `git diff` or `git log -p --ext-diff`)"
+
+
+def program_listing(module: Module, text: str) -> str:
+    """What `git log -p` compares in the place of a program's text.
+
+    Args:
+        module: a program of either stage.
+        text: what it was read from; its hash is the last line, so that every change shows.
+
+    Returns:
+        sections with titles in column 0 and sorted rows below them; ends in a newline.
+
+    Example:
+        >>> from hlodiff.hlo import read_text
+        >>> hlo = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT a = f32[2] add(p, p)\\n}"
+        >>> print(program_listing(read_text(hlo), hlo).rpartition("content")[0], end="")
+        compiled HLO
+          2 instructions in 1 computation
+        arguments and results
+          argument 0   f32[2]
+          result 0     f32[2]
+        operations of the entry
+          add f32[2]  x1
+    """
+    return "".join(f"{clip(printable(line), _WIDE)}\n" for line in _lines(module, text))
+
+
+def _lines(module: Module, text: str) -> Iterator[str]:
+    yield PROGRAM_NAMES[module.stage]
+    computations = many(len(module.computations), "computation")
+    yield f"  {many(module.instruction_count(), 'instruction')} in {computations}"
+    yield "arguments and results"
+    yield from _interface(module)
+    for kind, counts in _by_place(module).items():
+        yield _PLACES[kind]
+        yield from (f"  {words}  x{count:,}" for words, count in sorted(counts.items()))
+    yield _ONLY
+    yield f"  {sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+
+
+def _interface(module: Module) -> Iterator[str]:
+    entry = module.entry_computation
+    for number, index in enumerate(entry.parameters()):
+        one = entry.instructions[index]
+        yield f"  argument {number:<3} {' '.join([print_shape(one.shape), *_details(one)])}"
+    for number, shape in enumerate(module.result_shapes()):
+        yield f"  result {number:<5} {print_shape(shape)}"
+    for name in ("input_output_alias", "num_partitions", "replica_count"):
+        if module.attribute(name):
+            yield f"  {name.replace('_', ' ')} {module.attribute(name)}"
+
+
+def _by_place(module: Module) -> dict[str, Counter[str]]:
+    """Rows by the kind of computation that they run in, counted as often as the computation is called."""
+    found: dict[str, Counter[str]] = {}
+    for computation, weight in zip(module.computations, multiplicities(module), strict=True):
+        rows = Counter(
+            " ".join([one.opcode, print_shape(one.shape), *_details(one)])
+            for one in computation.instructions
+            if one.opcode not in BOOKKEEPING
+        )
+        for kind in KINDS:
+            for words, count in rows.items() if weight.kinds.get(kind) else ():
+                found.setdefault(kind, Counter())[words] += count * weight.kinds[kind]
+    return {kind: found[kind] for kind in KINDS if kind in found}
+
+
+def _details(one: Instruction) -> list[str]:
+    attributes = [f"{name}={value}" for name, value in one.attributes if name in _LISTED]
+    is_value = one.opcode == "constant" and one.literal and len(one.literal) <= _SHORT
+    return [f"({one.literal})", *attributes] if is_value else attributes

@@ -26,8 +26,7 @@ from hlodiff.integrations.history import (
     merged_in,
     values_on,
 )
-from hlodiff.integrations.history.data import row_json
-from hlodiff.integrations.history.text import (
+from hlodiff.integrations.history.report import (
     UNSHALLOW,
     ShownHistory,
     fitted,
@@ -36,6 +35,7 @@ from hlodiff.integrations.history.text import (
     format_summary,
     format_value,
     notes_of,
+    row_json,
     wrapped,
 )
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows

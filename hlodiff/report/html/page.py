@@ -29,7 +29,7 @@ from hlodiff.report.html.overview import (
     scenarios_of,
     tiles_of,
 )
-from hlodiff.report.markdown_functions import ROW_WORDS
+from hlodiff.report.markdown import ROW_WORDS
 from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
 from hlodiff.report.token_marks import Span, changed_spans, value_spans

@@ -1,4 +1,4 @@
-"""The fixture `hlodiff_case`: a test's own function is compiled in the test's process and compared with a snapshot."""
+"""The fixtures: `hlodiff_case` compiles a test's own function in the test's process, `hlodiff_program` shows it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from hlodiff.workflows.unchanged import UnchangedPrograms
 if TYPE_CHECKING:
     from hlodiff.capture import Outcome
     from hlodiff.capture.compile_case import Bench
+    from hlodiff.policy.assertions import Program
     from hlodiff.workflows.build_snapshot import ParsedSnapshot
 
 
@@ -258,3 +259,33 @@ def hlodiff_case(request: pytest.FixtureRequest) -> CaseChecker:
         ...     hlodiff_case(hlodiff.Case(step, hlodiff.abstract((32, 64), "float32")))
     """
     return CaseChecker(request)
+
+
+# --- `hlodiff_program`: what a case compiles to, to assert things of it.
+
+
+@pytest.fixture
+def hlodiff_program(request: pytest.FixtureRequest) -> Callable[..., Program]:
+    """Compiles a case; the test is skipped where this machine cannot compile for the target, and in CI it fails.
+
+    Example:
+        >>> def test_step(hlodiff_program):
+        ...     program = hlodiff_program(hlodiff.Case(step, hlodiff.abstract((32, 64), "float32")), target="tpu-v5e")
+        ...     program.assert_no_copy_in_loop()
+    """
+
+    def captured(case: Case | Callable[..., Case], *, target: str = "cpu", name: str = "") -> Program:
+        __tracebackhide__ = True
+        from hlodiff.config import in_ci
+        from hlodiff.errors import HlodiffError
+        from hlodiff.workflows.capture_program import NotAvailableHere, capture_program
+
+        try:
+            return capture_program(case, target=target, name=name or request.node.name, root=request.config.rootpath)
+        except HlodiffError as error:
+            if isinstance(error, NotAvailableHere) and not in_ci():
+                pytest.skip(error.render())
+            message = f"{type(error).__name__}: {error.render()}"
+        pytest.fail(message, pytrace=False)  # outside, so that the error is not shown twice
+
+    return captured

@@ -1,15 +1,251 @@
-"""The report of `hlodiff inspect variants`: variants side by side, fusions across the border, effects of nested jit."""
+"""The variants of one computation: running them, what the programs of each come to, their budgets and the report."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hlodiff.differ.fusion_borders import REST, Calls, Kernel
+from hlodiff.capture.variants import Executable, VariantRun, VariantsResult, run_variants
+from hlodiff.config import Config, amount, closest
+from hlodiff.differ.executed import executed
+from hlodiff.differ.fusion_borders import REST, Calls, Kernel, inner_calls, kernels
+from hlodiff.differ.metrics import count
+from hlodiff.errors import ConfigError
+from hlodiff.hlo.model import Module
+from hlodiff.progress import progress
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.wording import format_bytes, format_count, format_seconds, many
+
+
+def compare_variants(config: Config, names: tuple[str, ...], calls: int) -> list[Comparison]:
+    """Run the variants of some computations on cpu and compare them.
+
+    Args:
+        config: the project's.
+        names: what `@hlodiff.variants` registers, or patterns; all where empty.
+        calls: how many calls after the first are timed.
+
+    Returns:
+        one record for each computation; a variant that could not be run says why.
+    """
+    with progress(1, "running") as step:
+        found = run_variants(config, names, calls, lambda name: step(name, 0))
+    return [_comparison(varied, str(config.root)) for varied in found]
+
+
+def _comparison(varied: VariantsResult, root: str) -> Comparison:
+    limits = variant_limits(varied)
+    inner = [(border.name, border.file) for border in varied.borders]
+    variants: list[Variant] = []
+    whole: list[tuple[str, Module]] = []  # compiled programs of the variants that are one program
+    programs = [_read(ran) for ran in varied.variants]
+    # XLA's estimate counts one turn of a loop: beside a variant without one it would look like less work.
+    counted = any(_loops(module) for _, after in programs for module in after)
+    for ran, read in zip(varied.variants, programs, strict=True):
+        variants.append(_variant(ran, inner, root, whole, read, counted))
+    over = tuple(over_limits(limits, variants, varied.variants))
+    return Comparison(varied.name, varied.jax, tuple(dict.fromkeys(name for name, _ in inner)), tuple(variants), over)
+
+
+def _read(ran: VariantRun) -> tuple[list[Module], list[Module]]:
+    from hlodiff.hlo import read_text
+
+    if ran.problem:
+        return [], []
+    return [read_text(each.stablehlo) for each in ran.executables], [
+        read_text(each.compiled) for each in ran.executables
+    ]
+
+
+def _loops(module: Module) -> bool:
+    return any(it.opcode in ("while", "conditional") for body in module.computations for it in body.instructions)
+
+
+def _variant(
+    ran: VariantRun,
+    inner: list[tuple[str, str]],
+    root: str,
+    whole: list[tuple[str, Module]],
+    read: tuple[list[Module], list[Module]],
+    counted: bool,
+) -> Variant:
+    if ran.problem:
+        return Variant(ran.name, problem=ran.problem)
+    before, after = read
+    counts = [count(module) for module in after]
+    own = [module for module, each in zip(after, ran.executables, strict=True) if not each.eager]
+    found: list[Kernel] = [kernel for module in own for kernel in kernels(module, inner, root)]
+    calls, same_as, compared_with, edits = _compared(ran, before, after, whole)
+    figures = {what: _per_call(ran.executables, after, what, counted, root) for what in ("bytes_accessed", "flops")}
+    return Variant(
+        name=ran.name,
+        executables=len(ran.executables),
+        eager=sum(each.eager for each in ran.executables),
+        launches=sum(each.launches for each in ran.executables),
+        again=ran.again,
+        stablehlo=int(sum(count(module).plain["instructions"] for module in before)),
+        instructions=int(sum(each.plain["instructions"] for each in counts)),
+        fusions=sum(sum(each.fusions.values()) for each in counts),
+        bytes_accessed=figures["bytes_accessed"][0],
+        flops=figures["flops"][0],
+        traces=ran.traces,
+        trace=ran.traced,
+        compile=sum(each.seconds for each in ran.executables),
+        first=ran.first,
+        later=median(ran.later),
+        least=min(ran.later, default=0.0),
+        most=max(ran.later, default=0.0),
+        unknown=tuple(dict.fromkeys(why for _, why in figures.values() if why)),
+        kernels=tuple(found),
+        calls=calls,
+        same_as=same_as,
+        compared_with=compared_with,
+        edits=edits,
+    )
+
+
+def _per_call(
+    executables: tuple[Executable, ...], modules: list[Module], what: str, counted: bool, root: str
+) -> tuple[float | None, str]:
+    """What one later call costs; None with the reason where that is not known of everything that is launched."""
+    total = 0.0
+    for each, module in zip(executables, modules, strict=True):
+        if not each.launches:
+            continue
+        figure, why = _counted(module, what, root) if counted else (getattr(each, what), "")
+        if figure is None:
+            return None, why or f"XLA gives no estimate of {what.replace('_', ' ')} for {each.name}"
+        total += each.launches * figure
+    return total, ""
+
+
+def _counted(module: Module, what: str, root: str) -> tuple[float | None, str]:
+    found = executed(module)[what]
+    if found.exact is not None:
+        return float(found.exact), ""
+    words = what.replace("_", " ")
+    if found.per_turn:
+        return None, f"{words}: how often {found.per_turn[0][0].words(root)} turns is not known"
+    most = "more than can be counted" if found.most is None else f"{found.most:,}"
+    return None, f"{words}: between {found.least:,} and {most}, as branches are taken"
+
+
+def _compared(
+    ran: VariantRun, before: list[Module], after: list[Module], whole: list[tuple[str, Module]]
+) -> tuple[Calls | None, str, str, int | None]:
+    """Calls of inner functions, and how the program compares with that of an earlier variant."""
+    from hlodiff.differ import diff
+
+    if len(ran.executables) != 1 or ran.executables[0].eager or ran.executables[0].launches != 1:
+        return None, "", "", None
+    calls = inner_calls(before[0], after[0])
+    results = [(name, diff(other, after[0])) for name, other in whole]
+    whole.append((ran.name, after[0]))
+    for name, result in results:
+        if result.identical:
+            return calls, name, name, 0
+    if not results:
+        return calls, "", "", None
+    name, result = results[0]
+    return calls, "", name, sum(result.summary.values())
+
+
+# --- Budgets: `@hlodiff.variants(budget={"outer": {"launches": 1}})`.
+
+Limits = Mapping[str, Mapping[str, float]]
+
+
+def variant_limits(varied: VariantsResult) -> Limits:
+    """The budget of a computation, checked.
+
+    Args:
+        varied: the result, with its unchecked budget.
+
+    Returns:
+        limits by variant and count.
+
+    Raises:
+        ConfigError: it names a variant or a count that does not exist, or a limit is no number.
+
+    Example:
+        >>> budget = {"outer": {"launches": 1}}
+        >>> variant_limits(VariantsResult("g", (VariantRun("outer"),), (), "0.10.2", "m.py:3", budget))
+        {'outer': {'launches': 1}}
+    """
+    where = f"{varied.where}: budget"
+    names = [ran.name for ran in varied.variants]
+    return {
+        name: _limits(limits, f"{where}.{name}")
+        for name, limits in _table(varied.budget if varied.budget is not None else {}, where).items()
+        if _known(name, names, "variant", where)
+    }
+
+
+def _limits(limits: object, where: str) -> dict[str, float]:
+    table = _table(limits, where)
+    return {
+        count: amount(most, count, f"{where}.{count}")
+        for count, most in table.items()
+        if _known(count, COUNTS, "count", where)
+    }
+
+
+def _table(value: object, where: str) -> Mapping[str, object]:
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return value
+    raise ConfigError(f"must be a table, not {value!r}", where=where, hint='budget={"outer": {"launches": 1}}')
+
+
+def _known(name: str, names: Sequence[str], what: str, where: str) -> bool:
+    if name in names:
+        return True
+    near = closest(name, names)
+    hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(names)}"
+    raise ConfigError(f"there is no {what} `{name}`", where=where, hint=hint)
+
+
+def over_limits(limits: Limits, variants: Sequence[Variant], ran: Sequence[VariantRun]) -> Iterator[str]:
+    """The counts that exceed their limits.
+
+    Args:
+        limits: by variant and count.
+        variants: their counts.
+        ran: the same variants, with their executables.
+
+    Returns:
+        one line for each count over its limit; a count that XLA does not report is over too, since its limit has no
+        effect.
+
+    Example:
+        >>> list(over_limits({"outer": {"fusions": 1}}, [Variant("outer", fusions=3)], [VariantRun("outer")]))
+        ['outer: 3 fusions, at most 1 allowed']
+    """
+    for variant, each in zip(variants, ran, strict=True):
+        for what, most in () if variant.problem else limits.get(variant.name, {}).items():
+            found = getattr(variant, what)
+            if found is None:
+                yield f"{variant.name}: {what} is limited and not known"
+            elif found > most:
+                over = f"{_format_amount(what, found)} {what}, at most {_format_amount(what, most)} allowed"
+                yield f"{variant.name}: {over}{_launched(each) if what in _LAUNCHED else ''}"
+
+
+_LAUNCHED = ("executables", "eager", "launches")
+
+
+def _launched(ran: VariantRun) -> str:
+    """The executables that a call launches: they show a function compiled in parts, or an eager operation."""
+    names = [f"{each.name}{' (eager)' if each.eager else ''}" for each in ran.executables if each.launches]
+    return f": {', '.join(names)}" if names else ""
+
+
+def _format_amount(count: str, number: float) -> str:
+    return format_bytes(number) if count == "bytes_accessed" else format_count(number)
+
+
+# --- The report of `hlodiff inspect variants`.
 
 
 @dataclass(frozen=True, slots=True)
