@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hlodiff.differ.costs import applied_bodies, fused_bodies
 from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
 from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
-from hlodiff.differ.metrics import Context, count_computation, metrics_of
+from hlodiff.differ.metrics import Counts, metrics_of, own_counts
 from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, trip_counts, uncounted_loop
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
@@ -46,12 +46,14 @@ def executed_table(module: Module) -> dict[str, object]:
     return {name: number.to_json() for name, number in executed(module).items() if not number.is_same(ZERO)}
 
 
-def executed(module: Module, costs: Sequence[Mapping[str, int]] | None = None) -> dict[str, ExecutedCount]:
+def executed(
+    module: Module, costs: Sequence[Mapping[str, int]] | None = None, counts: Sequence[Counts] | None = None
+) -> dict[str, ExecutedCount]:
     """What one call of a program does, by metric.
 
     Args:
         module: a program of either stage.
-        costs: its `own_costs`, where they are known.
+        costs, counts: its `own_costs` and `own_counts`, where they are known.
 
     Returns:
         the metrics of `EXECUTED` that the stage has, then one for each collective family and custom call target. Bytes
@@ -67,7 +69,12 @@ def executed(module: Module, costs: Sequence[Mapping[str, int]] | None = None) -
     names = [name for name in EXECUTED if module.stage == "compiled" or name not in COMPILED_ONLY]
     if not module.computations:
         return dict.fromkeys(names, ZERO)
-    total = _totals(module, _own_counts(module, own_costs(module) if costs is None else costs))[module.entry]
+    own: list[Mapping[str, int]] = []
+    for counted, cost in zip(counts or own_counts(module), costs or own_costs(module), strict=True):
+        figures = metrics_of(counted).items()
+        named = {name: int(n) for name, n in figures if n and (name in EXECUTED or name.startswith(_TABLES))}
+        own.append({**named, **cost})
+    total = _totals(module, own)[module.entry]
     loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
     tables = {name for part in total.parts() for name in part if name.startswith(_TABLES)}
     return {name: _number(total, name, loops) for name in [*names, *sorted(tables)]}
@@ -250,17 +257,6 @@ def _one_of(branches: Sequence[_Total]) -> _Total:
     )
     for branch in branches:
         found.per_turn |= branch.per_turn
-    return found
-
-
-def _own_counts(module: Module, costs: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
-    """What the instructions of each computation do in one run of it, callees apart."""
-    context = Context.of(module)
-    found: list[Mapping[str, int]] = []
-    for index, own in enumerate(costs):
-        counted = metrics_of(count_computation(module, index, context))
-        named = {name: int(n) for name, n in counted.items() if n and (name in EXECUTED or name.startswith(_TABLES))}
-        found.append({**named, **own})
     return found
 
 

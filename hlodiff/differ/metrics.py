@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.instruction_costs import FUSIONS, result_of, through_bitcasts
 from hlodiff.hlo import collectives as ir_collectives
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.hlo.traversal import KINDS, Multiplicity, is_continuation, multiplicities
+from hlodiff.hlo.traversal import KINDS, called_by, is_continuation, multiplicities
 
 # Moves no data and computes nothing; counted apart from the ops that cost.
 BOOKKEEPING = frozenset(
@@ -56,68 +56,73 @@ class Counts:
     plain: Counter[str] = field(default_factory=Counter)
     kinds: dict[str, Counts] = field(default_factory=dict)
 
+    def add(self, part: Counts, times: int) -> None:
+        """Add what another part counts, so many times; its kinds are left out."""
+        for name in ("ops", "bookkeeping", "fusions", "custom_calls", "plain"):
+            total: Counter[str] = getattr(self, name)
+            for key, number in getattr(part, name).items():
+                total[key] += times * number
+        for family, record in part.collectives.items():
+            total = self.collectives.setdefault(family, Counter())
+            for key, number in record.items():
+                total[key] += times * number
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What has to be known of a program to count its parts.
+
+def own_counts(module: Module) -> list[Counts]:
+    """What one run of each computation counts, without what it calls; `instructions` are those of its text.
 
     Args:
-        collectives: by the computation they start in.
-        later: places of instructions that only go on with a collective which is counted already.
-        fused: computations that fusions call, whose values are stored only where they are a fusion's results.
+        module: a program of either stage.
     """
+    beginning: dict[int, list[ir_collectives.Collective]] = {}
+    for collective in ir_collectives.collectives(module) if module.stage == "compiled" else ():
+        beginning.setdefault(collective.computation, []).append(collective)
+    # What only goes on with a collective is counted where that begins.
+    later = ir_collectives.continued_steps(module) if beginning else frozenset()
+    fused = called_by(module, FUSIONS)  # values in there are stored only where they are a fusion's results
+    found = []
+    for index, computation in enumerate(module.computations):
+        counts = Counts()
+        for position, it in enumerate(computation.instructions):
+            if (index, position) not in later:
+                _count_instruction(counts, module, computation, it)
+                if index not in fused and it.opcode in _MAY_MOVE:
+                    for moving, into, out_of in _moving(module, computation, it):
+                        _count_moving(counts, moving, into, out_of)
+        for one in beginning.get(index, ()):
+            _count_collective(counts, one.family, one.bytes, one.asynchronous)
+        counts.plain["instructions"] = len(computation.instructions)
+        found.append(counts)
+    return found
 
-    collectives: Mapping[int, Sequence[ir_collectives.Collective]]
-    later: frozenset[tuple[int, int]]
-    fused: frozenset[int]
 
-    @classmethod
-    def of(cls, module: Module) -> Context:
-        """The context of a whole program."""
-        found: dict[int, list[ir_collectives.Collective]] = {}
-        for one in ir_collectives.collectives(module) if module.stage == "compiled" else ():
-            found.setdefault(one.computation, []).append(one)
-        fused = frozenset(
-            callee
-            for computation in module.computations
-            for it in computation.instructions
-            if it.opcode in FUSIONS
-            for callee in it.called
-        )
-        return cls(found, ir_collectives.continued_steps(module) if found else frozenset(), fused)
+def count(module: Module, own: Sequence[Counts] | None = None) -> Counts:
+    """Count everything in a program of either stage, each computation as often as its text calls it.
 
-
-def count(module: Module) -> Counts:
-    """Count everything in a program of either stage in one walk; the functions below give its parts.
+    Args:
+        module: a program of either stage.
+        own: its `own_counts`, where they are known.
 
     Example:
         >>> count(Module("m", "compiled", (), 0)).ops
         Counter()
     """
-    weights = multiplicities(module)
-    context = Context.of(module)
-    whole = Counts()
-    for kind in KINDS:
-        ours = [_as_kind(weight, kind) for weight in weights]
-        if any(weight.total for weight in ours):
-            whole.kinds[kind] = part = _count(module, ours, context)
-            for total, counted in _tables(whole, part):
-                total.update(counted)
+    parts: dict[str, Counts] = {}
+    for weight, one in zip(multiplicities(module), own_counts(module) if own is None else own, strict=True):
+        in_loops = weight.in_loop  # these go to the kinds in their order
+        for kind in KINDS:
+            times = weight.kinds.get(kind, 0)
+            if times:
+                part = parts.setdefault(kind, Counts())
+                part.add(one, times)
+                part.plain[f"ops.{kind}"] += times * one.plain["ops"]
+                for name in ("ops", "copies"):
+                    part.plain[f"{name}_in_loops"] += max(min(in_loops, times), 0) * one.plain[name]
+            in_loops -= times
+    whole = Counts(kinds={kind: parts[kind] for kind in KINDS if kind in parts})
+    for part in whole.kinds.values():
+        whole.add(part, 1)
     return whole
-
-
-def _as_kind(weight: Multiplicity, kind: str) -> Multiplicity:
-    """As much of a weight as one kind has of it; call sites in loops go to the kinds in their order."""
-    before = sum(weight.kinds.get(other, 0) for other in KINDS[: KINDS.index(kind)])
-    total = weight.kinds.get(kind, 0)
-    return Multiplicity(total, min(max(weight.in_loop - before, 0), total), {kind: total})
-
-
-def _tables(whole: Counts, part: Counts) -> Iterator[tuple[Counter[str], Counter[str]]]:
-    for name in ("ops", "bookkeeping", "fusions", "custom_calls", "plain"):
-        yield getattr(whole, name), getattr(part, name)
-    for family, record in part.collectives.items():
-        yield whole.collectives.setdefault(family, Counter()), record
 
 
 def metrics_by_kind(counts: Counts) -> dict[str, dict[str, float]]:
@@ -141,42 +146,6 @@ def metrics_by_kind(counts: Counts) -> dict[str, dict[str, float]]:
         shown = {n: v for n, v in metrics_of(part).items() if v and not n.startswith("ops.")}
         found[kind] = {**shown, **{f"op.{opcode}": number for opcode, number in sorted(part.ops.items())}}
     return found
-
-
-def _count(module: Module, weights: Sequence[Multiplicity], context: Context) -> Counts:
-    """Count every computation as often as its weight says."""
-    counts = Counts()
-    for index, weight in enumerate(weights):
-        if weight.total:
-            counts.plain["instructions"] += weight.total * len(module.computations[index].instructions)
-            _count_computation(counts, module, index, context, weight)
-    return counts
-
-
-def count_computation(module: Module, index: int, context: Context) -> Counts:
-    """Count one run of one computation, without what it calls.
-
-    Args:
-        module: a program of either stage.
-        index: of the computation.
-        context: of the program.
-    """
-    counts = Counts()
-    _count_computation(counts, module, index, context, Multiplicity(1))
-    return counts
-
-
-def _count_computation(counts: Counts, module: Module, index: int, context: Context, weight: Multiplicity) -> None:
-    computation, stored = module.computations[index], index not in context.fused
-    for position, it in enumerate(computation.instructions):
-        if (index, position) in context.later:
-            continue
-        _count_instruction(counts, module, computation, it, weight)
-        if stored and it.opcode in _MAY_MOVE:
-            for moving, into, out_of in _moving(module, computation, it):
-                _count_moving(counts, moving, into, out_of, weight)
-    for one in context.collectives.get(index, ()):
-        _count_collective(counts, one.family, one.bytes, one.asynchronous, weight)
 
 
 def op_counts(module: Module) -> dict[str, int]:
@@ -265,7 +234,7 @@ def raw_metrics(module: Module) -> dict[str, float]:
     metrics: dict[str, float] = {"rematerialized": 0}
     for computation, weight in zip(module.computations, multiplicities(module), strict=True):
         for instruction in computation.instructions:
-            metrics["rematerialized"] += weight.total * bool(_REMAT.search(instruction.name))
+            metrics["rematerialized"] += bool(_REMAT.search(instruction.name))
             cycles = cycles_of(instruction)
             if cycles is not None:
                 metrics["estimated_cycles"] = metrics.get("estimated_cycles", 0) + weight.total * cycles
@@ -324,25 +293,20 @@ def custom_call_target(instruction: Instruction) -> str:
     return value.strip('"')
 
 
-def _count_instruction(
-    counts: Counts, module: Module, computation: Computation, instruction: Instruction, weight: Multiplicity
-) -> None:
+def _count_instruction(counts: Counts, module: Module, computation: Computation, instruction: Instruction) -> None:
     if instruction.opcode in BOOKKEEPING:
-        counts.bookkeeping[instruction.opcode] += weight.total
+        counts.bookkeeping[instruction.opcode] += 1
         return
     if instruction.opcode == "fusion":
-        counts.fusions[instruction.attribute("kind") or "unknown"] += weight.total
+        counts.fusions[instruction.attribute("kind") or "unknown"] += 1
     name = counted_as(module, instruction)
     if not name:
         return
-    counts.ops[name] += weight.total
-    counts.plain["ops"] += weight.total
-    counts.plain["ops_in_loops"] += weight.in_loop
-    for kind, number in weight.kinds.items():
-        counts.plain[f"ops.{kind}"] += number
+    counts.ops[name] += 1
+    counts.plain["ops"] += 1
     special = _SPECIAL.get(name)
     if special:
-        special(counts, computation, instruction, weight)
+        special(counts, computation, instruction)
 
 
 def _moving(module: Module, computation: Computation, it: Instruction) -> Iterator[tuple[str, Shape, Shape | None]]:
@@ -370,57 +334,55 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
             yield inner.opcode, leaf, computation.instructions[it.operands[number]].shape if known else None
 
 
-def _count_moving(counts: Counts, opcode: str, into: Shape, out_of: Shape | None, weight: Multiplicity) -> None:
+def _count_moving(counts: Counts, opcode: str, into: Shape, out_of: Shape | None) -> None:
     if opcode == "copy":
-        counts.plain["copies"] += weight.total
-        counts.plain["copies_in_loops"] += weight.in_loop
-        counts.plain["copy_bytes"] += weight.total * into.bytes
+        counts.plain["copies"] += 1
+        counts.plain["copy_bytes"] += into.bytes
     spaces = {_space(into), _space(out_of if out_of is not None else into)}
     if len(spaces) > 1:
-        counts.plain["memory_moves"] += weight.total
-        counts.plain["memory_move_bytes"] += weight.total * into.bytes
-        counts.plain["host_transfers"] += weight.total * (_HOST in spaces)
+        counts.plain["memory_moves"] += 1
+        counts.plain["memory_move_bytes"] += into.bytes
+        counts.plain["host_transfers"] += _HOST in spaces
 
 
-def _count_custom_call(counts: Counts, _: Computation, it: Instruction, weight: Multiplicity) -> None:
+def _count_custom_call(counts: Counts, _: Computation, it: Instruction) -> None:
     target = custom_call_target(it)
-    counts.custom_calls[target] += weight.total
-    counts.plain["host_callbacks"] += weight.total * ("callback" in target)
+    counts.custom_calls[target] += 1
+    counts.plain["host_callbacks"] += "callback" in target
     moves = ("MoveToHost", "MoveToDevice", "annotate_device_placement")
-    counts.plain["host_transfers"] += weight.total * (target in moves)
+    counts.plain["host_transfers"] += target in moves
 
 
-def _count_literal(counts: Counts, _: Computation, it: Instruction, weight: Multiplicity) -> None:
+def _count_literal(counts: Counts, _: Computation, it: Instruction) -> None:
     if it.shape.bytes >= LARGE_LITERAL_BYTES:
-        counts.plain["large_literals"] += weight.total
-        counts.plain["large_literal_bytes"] += weight.total * it.shape.bytes
+        counts.plain["large_literals"] += 1
+        counts.plain["large_literal_bytes"] += it.shape.bytes
 
 
-def _count_channel(counts: Counts, _: Computation, it: Instruction, weight: Multiplicity) -> None:
+def _count_channel(counts: Counts, _: Computation, it: Instruction) -> None:
     to_host = it.opcode in ("infeed", "outfeed") or it.attribute("is_host_transfer") == "true"
-    counts.plain["host_transfers"] += weight.total * to_host
+    counts.plain["host_transfers"] += to_host
 
 
-def _count_stablehlo_collective(counts: Counts, _: Computation, it: Instruction, weight: Multiplicity) -> None:
-    _count_collective(counts, it.opcode.replace("_", "-"), it.shape.bytes, False, weight)
+def _count_stablehlo_collective(counts: Counts, _: Computation, it: Instruction) -> None:
+    _count_collective(counts, it.opcode.replace("_", "-"), it.shape.bytes, False)
 
 
-def _count_collective(counts: Counts, family: str, size: int, asynchronous: bool, weight: Multiplicity) -> None:
-    if weight.total:
-        record = counts.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
-        record["count"] += weight.total
-        record["async"] += weight.total * asynchronous
-        record["bytes"] += weight.total * size
+def _count_collective(counts: Counts, family: str, size: int, asynchronous: bool) -> None:
+    record = counts.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
+    record["count"] += 1
+    record["async"] += asynchronous
+    record["bytes"] += size
 
 
-def _counting(metric: str) -> Callable[[Counts, Computation, Instruction, Multiplicity], None]:
-    def count_one(counts: Counts, _: Computation, __: Instruction, weight: Multiplicity) -> None:
-        counts.plain[metric] += weight.total
+def _counting(metric: str) -> Callable[[Counts, Computation, Instruction], None]:
+    def count_one(counts: Counts, _: Computation, __: Instruction) -> None:
+        counts.plain[metric] += 1
 
     return count_one
 
 
-_SPECIAL: dict[str, Callable[[Counts, Computation, Instruction, Multiplicity], None]] = {
+_SPECIAL: dict[str, Callable[[Counts, Computation, Instruction], None]] = {
     **dict.fromkeys(["custom-call", "custom_call"], _count_custom_call),
     **dict.fromkeys(["send", "recv", "infeed", "outfeed"], _count_channel),
     **dict.fromkeys([name.replace("-", "_") for name in ir_collectives.FAMILIES], _count_stablehlo_collective),

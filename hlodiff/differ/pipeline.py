@@ -25,7 +25,7 @@ from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of, unrelated_hit
-from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of
+from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of, own_counts
 from hlodiff.differ.moves import with_moves
 from hlodiff.differ.prepare import DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
@@ -88,9 +88,14 @@ class PairMetrics:
         return old, new
 
     @cached_property
-    def _counts(self) -> tuple[Counts, Counts]:
+    def _own_counts(self) -> tuple[list[Counts], list[Counts]]:
         old, new = self._modules
-        return count(old), count(new)
+        return own_counts(old), own_counts(new)
+
+    @cached_property
+    def _counts(self) -> tuple[Counts, Counts]:
+        old, new = map(count, self._modules, self._own_counts)
+        return old, new
 
     @cached_property
     def _costs(self) -> tuple[list[Mapping[str, int]], list[Mapping[str, int]]]:
@@ -109,7 +114,7 @@ class PairMetrics:
         return {name: (old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})}
 
     def _executed(self) -> Mapping[str, tuple[ExecutedCount, ExecutedCount]]:
-        old, new = map(executed, self._modules, self._costs)
+        old, new = map(executed, self._modules, self._costs, self._own_counts)
         names = sorted({*old, *new}, key=lambda name: ("." in name, name))
         return {name: (old.get(name, ZERO), new.get(name, ZERO)) for name in names}
 

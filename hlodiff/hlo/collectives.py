@@ -19,6 +19,7 @@ from math import prod
 
 from hlodiff.hlo.grammar import parts_or_whole, unquote
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.traversal import called_by
 
 _IOTA = re.compile(r"<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
 _SHAPED_IOTA = re.compile(r"\[([\d,]+)\](<=.*)$")
@@ -224,7 +225,11 @@ def collectives(module: Module) -> tuple[Collective, ...]:
         >>> [(c.family, c.bytes, c.dimension) for c in collectives(module)]
         [('all-gather', 32, 0)]
     """
-    wrapped, fused, later = _wrapped(module), _fused(module), continued_steps(module)
+    opcodes = {it.opcode for computation in module.computations for it in computation.instructions}
+    if opcodes.isdisjoint(_OPCODES) and opcodes.isdisjoint(_WRAPPERS):
+        return ()
+    # What is in an asynchronous wrapper is counted at the wrapper.
+    wrapped, fused, later = called_by(module, _WRAPPERS), called_by(module, ("fusion",)), continued_steps(module)
     found = []
     for index, computation in enumerate(module.computations):
         if index in wrapped:
@@ -341,28 +346,6 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
 
 def _inside(computation: Computation) -> list[Instruction]:
     return [it for it in computation.instructions if family(it.opcode) is not None]
-
-
-def _fused(module: Module) -> frozenset[int]:
-    """Computations that fusions call."""
-    return frozenset(
-        callee
-        for computation in module.computations
-        for it in computation.instructions
-        if it.opcode == "fusion"
-        for callee in it.called
-    )
-
-
-def _wrapped(module: Module) -> frozenset[int]:
-    """Computations that asynchronous wrappers call: what is in them is counted at the wrapper."""
-    return frozenset(
-        callee
-        for computation in module.computations
-        for it in computation.instructions
-        if it.opcode in _WRAPPERS
-        for callee in it.called
-    )
 
 
 def collective_result(it: Instruction) -> Shape:

@@ -125,12 +125,16 @@ class Frame:
 
 
 class _Draft:
-    """An instruction while it is made, see `Instruction.__new__`."""
+    """An instruction while it is made, see `Instruction.__new__`.
+
+    `called` is no field: all called computations in order, as indices into `Module.computations`, from `calls`.
+    """
 
     __slots__ = (
-        "attributes", "calls", "control_predecessors", "frame", "line", "literal", "metadata", "name", "op_name",
-        "opcode", "operands", "results", "shape",
+        "attributes", "called", "calls", "control_predecessors", "frame", "line", "literal", "metadata", "name",
+        "op_name", "opcode", "operands", "results", "shape",
     )  # fmt: skip
+    called: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -193,6 +197,7 @@ class Instruction(_Draft):
         made.results = results
         made.attributes = attributes
         made.calls = calls
+        made.called = () if not calls else tuple([index for _, group in calls for index in group])
         made.control_predecessors = control_predecessors
         made.literal = literal
         made.op_name = op_name
@@ -212,14 +217,6 @@ class Instruction(_Draft):
             if key == name:
                 return value
         return None
-
-    @property
-    def called(self) -> tuple[int, ...]:
-        """All called computations in order, as indices into `Module.computations`."""
-        calls = self.calls
-        if len(calls) < 2:
-            return calls[0][1] if calls else ()
-        return tuple([index for _, group in calls for index in group])
 
 
 class _ParametersOnce:

@@ -108,6 +108,18 @@ def callees(computation: Computation) -> tuple[int, ...]:
     return tuple(dict.fromkeys([c for it in computation.instructions if it.calls for c in it.called]))
 
 
+def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
+    """The computations that instructions of some opcodes call.
+
+    Example:
+        >>> called_by(Module("m", "compiled", (), 0), ("fusion",))
+        frozenset()
+    """
+    return frozenset(
+        [c for one in module.computations for it in one.instructions if it.opcode in opcodes for c in it.called]
+    )
+
+
 def operands_first(owner: Computation) -> list[int]:
     """Positions in topological order, operands before users; the printed order if it already is one."""
     instructions = owner.instructions
