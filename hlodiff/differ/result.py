@@ -141,6 +141,7 @@ class Edit:
         is_replaced: whether the region's line really computes less of what was removed and more of what was added:
             only then a report says that one replaced the other.
         passes: since which pass of XLA it is there, in words; "" where that was not asked for.
+        old, new: the first site; None where it has none on that side.
     """
 
     kind: Kind
@@ -157,16 +158,12 @@ class Edit:
     region: int | None = None
     is_replaced: bool = False
     passes: str = ""
+    old: Site | None = field(init=False, repr=False, compare=False)
+    new: Site | None = field(init=False, repr=False, compare=False)
 
-    @property
-    def old(self) -> Site | None:
-        """First place in the old program."""
-        return self.sites[0][0] if self.sites else None
-
-    @property
-    def new(self) -> Site | None:
-        """First place in the new program."""
-        return self.sites[0][1] if self.sites else None
+    def __post_init__(self) -> None:
+        for name, site in zip(("old", "new"), self.sites[0] if self.sites else (None, None), strict=True):
+            object.__setattr__(self, name, site)
 
     def to_json(self) -> dict[str, Any]:
         """The edit in JSON, with `changes`, `matcher` and what it `follows`."""

@@ -235,7 +235,7 @@ def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> C
     for position in order:
         it = owner.instructions[position]
         parts.append(labels[position])
-        if it.results or is_commutative(it):
+        if it.results or (len(it.operands) == 2 and is_commutative(it)):
             parts += [_int(number[o]) + _int(r) for o, r in _ordered_operands(it, operand_hashes, number)]
         else:
             parts += [_int(number[o]) + plain for o in it.operands]
