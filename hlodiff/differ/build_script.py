@@ -12,7 +12,7 @@ from functools import cached_property
 
 from hlodiff.differ.computation_matches import Place, is_embedded
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
-from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode
+from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode, has_other_elements
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
 from hlodiff.differ.operands import operand_edges_of
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
@@ -191,7 +191,7 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
     if not set(fields) & set(_SHAPE):
         return
     ours, theirs = tuple(old.leaves()), tuple(new.leaves())
-    if _skeleton(old) != _skeleton(new):
+    if _skeleton(old) != _skeleton(new) or has_other_elements(old, new):
         if "shape" in fields:
             yield SettingChange("shape", leaves=(new,))
         return

@@ -152,6 +152,8 @@ CLASSES: tuple[Class, ...] = (
 _NAMES = re.compile(r"%[\w.#-]+")
 _FLOATS = re.compile(r"= \(?b?[fc]\d")
 _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
+_LEADING = re.compile(r"\d+")
+_BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
 _REMATERIALISED = "rematted_computation"
@@ -165,6 +167,8 @@ _OF_THE_OPERATION = frozenset(["precision", "literal", "backend_config", "fusion
 _ARRANGING = frozenset(["copy", "copy-start", "copy-done", "bitcast", "fusion", "fusion-start", "async-start"])
 # They come, go and change their shape with what uses them.
 _FOLLOWERS = BOOKKEEPING | {"fusion", "constant", "broadcast", "broadcast_in_dim"}
+# They hand on what something else computes: another type of it is that one's affair.
+_HANDING_ON = frozenset(["while", "conditional", "case", "if"])
 _CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 # The calls that bring work to the host's processor, and data to its memory and back.
 _HOST_CALLS = ("HostExecute", "MoveToHost", "MoveToDevice", "annotate_device_placement", "Sharding")
@@ -388,7 +392,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
         return [("structure", True)]
     if numeric:
-        return [("numerics", follows and field != "literal")]
+        handed_on = field == "element_type" and site is not None and site.opcode in _HANDING_ON
+        return [("numerics", handed_on or (follows and field != "literal"))]
     if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):
         return [("cost", follows)]
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
@@ -406,9 +411,18 @@ def _is_cast(site: Site, module: Module) -> bool:
     computation = module.computations[site.computation]
     it = computation.instructions[site.instruction]
     if site.opcode != "convert":
-        return bool(FLOAT.match(it.shape.element_type))
+        return _drops_bits(it)
     types = [it.shape.element_type, *(computation.instructions[n].shape.element_type for n in it.operands[:1])]
     return all(map(FLOAT.match, types)) and len(set(types)) > 1
+
+
+def _drops_bits(it: Instruction) -> bool:
+    """Whether `reduce-precision` keeps fewer bits than its type has: one that keeps all is behind what JAX saves."""
+    own = _BITS.get(it.shape.element_type)
+    kept = [_LEADING.match(it.attribute(name) or "") for name in ("exponent_bits", "mantissa_bits")]
+    if own is None or not all(kept):
+        return bool(FLOAT.match(it.shape.element_type))
+    return any(int(found[0]) < bits for found, bits in zip(kept, own, strict=True) if found)
 
 
 def _is_note(change: FieldChange, note: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -124,12 +125,17 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
         return (FieldChange("shape", shape_text(old, False), shape_text(new, False)),)
     pairs = list(zip(old.leaves(), new.leaves(), strict=False))
     changes: list[FieldChange] = []
+    are_others = has_other_elements(old, new)
+    if are_others:
+        changes.append(FieldChange("shape", *_other_elements(pairs)))
+        # What a value is by its place says nothing of what it was: only those of one type and size are compared.
+        pairs = _of_one_size(pairs)
     types = [(a.element_type, b.element_type) for a, b in pairs]
     if any(a != b for a, b in types):
         changes.append(FieldChange("element_type", *_first(types)))
     # All that is neither element type nor layout.
     sizes = [tuple(replace(leaf, element_type="", layout=None) for leaf in pair) for pair in pairs]
-    if any(a != b for a, b in sizes):
+    if not are_others and any(a != b for a, b in sizes):
         place = next(n for n, (a, b) in enumerate(sizes) if a != b)
         changes.append(FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place])))
     layouts = [
@@ -145,6 +151,42 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
         words = format_memory_space(old_space, platform), format_memory_space(new_space, platform)
         changes.append(FieldChange("memory_space", *words))
     return tuple(changes)
+
+
+def has_other_elements(old: Shape, new: Shape) -> bool:
+    """Whether two tuples of as many elements hold others, so that a place is no evidence that an element is the same.
+
+    Example:
+        >>> ours = Shape("tuple", (), tuple_shapes=(Shape("f32", (2,)), Shape("s32", ())))
+        >>> theirs = Shape("tuple", (), tuple_shapes=(Shape("bf16", (2,)), Shape("s32", ())))
+        >>> turned = replace(ours, tuple_shapes=ours.tuple_shapes[::-1])
+        >>> has_other_elements(ours, theirs), has_other_elements(ours, turned)
+        (False, True)
+    """
+    if old.element_type != "tuple" or new.element_type != "tuple":
+        return False
+    return any(a.dimensions != b.dimensions for a, b in zip(old.leaves(), new.leaves(), strict=False))
+
+
+def _other_elements(pairs: list[tuple[Shape, Shape]]) -> tuple[str, str]:
+    """An element that only one tuple holds, for either; where they hold the same, the first that stands elsewhere."""
+    texts = [[shape_text(pair[side], False) for pair in pairs] for side in (0, 1)]
+    counts = [Counter(side) for side in texts]
+    alone = [next(iter((counts[n] - counts[1 - n]).elements()), "") for n in (0, 1)]
+    return (alone[0], alone[1]) if all(alone) else _first(list(zip(*texts, strict=True)))
+
+
+def _of_one_size(pairs: list[tuple[Shape, Shape]]) -> list[tuple[Shape, Shape]]:
+    """Elements that both tuples hold, by type and sizes, in order."""
+    free: dict[str, list[Shape]] = {}
+    for _, theirs in pairs:
+        free.setdefault(shape_text(theirs, False), []).append(theirs)
+    found = []
+    for ours, _ in pairs:
+        group = free.get(shape_text(ours, False))
+        if group:
+            found.append((ours, group.pop(0)))
+    return found
 
 
 def _skeleton(shape: Shape) -> object:

@@ -37,6 +37,7 @@ _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
+_PLACES = frozenset(["index", "attribute:index"])
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
 _FAMILIES = (
     frozenset(["copy", "copy-start", "bitcast", "reshape", "transpose"]),
@@ -94,8 +95,9 @@ class _Regions:
 
         number = 0
         regions = [sorted(members) for members in nx.connected_components(self.graph())]
-        for region in sorted(regions, key=len):  # a parameter is one by itself, and what takes it may rest on it
-            self._mark_weak(region)
+        left = sorted(regions, key=len)  # a parameter is one by itself, and what takes it may rest on it
+        while sum(self._mark_weak(region) for region in left):
+            left = [region for region in left if self._has_constant(region)]  # what takes it may be in another one
         for region in regions:
             if self._is_replaced(region):
                 for index in region:
@@ -171,10 +173,15 @@ class _Regions:
             self._users[key] = self.modules[side].computations[place[0]].users()
         return [(place[0], user) for user in self._users[key][place[1]]]
 
-    def _mark_weak(self, region: Sequence[int]) -> None:
-        """Mark the weak pairs of a region, until no pair rests on one that is weak itself."""
+    def _has_constant(self, region: Sequence[int]) -> bool:
+        edits = (self.edits[n] for n in region)
+        return any(e.kind == "changed" and any(change.field == "literal" for change in e.changes) for e in edits)
+
+    def _mark_weak(self, region: Sequence[int]) -> bool:
+        """Mark the weak pairs of a region, until no pair rests on one that is weak itself; whether there were any."""
         changed = [n for n in region if self.edits[n].kind == "changed" and self.edits[n].old and self.edits[n].new]
         alone = not self._is_rebuilt(region)
+        before = sum(self.edits[n].is_weak for n in changed)
         is_marking = True
         while is_marking:
             is_marking = False
@@ -182,6 +189,7 @@ class _Regions:
                 edit = self.edits[n]
                 if not edit.is_weak and self._is_weak(edit, alone):
                     edit.is_weak = is_marking = True
+        return sum(self.edits[n].is_weak for n in changed) > before
 
     def _is_rebuilt(self, region: Sequence[int]) -> bool:
         """Whether something was added or removed, or several operations are others and put together in another way."""
@@ -209,15 +217,13 @@ class _Regions:
                 return True
             return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
         if one.opcode in _ELEMENTS:  # of another number
-            return "shape" in fields and not _are_alike(one, other)
+            is_other = _kind(one) != _kind(other) and not fields.isdisjoint(_PLACES)
+            return is_other or ("shape" in fields and not _are_alike(one, other))
+        if one.opcode == "constant" and not {"literal", "element_type"}.isdisjoint(fields):
+            return self._is_other_constant(edit, fields, alone)
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
-        if one.opcode == "constant":
-            is_other = {"literal", "element_type"} <= fields and not _are_alike(one, other)
-            return is_other or (
-                bool(fields & {"literal", "element_type"}) and not self._shares_user(edit.old, edit.new)
-            )
         is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups"))
         if is_reshaped and not self._shares_operand(edit.old, edit.new):
             return True
@@ -225,15 +231,25 @@ class _Regions:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
 
+    def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:
+        assert edit.old and edit.new
+        if "literal" not in fields:
+            return not alone and not self._shares_user(edit.old, edit.new)
+        if alone:  # what takes it may be no edit, and be near those that are
+            return not self._is_of_one_use(edit.old, edit.new, exactly=False)
+        one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+        is_other = "element_type" in fields and not _are_alike(one, other)
+        return is_other or not self._is_of_one_use(edit.old, edit.new)
+
     def _are_other_values(self, edit: RawEdit, one: Instruction, other: Instruction, fields: set[str]) -> bool:
         """Whether neither type nor shape is as it was, or another value is copied. An argument may be anything."""
         assert edit.old and edit.new
         if "opcode" in fields or (one.opcode == "parameter" and edit.old[0] == self.modules[0].entry):
             return False
         is_other_kind = _is_float(one) != _is_float(other) and one.opcode not in _ELEMENTS
-        if "element_type" in fields and (
-            ("shape" in fields and not _are_alike(one, other)) or ("operands" in fields and is_other_kind)
-        ):
+        if {"element_type", "shape"} <= fields and not (_are_alike(one, other) and self._is_of_argument(edit)):
+            return True
+        if {"element_type", "operands"} <= fields and is_other_kind:
             return True
         if "element_type" in fields and _kind(one) != _kind(other) and not one.called:
             is_value = one.operands and one.opcode not in CARRIERS - _FEEDERS
@@ -241,6 +257,13 @@ class _Regions:
                 return True
         is_copy = one.opcode in _STARTS_AND_ENDS and {"operands", "shape"} <= fields
         return is_copy and not self._shares_operand(edit.old, edit.new)
+
+    def _is_of_argument(self, edit: RawEdit) -> bool:
+        """Whether a value may be what it was in another type and size: an argument is so, or what it is made of."""
+        assert edit.old and edit.new
+        if self._arguments.retyped or at(self.modules[0], edit.old).opcode in _HANDING_ON:
+            return True
+        return self._rests_on_operands(edit.old, edit.new)
 
     def _are_other_arguments(self, old: Place, new: Place) -> bool:
         """Whether both are arguments of the program, of which one was removed and the other added."""
@@ -270,6 +293,39 @@ class _Regions:
         )
         matches = (self.mapping[0].get((old[0], operand)) for operand in before if not self._marked((old[0], operand)))
         return any(matched is not None and matched[1] in after for matched in matches)
+
+    def _is_of_one_use(self, old: Place, new: Place, exactly: bool = True) -> bool:
+        """Whether what takes a constant is what took the other, with nothing else in place of its other operands.
+
+        Args:
+            old, new: the constants.
+            exactly: whether it has the same operands; if not, something may have been put in before or taken out.
+        """
+        theirs = set(self.users(1, new))
+        for user in self.users(0, old):
+            matched = self.mapping[0].get(user)
+            if matched not in theirs or self._marked(user):
+                continue
+            it = at(self.modules[0], user)
+            if it.opcode in _FEEDERS:
+                if self._is_of_one_use(user, matched, exactly):
+                    return True
+            elif self._are_kept(0, user, matched) or (not exactly and self._are_kept(1, matched, user)):
+                return True
+        is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
+        return all(is_root)
+
+    def _are_kept(self, side: int, place: Place, matched: Place) -> bool:
+        """Whether each operand that is no constant is one of the match too, by evidence that is not weak."""
+        theirs = at(self.modules[1 - side], matched).operands
+        for operand in at(self.modules[side], place).operands:
+            given = place[0], operand
+            other = self.mapping[side].get(given)
+            if at(self.modules[side], given).opcode not in _FEEDERS and (
+                other is None or other[1] not in theirs or self._marked(other if side else given)
+            ):
+                return False
+        return True
 
     def _shares_user(self, old: Place, new: Place) -> bool:
         """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts."""
