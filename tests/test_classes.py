@@ -539,3 +539,65 @@ ENTRY e {
     assert "numerics" not in classes_of(found, True)
     other = diff(read_text(text), read_text(text.replace("f32", "bf16")))
     assert "numerics" in classes_of(other, True)
+
+
+@pytest.mark.parametrize(("bits", "word"), [((8, 23), "structure"), ((8, 7), "numerics"), ((5, 23), "numerics")])
+def test_a_value_that_keeps_all_its_bits_is_not_rounded(bits: tuple[int, int], word: str) -> None:
+    """JAX puts such a `reduce-precision` behind what a policy of rematerialisation saves."""
+    taken = f"  %k = f32[8,4]{{1,0}} reduce-precision(%t), exponent_bits={bits[0]}, mantissa_bits={bits[1]}\n"
+    new = ONE_FUSION.replace("exponential(%t)", "exponential(%k)").replace("  ROOT %e =", taken + "  ROOT %e =")
+    assert of(new) == (word,)
+
+
+LOOP = """HloModule m
+
+%body {
+  %c = (f32[8], @) parameter(0)
+  %x = f32[8] get-tuple-element(%c), index=0
+  %y = # get-tuple-element(%c), index=1
+  %t = f32[8] tanh(%x)
+  ROOT %n = (f32[8], @) tuple(%t, %y)
+}
+
+%cond {
+  %d = (f32[8], @) parameter(0)
+  ROOT %l = pred[] constant(false)
+}
+
+ENTRY e {
+  %p = f32[8] parameter(0)
+  %q = # parameter(1)
+  %i = (f32[8], @) tuple(%p, %q)
+  %w = (f32[8], @) while(%i), condition=%cond, body=%body
+  ROOT %r = f32[8] get-tuple-element(%w), index=0
+}
+"""
+
+
+def test_what_a_loop_hands_on_by_its_place_is_no_value_in_another_type() -> None:
+    """Another value of another size: of which type the one in its place was says nothing."""
+    old, new = (
+        LOOP.replace("@", text).replace("#", text).replace("tanh", opcode)
+        for text, opcode in (("bf16[4]", "tanh"), ("f32[6,2]", "sine"))
+    )
+    found = diff(read_text(old), read_text(new))
+    loop = next(edit for edit in found.edits if edit.new and edit.new.opcode == "while")
+    assert [change.field for change in loop.changes] == ["shape"]
+    assert (loop.changes[0].old, loop.changes[0].new) == ("bf16[4]", "f32[6,2]")
+    assert found.replay().complete
+    same_size = diff(read_text(old), read_text(old.replace("bf16[4]", "f32[4]")))
+    loop = next(edit for edit in same_size.edits if edit.new and edit.new.opcode == "while")
+    assert [change.field for change in loop.changes] == ["element_type"]
+
+
+@pytest.mark.parametrize(("direction", "name"), [("GT", "numerics"), ("LT", "structure")])
+def test_a_comparison_with_another_number_that_asks_something_else_is_another_one(direction: str, name: str) -> None:
+    """The other number is in the program already, so it is an operand that changed."""
+    lines = [
+        "  %p = f32[8]{0} parameter(0)", "  %a = f32[] constant(0)", "  %b = f32[] constant(inf)",
+        "  %x = f32[8]{0} broadcast(%a), dimensions={}", "  %y = f32[8]{0} broadcast(%b), dimensions={}",
+        "  %m = f32[8]{0} maximum(%x, %y)", "  %c = pred[8]{0} compare(%p, %x), direction=GT",
+        "  ROOT %s = f32[8]{0} select(%c, %p, %m)",
+    ]  # fmt: skip
+    old = "HloModule m\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+    assert of(old.replace("(%p, %x), direction=GT", f"(%p, %y), direction={direction}"), old) == (name,)

@@ -394,3 +394,52 @@ def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost(
              edit("added", "multiply", 1), edit("added", "negate", 1)]  # fmt: skip
     (group,) = edit_groups_of(edits, "stablehlo")
     assert [cost.flops for cost in group.cost if cost] == [128, 128]
+
+
+CUBED = """%c = f32[] constant(0.044715)
+%b = f32[8] broadcast(%c), dimensions={}
+%m0 = f32[8] multiply(%x, %x)@
+%m1 = f32[8] multiply(%m0, %x)@
+%m2 = f32[8] multiply(%m1, %b)@
+%m3 = f32[8] multiply(%m2, %x)@
+ROOT %r = f32[8] tanh(%m3)"""
+SCALED = """%c = f32[] constant(0.7071)
+%b = f32[8] broadcast(%c), dimensions={}
+%n = f32[8] negate(%x)@
+%m2 = f32[8] multiply(%n, %b)@
+%m3 = f32[8] multiply(%m2, %x)@
+ROOT %r = f32[8] tanh(%m3)"""
+
+
+def test_a_literal_beside_other_operands_is_another_literal() -> None:
+    """The product is no edit: what it is of was exchanged. So nothing joins its literal to what was exchanged."""
+    found = hlodiff.diff(program(CUBED), program(SCALED))
+    assert found.replay().complete
+    assert not [edit for edit in found.reported if "literal" in edit.fields]
+    assert "numerics" not in ProgramComparison("f", "cpu", "compiled", "changed", found).classes
+
+
+def test_a_literal_of_what_takes_the_same_is_a_changed_literal() -> None:
+    found = hlodiff.diff(program(CUBED), program(CUBED.replace("0.044715", "0.05")))
+    assert [edit.fields for edit in found.reported] == [("literal",)]
+
+
+SAVED = """%v = f32[1,4] parameter(1)
+%w = bf16[1,#] parameter(2)
+%i = s32[] constant(0)
+%k = f32[] constant(0)
+%j = bf16[] constant(0)
+%z = f32[8,4] broadcast(%k), dimensions={}
+%y = bf16[8,#] broadcast(%j), dimensions={}
+ROOT %d = @"""
+
+
+@pytest.mark.parametrize(("size", "word"), [("4", "changed"), ("2", "added")])
+def test_a_value_of_another_type_and_size_is_another_value(size: str, word: str) -> None:
+    """What a loop saves for the backward pass: another array took the place of one."""
+    saved = [f"f32[8,4] dynamic-update-slice({text})" for text in ("%z, %v, %i, %i", "%y, %w, %i, %i")]
+    saved[1] = saved[1].replace("f32[8,4]", f"bf16[8,{size}]")
+    old, new = (program(SAVED.replace("#", size).replace("@", text)) for text in saved)
+    found = hlodiff.diff(old, new)
+    kinds = {edit.kind for edit in found.reported for site in [edit.new] if site and site.opcode.startswith("dynamic")}
+    assert kinds == {word}

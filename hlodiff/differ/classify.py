@@ -471,6 +471,8 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
 
 
 def _takes_a_float_constant(edit: Edit, diff: ModuleDiff) -> bool:
+    if any(change.field == "opcode" or change.field.startswith("attribute:") for change in edit.changes):
+        return False  # of another operation, as where a comparison with another number asks something else
     site = edit.new
     instructions = diff.new.computations[site.computation].instructions if site else ()
     operands = [instructions[n] for n in instructions[site.instruction].operands] if site else []

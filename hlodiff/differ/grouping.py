@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitc
 
 # Calls in calls: no program that JAX made has so many, and a long chain would be walked for each edit below it.
 _LONGEST_CHAIN = 250
+_MOST_NEAR = 50
 
 
 class Stack(NamedTuple):
@@ -66,6 +67,42 @@ class Origins:
         What several lines apply to elements, as the `add` of two sums, has no frames.
         """
         return self._stack(computation, instruction).frames
+
+    def near(self, computation: int, instruction: int) -> tuple[Frame, ...]:
+        """The stack of what an instruction that a compiler made takes, is taken by or calls, where all are of one line.
+
+        The nearest that have one count, through others that have none, and then those of the call. () where several
+        lines are near, or none.
+        """
+        if not self.module.frames:
+            return ()
+        place: tuple[int, int] | None = (computation, instruction)
+        for _ in range(_LONGEST_CHAIN):
+            if place is None:
+                break
+            stacks = {stack.own: stack.frames for stack in self._around(*place) if stack.own is not None}
+            if stacks:
+                return next(iter(stacks.values())) if len({(f.file, f.line) for f in stacks}) == 1 else ()
+            if self._callers is None:
+                self._callers = _first_callers(self.module)
+            place = self._callers.get(place[0])
+        return ()
+
+    def _around(self, computation: int, instruction: int) -> Iterator[Stack]:
+        if computation not in self._users:
+            self._users[computation] = self.module.computations[computation].users()
+        instructions = self.module.computations[computation].instructions
+        worklist = [instruction]
+        for position in worklist:  # nearest first; it grows
+            it = instructions[position]
+            if it.frame >= 0 and position != instruction:
+                yield Stack.of(self.module.stack(it.frame))
+                continue
+            for callee in it.called:
+                inside = self.module.computations[callee].instructions
+                yield from (Stack.of(self.module.stack(inner.frame)) for inner in inside if inner.frame >= 0)
+            near = [*it.operands, *self._users[computation][position]]
+            worklist += [other for other in dict.fromkeys(near) if other not in worklist][: _MOST_NEAR - len(worklist)]
 
     def own_frame(self, computation: int, instruction: int) -> Frame | None:
         """The frame of the user's own code, see `hlodiff.hlo.metadata.own_frame`."""

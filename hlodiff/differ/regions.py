@@ -207,15 +207,7 @@ class _Regions:
         if self._are_other_arguments(edit.old, edit.new) or self._are_other_values(edit, one, other, fields):
             return True
         if "opcode" in fields:
-            if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
-                return False
-            if stem(one.opcode) == stem(other.opcode):
-                return False
-            if {"shape", "operands"} <= fields:  # nothing is as it was
-                return True
-            if "element_type" in fields and _kind(one) != _kind(other):
-                return True
-            return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
+            return self._is_other_operation(one, other, fields, alone)
         if one.opcode in _ELEMENTS:  # of another number
             is_other = _kind(one) != _kind(other) and not fields.isdisjoint(_PLACES)
             return is_other or ("shape" in fields and not _are_alike(one, other))
@@ -231,15 +223,27 @@ class _Regions:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
 
+    def _is_other_operation(self, one: Instruction, other: Instruction, fields: set[str], alone: bool) -> bool:
+        if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
+            return False
+        if stem(one.opcode) == stem(other.opcode):
+            return False
+        if {"shape", "operands"} <= fields:  # nothing is as it was
+            return True
+        if "operands" in fields and len(one.operands) != len(other.operands):
+            return True
+        if "element_type" in fields and _kind(one) != _kind(other):
+            return True
+        return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
+
     def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:
         assert edit.old and edit.new
         if "literal" not in fields:
             return not alone and not self._shares_user(edit.old, edit.new)
-        if alone:  # what takes it may be no edit, and be near those that are
-            return not self._is_of_one_use(edit.old, edit.new, exactly=False)
-        one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
-        is_other = "element_type" in fields and not _are_alike(one, other)
-        return is_other or not self._is_of_one_use(edit.old, edit.new)
+        if "element_type" in fields:
+            is_other = not _are_alike(at(self.modules[0], edit.old), at(self.modules[1], edit.new))
+            return not alone and (is_other or not self._shares_user(edit.old, edit.new))
+        return not self._is_of_one_use(edit.old, edit.new)
 
     def _are_other_values(self, edit: RawEdit, one: Instruction, other: Instruction, fields: set[str]) -> bool:
         """Whether neither type nor shape is as it was, or another value is copied. An argument may be anything."""
@@ -261,9 +265,13 @@ class _Regions:
     def _is_of_argument(self, edit: RawEdit) -> bool:
         """Whether a value may be what it was in another type and size: an argument is so, or what it is made of."""
         assert edit.old and edit.new
-        if self._arguments.retyped or at(self.modules[0], edit.old).opcode in _HANDING_ON:
+        old = edit.old
+        if self._arguments.retyped or at(self.modules[0], old).opcode in _HANDING_ON:
             return True
-        return self._rests_on_operands(edit.old, edit.new)
+        places = [(old[0], operand) for operand in at(self.modules[0], old).operands]
+        given = [self.at[0].get(place) for place in places if at(self.modules[0], place).opcode not in _HANDING_ON]
+        fields = [{change.field for change in self.edits[n].changes} for n in given if n is not None]
+        return any({"element_type", "shape"} <= one for one in fields)
 
     def _are_other_arguments(self, old: Place, new: Place) -> bool:
         """Whether both are arguments of the program, of which one was removed and the other added."""
@@ -294,12 +302,10 @@ class _Regions:
         matches = (self.mapping[0].get((old[0], operand)) for operand in before if not self._marked((old[0], operand)))
         return any(matched is not None and matched[1] in after for matched in matches)
 
-    def _is_of_one_use(self, old: Place, new: Place, exactly: bool = True) -> bool:
-        """Whether what takes a constant is what took the other, with nothing else in place of its other operands.
+    def _is_of_one_use(self, old: Place, new: Place) -> bool:
+        """Whether what takes a constant is what took the other, and takes the same values with it.
 
-        Args:
-            old, new: the constants.
-            exactly: whether it has the same operands; if not, something may have been put in before or taken out.
+        It may be no edit itself where one of its operands came in the place of another.
         """
         theirs = set(self.users(1, new))
         for user in self.users(0, old):
@@ -307,24 +313,20 @@ class _Regions:
             if matched not in theirs or self._marked(user):
                 continue
             it = at(self.modules[0], user)
-            if it.opcode in _FEEDERS:
-                if self._is_of_one_use(user, matched, exactly):
-                    return True
-            elif self._are_kept(0, user, matched) or (not exactly and self._are_kept(1, matched, user)):
+            if self._is_of_one_use(user, matched) if it.opcode in _FEEDERS else self._are_kept(user, matched):
                 return True
         is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
         return all(is_root)
 
-    def _are_kept(self, side: int, place: Place, matched: Place) -> bool:
-        """Whether each operand that is no constant is one of the match too, by evidence that is not weak."""
-        theirs = at(self.modules[1 - side], matched).operands
-        for operand in at(self.modules[side], place).operands:
-            given = place[0], operand
-            other = self.mapping[side].get(given)
-            if at(self.modules[side], given).opcode not in _FEEDERS and (
-                other is None or other[1] not in theirs or self._marked(other if side else given)
-            ):
-                return False
+    def _are_kept(self, old: Place, new: Place) -> bool:
+        """Whether each operand that is no constant is an operand still, by evidence that is not weak."""
+        theirs = at(self.modules[1], new).operands
+        for operand in at(self.modules[0], old).operands:
+            place = old[0], operand
+            if at(self.modules[0], place).opcode not in _FEEDERS:
+                matched = self.mapping[0].get(place)
+                if matched is None or matched[1] not in theirs or self._is_another(place):
+                    return False
         return True
 
     def _shares_user(self, old: Place, new: Place) -> bool:
@@ -339,6 +341,13 @@ class _Regions:
                 return True
         is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
         return all(is_root)
+
+    def _is_another(self, place: Place) -> bool:
+        """Whether the pair of an old instruction is weak, or one of two operations."""
+        index = self.at[0].get(place)
+        if index is None:
+            return False
+        return self.edits[index].is_weak or any(change.field == "opcode" for change in self.edits[index].changes)
 
     def _marked(self, place: Place) -> bool:
         index = self.at[0].get(place)

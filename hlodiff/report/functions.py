@@ -132,9 +132,10 @@ def _function(
     numbers_of = dict.fromkeys(number for text in own for number in texts.numbers(text) if number in several)
     marks = " ".join(f"[{number}]" for number in sorted(numbers_of))
     where = _where(own, report, stages, lines)
-    cause = "" if _is_written(stages) else _setting(own, report) or _interface(own, report)
-    if cause:
-        where = None
+    setting = "" if _is_written(stages) else _setting(own, report)
+    cause = setting or ("" if _is_written(stages) else _interface(own, report))
+    if cause:  # no line of the function did it, but one may have been edited
+        where = None if setting else _edited(stages, lines)
     if verdict == "same" and any("numerics" in report.programs[n].classes for n in numbers):
         sentence += ", floating-point results may differ"
     at = f"{where.file}:{where.line}" if where else ""
@@ -150,7 +151,7 @@ def _function(
     return FunctionView(
         name=name,
         verdict=verdict,
-        sentence="; ".join(filter(None, (sentence, *known, cause or at + caller))),
+        sentence="; ".join(filter(None, (sentence, *known, cause, at + caller))),
         largest=largest,
         what=_what([report.programs[n] for n in numbers], stages),
         where=where,
@@ -636,6 +637,17 @@ class _Lines:
         old, new = (count.most_common(1)[0][0] if count else None for count in counts)
         return old, new
 
+    def near(self, edit_group: EditGroup) -> Place | None:
+        """The line of what it takes, is taken by or calls, where it has none itself and that is one line."""
+        edit, diff = self._edit(edit_group.edits[0])
+        for module, site in ((diff.new, edit.new), (diff.old, edit.old)):
+            if site is not None and site.opcode != "parameter":
+                origins = self.origins.setdefault(id(module), Origins(module))
+                return shown_place(
+                    origins.near(site.computation, site.instruction), self.report.root, self.report.packages
+                )
+        return None
+
     def _by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
         """The same; where one of the lines was edited and the other was not, both sides of that edit.
 
@@ -750,12 +762,22 @@ def _large_constants(own: Iterable[ProgramText], report: Report, sentence: str) 
     return "" if words in sentence else words
 
 
+def _edited(stages: Iterable[StageView], lines: _Lines) -> Place | None:
+    """The first line that somebody edited, though no operation comes from it."""
+    return next(
+        (lines.edited[line.where] for stage in stages for line in stage.lines if line.where in lines.edited), None
+    )
+
+
 def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:
     """The first line that is listed, where it is the user's own; else that of the first change that has one."""
     first = next((line.where for stage in stages for line in stage.lines if line.where), "")
     if first in lines.edited:
         return lines.edited[first]
-    places = [place for text in own for group in text.edit_groups for place in lines.places(group)[::-1] if place]
+    groups = [group for text in own for group in text.edit_groups]
+    places = [place for group in groups for place in lines.places(group)[::-1] if place]
+    if not places:
+        places = [place for group in groups if (place := lines.near(group))]
     known = [place for place in places if format_place(place) == first]
     mine = [place for place in (*known, *places) if not place.library and not report.packages]
     return next(iter((*mine, *known, *places)), None)

@@ -783,6 +783,8 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
         argument = is_argument(edit, diff)
         if (argument and named) or (not argument and site is not None and site.opcode in left_out):
             continue
+        if site is not None and site.opcode == "fusion" and "shape" in edit.fields:  # its result is another value
+            continue
         for change in edit.changes:
             if change.field == "element_type" and _is_rounding(change.old, change.new):
                 counts[change.old, change.new] += edit.count
