@@ -112,8 +112,9 @@ class ReadError(HlodiffError):
         return f"{head}\n{_caret(self.text, self.column)}" if self.text else head
 
 
-def _caret(text: str, column: int, width: int = 100) -> str:
+def _caret(text: str, column: int) -> str:
     """A window of `text` around `column` with a caret under it; HLO lines reach thousands of characters."""
+    width = 100
     start = max(0, column - width // 2) if len(text) > width else 0
     window = "".join(c if c.isprintable() else "?" for c in text[start : start + width])
     return f"  {window}\n  {' ' * max(0, column - 1 - start)}^" if column else f"  {window}"

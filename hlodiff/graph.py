@@ -64,12 +64,11 @@ def call_sites(computation: Computation) -> dict[int, list[CallSite]]:
     return found
 
 
-def dataflow(computation: Computation, only: Iterable[int] | None = None) -> nx.MultiDiGraph[int]:
+def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
     """What is computed from what in one computation.
 
     Args:
         computation: any computation.
-        only: positions of the instructions that are wanted; what they read is a node without attributes. None for all.
 
     Returns:
         A MultiDiGraph of this `computation`: one node for each instruction, its position, with the `instruction`
@@ -86,11 +85,8 @@ def dataflow(computation: Computation, only: Iterable[int] | None = None) -> nx.
     import networkx as nx
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
-    positions = range(len(computation.instructions)) if only is None else only
-    wanted = {position: computation.instructions[position] for position in positions}
-    graph.add_nodes_from(wanted)
-    nx.set_node_attributes(graph, wanted, "instruction")
-    for position, it in wanted.items():
+    graph.add_nodes_from((position, {"instruction": it}) for position, it in enumerate(computation.instructions))
+    for position, it in enumerate(computation.instructions):
         results = it.results or (0,) * len(it.operands)
         add_edges(graph, position, zip(it.operands, results, strict=True), it.control_predecessors)
     return graph

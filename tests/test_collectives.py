@@ -8,7 +8,7 @@ import pytest
 
 from hlodiff.differ import count as count_all
 from hlodiff.differ import metrics_by_kind, module_metrics, op_counts
-from hlodiff.differ.metrics import collectives
+from hlodiff.differ.metrics import count
 from hlodiff.differ.placement import compute_places
 from hlodiff.hlo import read, read_hlo
 from hlodiff.hlo.collectives import FAMILIES
@@ -39,7 +39,7 @@ REAL = [
 def test_collectives_of_real_programs(place: Path | str, wanted: dict[str, tuple[int, int, int]]) -> None:
     file = place if isinstance(place, Path) else ROOT / "snapshots" / place / "compiled.hlo"
     module = read(file)
-    found = {name: (one["count"], one["async"], one["bytes"]) for name, one in collectives(module).items()}
+    found = {name: (one["count"], one["async"], one["bytes"]) for name, one in count(module).collectives.items()}
     assert found == wanted
     ops = op_counts(module)
     # An opcode is what XLA writes: a TPU's reduce-scatter may be an all-reduce of which a slice is kept.
@@ -94,7 +94,7 @@ def test_collectives_that_share_a_channel_are_as_many_as_there_are() -> None:
         + one.format("b", "a")
         + "  ROOT %n = f32[4]{0} negate(%b)\n}\n"
     )
-    assert collectives(read_hlo(text)) == {"all-reduce": {"count": 2, "async": 0, "bytes": 32}}
+    assert count(read_hlo(text)).collectives == {"all-reduce": {"count": 2, "async": 0, "bytes": 32}}
 
 
 SYNC = [
@@ -110,7 +110,7 @@ def test_a_start_with_its_done_is_one_collective(name: str, shape: str, attribut
         f"HloModule m\n\nENTRY %main (p: f32[4]) -> f32[4] {{\n  %p = f32[4]{{0}} parameter(0)\n"
         f"  %s = {shape} {name}-start(%p), channel_id=1, {attributes}\n  ROOT %d = f32[4]{{0}} {name}-done(%s)\n}}\n"
     )
-    assert collectives(read_hlo(text)) == {name: {"count": 1, "async": 1, "bytes": size}}
+    assert count(read_hlo(text)).collectives == {name: {"count": 1, "async": 1, "bytes": size}}
 
 
 SLICED = """HloModule m
@@ -146,5 +146,5 @@ ENTRY %main (p: f32[8]) -> f32[{size}] {{
 )
 def test_an_all_reduce_of_which_each_device_keeps_its_slice(size: int, number: str, root: str, family: str) -> None:
     """How XLA writes a reduce-scatter for TPUs where it partitions a program."""
-    found = collectives(read_hlo(SLICED.format(size=size, number=number, root=root)))
+    found = count(read_hlo(SLICED.format(size=size, number=number, root=root))).collectives
     assert found == {family: {"count": 1, "async": 0, "bytes": 8 if family == "reduce-scatter" else 32}}

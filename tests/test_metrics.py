@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts
-from hlodiff.differ.metrics import bookkeeping_counts, collectives, custom_calls, fusions_by_kind, raw_metrics
+from hlodiff.differ.metrics import raw_metrics
 from hlodiff.differ.placement import donations, format_memory_space, format_sharding, placements, platform_of
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import normalize
@@ -42,8 +42,8 @@ def test_op_counts_see_through_fusions_of_one_op() -> None:
         FUSIONS,
     )
     assert op_counts(module) == {"exponential": 1, "fusion": 1, "multiply": 1, "negate": 1}
-    assert fusions_by_kind(module) == {"kInput": 1, "kLoop": 1}
-    assert bookkeeping_counts(module) == {"parameter": 3}
+    assert count(module).fusions == {"kInput": 1, "kLoop": 1}
+    assert count(module).bookkeeping == {"parameter": 3}
     metrics = module_metrics(module)
     assert (metrics["ops.entry"], metrics["ops.fusion"], metrics["fusions"]) == (1, 3, 2)
 
@@ -119,8 +119,8 @@ def test_a_collective_is_one_record_whatever_its_spelling() -> None:
         "  ROOT %r = f32[8]{0} all-reduce-done(%s)",
         REDUCER,
     )
-    assert collectives(plain) == {"all-reduce": {"count": 1, "async": 0, "bytes": 32}}
-    assert collectives(started) == {"all-reduce": {"count": 1, "async": 1, "bytes": 32}}
+    assert count(plain).collectives == {"all-reduce": {"count": 1, "async": 0, "bytes": 32}}
+    assert count(started).collectives == {"all-reduce": {"count": 1, "async": 1, "bytes": 32}}
     assert op_counts(plain) == op_counts(started) == {"add": 1, "all-reduce": 1}
     changed = {k for k, v in module_metrics(plain).items() if v != module_metrics(started)[k]}
     assert changed == {"instructions", "async_collectives"}
@@ -135,7 +135,7 @@ def test_collectives_inside_async_wrappers_count_once() -> None:
         "%gather (a: f32[8]) -> f32[16] {\n  %a = f32[8]{0} parameter(0)\n"
         "  ROOT %g = f32[16]{0} all-gather(%a), dimensions={0}\n}\n",
     )
-    assert collectives(module) == {"all-gather": {"count": 1, "async": 1, "bytes": 64}}
+    assert count(module).collectives == {"all-gather": {"count": 1, "async": 1, "bytes": 64}}
     assert op_counts(module) == {"all-gather": 1}
 
 
@@ -151,7 +151,7 @@ def test_transfers_literals_and_custom_calls() -> None:
         '  ROOT %m = f32[8]{0} custom-call(%k), custom_call_target="MoveToHost"',
     )
     metrics = module_metrics(module)
-    assert custom_calls(module) == {"MoveToHost": 1, "xla_ffi_python_cpu_callback": 1}
+    assert count(module).custom_calls == {"MoveToHost": 1, "xla_ffi_python_cpu_callback": 1}
     assert (metrics["large_literals"], metrics["large_literal_bytes"]) == (1, 4096)
     assert (metrics["memory_moves"], metrics["memory_move_bytes"], metrics["copies"]) == (2, 8192, 2)
     assert (metrics["host_transfers"], metrics["host_callbacks"]) == (2, 1)

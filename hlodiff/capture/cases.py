@@ -165,15 +165,13 @@ def case_named(cases: BuiltCases, name: str, registration: Registration, root: P
     return case
 
 
-def build_cases(
-    registration: Registration, target: Target | None, root: Path, sizes: Mapping[str, int] | None = None
-) -> dict[str, Case]:
+def build_cases(registration: Registration, target: Target | None, root: Path) -> dict[str, Case]:
     """The cases of a registered function, all of which must be sound; see `build_each_case`.
 
     Raises:
         RegistryError: as `build_each_case`, or one of them holds something wrong.
     """
-    built = build_each_case(registration, target, root, sizes)
+    built = build_each_case(registration, target, root)
     for error in built.wrong.values():
         raise error
     return built.sound

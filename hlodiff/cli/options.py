@@ -101,16 +101,15 @@ def form(command: F) -> F:
     )(command)
 
 
-def further_forms(forms: Sequence[str], instead: Callable[[str], str] = lambda form: "") -> Callable[[F], F]:
+def further_forms(forms: Sequence[str]) -> Callable[[F], F]:
     """`--report FORM=FILE`, `--link` and `--page`: kept with click's context, where `output.emit_report` finds them.
 
     Args:
         forms: those that the command can make.
-        instead: why it cannot make another one, where there is more to say than that.
     """
 
     def reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
-        context.meta[REPORTS] = tuple(_form_and_file(value, forms, instead) for value in values)
+        context.meta[REPORTS] = tuple(_form_and_file(value, forms) for value in values)
 
     def keep(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
         def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -145,10 +144,8 @@ def address(context: click.Context, value: str | None) -> str:
     return value or ""
 
 
-def _form_and_file(value: str, forms: Sequence[str], instead: Callable[[str], str]) -> tuple[str, str]:
+def _form_and_file(value: str, forms: Sequence[str]) -> tuple[str, str]:
     form, equals, file = value.partition("=")
-    if words := instead(form):
-        raise click.BadParameter(words)
     if not equals or not file or form not in forms:
         raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(forms)}")
     # A run may compile for minutes: what cannot be written at the end is reported first.

@@ -265,9 +265,10 @@ class _FusionTraffic:
         shapes = list(it.shape.leaves())
         if it.opcode != "fusion" or len(shapes) != len(results):
             return read, _written(it, operands)
-        written = [
-            (shape, self._bytes_put(index, result, shape)) for shape, result in zip(shapes, results, strict=True)
-        ]
+        written = []
+        for shape, result in zip(shapes, results, strict=True):
+            put = self._in_place(index, result, 0)
+            written.append((shape, shape.bytes if put is None else put[1]))
         return read, written
 
     def _bytes_taken(self, index: int, place: int, depth: int) -> int | None:
@@ -312,11 +313,6 @@ class _FusionTraffic:
         if it.operands.count(value) != 1 or it.operands[0] != value:
             return None
         return it.shape.bytes if it.opcode in _SLICING else 0 if it.opcode in _UPDATING else None
-
-    def _bytes_put(self, index: int, result: int, shape: Shape, depth: int = 0) -> int:
-        """Bytes that a fusion writes of one result: those of the update where it updates a parameter in place."""
-        put = self._in_place(index, result, depth)
-        return shape.bytes if put is None else put[1]
 
     def _in_place(self, index: int, result: int, depth: int) -> tuple[int, int] | None:
         """Which parameter a result updates in place, by its place, and with how many bytes; None where it does not."""

@@ -165,26 +165,6 @@ def op_counts(module: Module) -> dict[str, int]:
     return dict(sorted(count(module).ops.items()))
 
 
-def bookkeeping_counts(module: Module) -> dict[str, int]:
-    """How many tuples, get-tuple-elements, bitcasts, parameters and calls a program has, sorted by opcode."""
-    return dict(sorted(count(module).bookkeeping.items()))
-
-
-def fusions_by_kind(module: Module) -> dict[str, int]:
-    """Fusions of a compiled program by XLA's fusion kind ("kLoop", "kInput", ...), sorted by kind."""
-    return dict(sorted(count(module).fusions.items()))
-
-
-def collectives(module: Module) -> dict[str, dict[str, int]]:
-    """Collectives by family ("all-reduce"), whatever their spelling: `count`, `async` and `bytes` of each."""
-    return {family: dict(record) for family, record in sorted(count(module).collectives.items())}
-
-
-def custom_calls(module: Module) -> dict[str, int]:
-    """Custom calls by target, sorted by target."""
-    return dict(sorted(count(module).custom_calls.items()))
-
-
 def module_metrics(module: Module) -> dict[str, float]:
     """Everything that is counted in a program itself; the same for its raw and its normalized text.
 

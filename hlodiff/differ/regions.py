@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from hlodiff.differ.arguments import ArgumentChanges, argument_changes, path_of
 from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import stem
 from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape
 
@@ -512,39 +512,6 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
         matcher="", cost=(None, cost[1]), is_weak=False,
     )  # fmt: skip
     return [removed, added]
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """One subgraph that was replaced by another, in every place where the same lines did that.
-
-    Args:
-        removed, added: opcodes with their counts, most frequent first, knock-on edits apart.
-        edits: indices into `ModuleDiff.reported`.
-    """
-
-    removed: tuple[tuple[str, int], ...]
-    added: tuple[tuple[str, int], ...]
-    edits: tuple[int, ...]
-
-
-def replaced_regions(diff: ModuleDiff) -> tuple[Region, ...]:
-    """The regions of a diff that were replaced, in order of their numbers.
-
-    Example:
-        >>> replaced_regions(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
-        ()
-    """
-    members: dict[int, list[int]] = {}
-    for index, edit in enumerate(diff.reported):
-        if edit.region is not None and edit.is_replaced:
-            members.setdefault(edit.region, []).append(index)
-    regions = []
-    for _, numbers in sorted(members.items()):
-        edits = [diff.reported[n] for n in numbers]
-        removed, added = (opcode_counts(edit for edit in edits if edit.kind == kind) for kind in ("removed", "added"))
-        regions.append(Region(removed, added, tuple(numbers)))
-    return tuple(regions)
 
 
 def opcode_counts(edits: Iterable[Edit]) -> tuple[tuple[str, int], ...]:

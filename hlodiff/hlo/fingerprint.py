@@ -147,19 +147,18 @@ def computation_hashes(
     module: Module,
     *,
     layout: bool = True,
-    schedule: bool = False,
     only: Iterable[int] | None = None,
     known: KnownContents | None = None,
 ) -> tuple[str, ...]:
     """The hash of every computation, in the module's order; see `contents`.
 
     Args:
-        module, layout, schedule, known: as for `contents`.
+        module, layout, known: as for `contents`.
         only: indices of those that are wanted, callees are added; the others get "".
     """
     if only is None:
-        return tuple(content.hash for content in contents(module, layout=layout, schedule=schedule, known=known))
-    known = known or KnownContents(layout=layout, schedule=schedule)
+        return tuple(content.hash for content in contents(module, layout=layout, known=known))
+    known = known or KnownContents(layout=layout)
     wanted = with_callees(module, only)
     found: dict[int, str] = {}
 

@@ -592,14 +592,13 @@ _NUMBER = re.compile(r"(?<=[_\[.])\d+|(?<=layer)\d+|(?<=block)\d+")
 _OUTER = re.compile(r"^(?:(?:jit|pjit)\([^()]*\)/)+")
 
 
-def most_changed(diff: ModuleDiff, most: int = _MOST) -> tuple[Scope, ...]:
+def most_changed(diff: ModuleDiff) -> tuple[Scope, ...]:
     """The scopes with most edited instructions.
 
     If there would be too many scopes, layers that differ only in a number count together.
 
     Args:
         diff: of one program.
-        most: how many scopes.
 
     Returns:
         scopes, most edited first; instructions without a scope are skipped.
@@ -613,13 +612,13 @@ def most_changed(diff: ModuleDiff, most: int = _MOST) -> tuple[Scope, ...]:
     for edit in diff.reported:
         counts.update(_scopes(edit, diff))
     del counts[""]
-    if len(counts) > most:
+    if len(counts) > _MOST:
         merged: Counter[str] = Counter()
         for scope, count in counts.items():
             merged[_NUMBER.sub("*", scope)] += count
         counts = merged
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Scope(name, count) for name, count in ranked[:most])
+    return tuple(Scope(name, count) for name, count in ranked[:_MOST])
 
 
 def _scopes(edit: Edit, diff: ModuleDiff) -> Counter[str]:

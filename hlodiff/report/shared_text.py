@@ -236,13 +236,12 @@ def _shared(
     return tuple(numbered[: len(several)]), tuple(numbered[len(several) :])
 
 
-def format_programs(report: Report, numbers: Iterable[int], most: int = 3) -> str:
+def format_programs(report: Report, numbers: Iterable[int]) -> str:
     """Which programs: `6 functions on 3 targets: f, g, h and 3 more`.
 
     Args:
         report: whose programs they are.
         numbers: of programs in it.
-        most: names that are listed.
 
     Example:
         >>> programs = tuple(ProgramComparison(name, "cpu", "compiled", "changed") for name in "fg")
@@ -256,7 +255,7 @@ def format_programs(report: Report, numbers: Iterable[int], most: int = 3) -> st
     on = f" on {targets[0] if len(targets) == 1 else many(len(targets), 'target')}" if targets else ""
     if len(names) == 1:
         return f"{names[0]} on {', '.join(targets)}" if targets else names[0]
-    return f"{many(len(names), what)}{on}: {format_names(names, most)}"
+    return f"{many(len(names), what)}{on}: {format_names(names, 3)}"
 
 
 def format_shared(report: Report, shared: SharedText) -> str:

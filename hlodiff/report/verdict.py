@@ -190,8 +190,8 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False) -> Verdict:
     return "better" if better > worse else "worse"
 
 
-def decisive_numbers(numbers: Sequence[Number], verdict: Verdict, most: int = 2) -> tuple[Number, ...]:
-    """The numbers that decide a verdict, most important first; of a mixed one the first of each side.
+def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
+    """The two numbers that decide a verdict, most important first; of a mixed one the first of each side.
 
     Example:
         >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
@@ -203,7 +203,7 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict, most: int = 2)
     if verdict == "mixed":
         first = [[one for one in ranked if one.mark == mark][:1] for mark in ("worse", "better")]
         return tuple(sorted((one for found in first for one in found), key=lambda one: -one.rank))
-    return tuple(one for one in ranked if one.mark == verdict)[:most]
+    return tuple(one for one in ranked if one.mark == verdict)[:2]
 
 
 def format_short(number: Number, on: str = "") -> str:
@@ -251,13 +251,12 @@ def _is_more(number: Number) -> bool:
 _MOST_OF_A_TARGET = 3
 
 
-def format_numbers(numbers: Sequence[Number], below: int, everything: bool = False) -> str:
+def format_numbers(numbers: Sequence[Number], below: int) -> str:
     """The numbers of one target: what costs more, what costs less, what has no direction, and how many are not listed.
 
     Args:
         numbers: those to list, most important first.
         below: how many changed by less than the threshold; named where none is listed, the legend counts them all.
-        everything: whether all are listed.
 
     Example:
         >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
@@ -271,7 +270,7 @@ def format_numbers(numbers: Sequence[Number], below: int, everything: bool = Fal
     if other and other not in marked:  # the largest of each side
         marked[-1] = other
     unclear = [one for one in numbers if not one.mark and not one.comparable]  # a range, or per turn of a loop
-    shown = numbers if everything else [*marked, *unclear] or numbers[:2]
+    shown = [*marked, *unclear] or numbers[:2]
     by_mark: dict[str, list[str]] = {}
     for number in sorted(shown, key=lambda one: ("worse", "better", "").index(one.mark)):
         by_mark.setdefault(number.mark, []).append(both_sides(number))

@@ -51,13 +51,12 @@ def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
     return tuple(part[0] for part in parts if len(part) == 2 and part[1] == TRACES and is_safe(part[0]))
 
 
-def read_traces(tree: Tree, scenario: str, folder: str | None = None) -> RecordedTraces | None:
+def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
     """Read what is recorded of a scenario.
 
     Args:
         tree: a folder or git revision.
         scenario: its name.
-        folder: where its file lies in the tree; by default the folder of its name.
 
     Returns:
         the record; None where there is none.
@@ -66,8 +65,7 @@ def read_traces(tree: Tree, scenario: str, folder: str | None = None) -> Recorde
         StoreError: the file is broken, or stale since a merge.
         FutureFormatError: a newer hlodiff wrote it.
     """
-    folder = scenario if folder is None else folder
-    name = f"{folder}/{TRACES}" if folder else TRACES
+    name = f"{scenario}/{TRACES}"
     content = tree.read([name], _LARGEST).get(name)
     if content is None:
         return None

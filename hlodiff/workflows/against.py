@@ -112,14 +112,9 @@ def _compared(
     return TraceComparison(name, "removed", before.counts if before else None)
 
 
-def judged_scenarios(scenarios: Sequence[TraceComparison], everything: bool = False) -> tuple[Finding, ...]:
-    """What fails of scenarios that both sides have, and of budgets.
-
-    Args:
-        scenarios: compared.
-        everything: whether the details list every reason.
-    """
-    found = [one for one in judge_scenarios(scenarios, everything=everything) if one.rule not in _ONE_SIDED]
+def judged_scenarios(scenarios: Sequence[TraceComparison]) -> tuple[Finding, ...]:
+    """What fails of scenarios that both sides have, and of budgets."""
+    found = [one for one in judge_scenarios(scenarios) if one.rule not in _ONE_SIDED]
     return tuple(replace(one, advice="") if one.rule == "traces" else one for one in found)
 
 
