@@ -21,7 +21,7 @@ from hlodiff.integrations.git import diff_driver
 from hlodiff.integrations.history import commits
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
 from hlodiff.snapshots.origin import from_plain
-from hlodiff.workflows.accept import _settle
+from hlodiff.workflows.accept import _dropped
 from hlodiff.workflows.passes import pass_dumps
 from hlodiff.workflows.sides import Side, SideProgram, open_side, pair
 from hlodiff.workflows.staleness import Freshness
@@ -110,9 +110,9 @@ def test_a_program_that_is_accepted_and_stays_pending_is_said_to_be(tmp_path: Pa
         raise StoreError("cannot be written: Permission denied", where=".hlodiff/pending")
 
     said = ("still pending, because .hlodiff/pending: cannot be written: Permission denied",)
-    assert _settle(refuse, tmp_path, NEW.key) == said
+    assert _dropped(refuse, tmp_path, NEW.key) == said
     keep_pending(tmp_path / "pending", NEW, None, "new")
-    assert _settle(drop_pending, tmp_path / "pending", NEW.key) == ()
+    assert _dropped(drop_pending, tmp_path / "pending", NEW.key) == ()
     assert FolderTree(tmp_path / "pending").files() == (".gitignore",)
 
 

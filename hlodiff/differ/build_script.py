@@ -175,8 +175,8 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
     if "opcode" in fields:
         yield SettingChange("opcode", new.opcode)
     turned = "opcode" in fields and old.opcode != new.opcode
-    came_or_went = (old.literal is None) != (new.literal is None)
-    if "literal" in fields or (turned and (came_or_went or "parameter" in (old.opcode, new.opcode))):
+    is_one_sided = (old.literal is None) != (new.literal is None)
+    if "literal" in fields or (turned and (is_one_sided or "parameter" in (old.opcode, new.opcode))):
         yield SettingChange("literal", new.literal)
     if "attribute:parameter_number" in fields:
         yield SettingChange("number", new.literal)

@@ -180,7 +180,7 @@ class _Regions:
     def _mark_weak(self, region: Sequence[int]) -> bool:
         """Mark the weak pairs of a region, until no pair rests on one that is weak itself; whether there were any."""
         changed = [n for n in region if self.edits[n].kind == "changed" and self.edits[n].old and self.edits[n].new]
-        alone = not self._is_rebuilt(region)
+        alone = not self._is_restructured(region)
         before = sum(self.edits[n].is_weak for n in changed)
         is_marking = True
         while is_marking:
@@ -191,7 +191,7 @@ class _Regions:
                     edit.is_weak = is_marking = True
         return sum(self.edits[n].is_weak for n in changed) > before
 
-    def _is_rebuilt(self, region: Sequence[int]) -> bool:
+    def _is_restructured(self, region: Sequence[int]) -> bool:
         """Whether something was added or removed, or several operations are others and put together in another way."""
         edits = [self.edits[n] for n in region]
         others = [{change.field for change in edit.changes} for edit in edits if edit.kind == "changed"]
@@ -366,7 +366,7 @@ class _Regions:
         removed, added = counts["removed"], counts["added"]
         if min(removed, added) == 1 and max(removed, added) > MOST_OF_A_LINE:
             return False
-        return bool(removed and added) and self._is_rebuilt(region) and removed + added > 2 * counts["changed"]
+        return bool(removed and added) and self._is_restructured(region) and removed + added > 2 * counts["changed"]
 
 
 def _behind_converts(module: Module, place: Place) -> Iterator[int]:

@@ -23,7 +23,7 @@ STRING = OPEN_STRING + '"'
 # What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
 _TOKEN = re.compile(OPEN_STRING + r'"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
-_PARTNER = {"{": "}", "(": ")", "[": "]"}
+_CLOSED_BY = {"{": "}", "(": ")", "[": "]"}
 _COMMENT = re.compile(rf'({OPEN_STRING}"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
 # What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
 FREE_TOKEN = re.compile(
@@ -61,7 +61,7 @@ def split_commas(text: str) -> list[str]:
         elif kind in _OPENING:
             open_.append(kind)
         elif kind in _CLOSING:
-            if not open_ or _PARTNER[open_.pop()] != kind:
+            if not open_ or _CLOSED_BY[open_.pop()] != kind:
                 raise Unbalanced(token.start())
         elif kind[0] == '"' and not _closes(kind):
             raise Unbalanced(token.start())
@@ -87,7 +87,7 @@ def closing(text: str, opening: int) -> int:
         if kind in "{([":
             open_.append(kind)
         elif kind in "})]":
-            if not open_ or _PARTNER[open_.pop()] != kind:
+            if not open_ or _CLOSED_BY[open_.pop()] != kind:
                 raise Unbalanced(token.start())
             if not open_:
                 return token.start()

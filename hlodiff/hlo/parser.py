@@ -158,14 +158,14 @@ class AttributeReader:
         calls: list[tuple[str, tuple[int, ...]]] = []
         predecessors: tuple[str, ...] = ()
         metadata = ""
-        for name, said in each:
+        for name, one in each:
             if name in given:
                 raise RepeatedAttribute(name)
             given.add(name)
-            attributes += said.attributes
-            calls += said.calls
-            predecessors = said.predecessors or predecessors
-            metadata = said.metadata or metadata
+            attributes += one.attributes
+            calls += one.calls
+            predecessors = one.predecessors or predecessors
+            metadata = one.metadata or metadata
         if [name for name, _ in calls] in (["body", "condition"], ["false_computation", "true_computation"]):
             calls.reverse()  # XLA prints them in one order and reads them in any
         return Tail(tuple(attributes), tuple(calls), predecessors, metadata)

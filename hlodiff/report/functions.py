@@ -59,7 +59,7 @@ _MOST_BY_COMPILER = 8  # where it did that by itself
 _MOST_SITES = 64  # whose lines are looked up
 _MOST_SENTENCES = 2
 _MOST_FILES = 20  # in which the one edit is looked for
-_NEW_AND_GONE = (REPLACED, "added", "removed")
+_ADDED_OR_REMOVED = (REPLACED, "added", "removed")
 _NAME = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
 # How an operation that is new or gone walks over its operands; where it came from and what it costs are beside it.
 _DETAILS = re.compile(
@@ -424,7 +424,7 @@ def _importance(edit_group: EditGroup) -> tuple[object, ...]:
         stem(opcode) not in FAMILIES,
         edit_group.kind != REPLACED,
         edit_group.weight,
-        edit_group.kind not in _NEW_AND_GONE,
+        edit_group.kind not in _ADDED_OR_REMOVED,
         -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
     )
 
@@ -599,7 +599,7 @@ class _Lines:
         return known.has(program.name, program.target, side, place.stored, text)
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        kinds = any(group.kind in _NEW_AND_GONE for group in groups)
+        kinds = any(group.kind in _ADDED_OR_REMOVED for group in groups)
         weight = min(group.weight for group in groups)
         nowhere = not line.where and not any(map(self._is_argument, groups))
         first = min(map(self._position, groups))

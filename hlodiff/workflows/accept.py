@@ -492,13 +492,13 @@ def accept_program(config: Config, one: PendingProgram, root: Path, freshness: F
     kind = kind_of_program(config, one, base)
     if now == "ready":
         write_snapshot(shown_path(config.snapshots), one.pending.snapshot, config.max_file_bytes)
-    left = _settle(drop_pending, root, one.key)
+    left = _dropped(drop_pending, root, one.key)
     if now == "done":
         return Decision(one.key, "recorded", left, one.id)
     return Decision(one.key, "accepted", (_KINDS[kind], *left), one.id)
 
 
-def _settle(drop: Callable[[Path, Key], None], root: Path, key: Key) -> tuple[str, ...]:
+def _dropped(drop: Callable[[Path, Key], None], root: Path, key: Key) -> tuple[str, ...]:
     """Drop what is recorded now from the pending folder; why it stays there, where it cannot be dropped."""
     try:
         drop(root, key)
@@ -534,7 +534,7 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
         return Decision(one.key, "refused", changes, one.id)
     if now == "ready":
         replace_text(shown_path(config.snapshots), record_path(one.key), one.text)
-    left = _settle(drop_record, root, one.key)
+    left = _dropped(drop_record, root, one.key)
     if now == "done":
         return Decision(one.key, "recorded", left, one.id)
     return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind, *left), one.id)

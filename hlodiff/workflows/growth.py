@@ -93,9 +93,9 @@ class PythonLoops:
 
 def _looping(tree: ast.AST) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Lines and the loops around them; a function defined in a loop is none of its turns."""
-    waiting: list[tuple[ast.AST, tuple[int, ...]]] = [(tree, ())]
-    while waiting:
-        node, around = waiting.pop()
+    worklist: list[tuple[ast.AST, tuple[int, ...]]] = [(tree, ())]
+    while worklist:
+        node, around = worklist.pop()
         for child in ast.iter_child_nodes(node):
             within = around
             if isinstance(child, _FUNCTIONS):
@@ -109,7 +109,7 @@ def _looping(tree: ast.AST) -> Iterator[tuple[int, tuple[int, ...]]]:
             if within and isinstance(child, (ast.stmt, ast.expr)):
                 last = child.lineno if isinstance(child, _LOOPS) else child.end_lineno or child.lineno
                 yield from ((line, within) for line in range(child.lineno, last + 1))
-            waiting.append((child, within))
+            worklist.append((child, within))
 
 
 @dataclass(frozen=True, slots=True)

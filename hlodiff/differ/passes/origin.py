@@ -500,13 +500,13 @@ def _of_other(made: PassStep, place: Place) -> Iterator[str]:
         if site
     }
     own = stack(new, it)
-    gone = [
+    alike = [
         site
         for site in removed.values()
         if (was := _named(old, site)) is not None and was.op_name == it.op_name and stack(old, was) == own
     ]
-    if len(gone) == 1:
-        yield f"the pass removed %{gone[0].name} ({gone[0].opcode}) of the same scope and line"
+    if len(alike) == 1:
+        yield f"the pass removed %{alike[0].name} ({alike[0].opcode}) of the same scope and line"
 
 
 def _named(module: Module, site: Site) -> Instruction | None:
