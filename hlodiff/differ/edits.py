@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,7 @@ from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
 from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
-from hlodiff.hlo.grammar import closing, donated_parts, split_commas
+from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.printer import print_instruction
@@ -351,7 +350,7 @@ def _layout_parts(text: str) -> tuple[dict[int, str], str]:
 
 
 def _unmarked(text: str | None) -> str:
-    return ", ".join(split_commas(re.sub(r"/\*.*?\*/", "", text or "")))
+    return ", ".join(split_commas(without_comments(text or "")))
 
 
 def _entry_places(module: Module) -> dict[int, tuple[int, int]]:

@@ -21,7 +21,7 @@ _SPACES = {
 _DEVICES = re.compile(r"\{devices=\[(?P<sizes>[\d,]+)\](?P<rest>.*)\}$", re.DOTALL)
 _LAST_DIMS = re.compile(r"last_tile_dims=\{([^}]*)\}")
 _MAXIMAL = re.compile(r"\{maximal device=(\d{1,18})[^}]*\}$")
-_SDY = re.compile(r"(?:#sdy\.sharding)?<(?P<mesh>@[\w\"]+|mesh<.*?>), \[(?P<dims>.*?)\](?P<rest>.*)>$", re.DOTALL)
+_SDY = re.compile(r"(?:#sdy\.sharding)?<(?P<mesh>@[\w\"]+|mesh<.*?>), \[(?P<dims>[^\]]*+)\](?P<rest>.*)>$", re.DOTALL)
 _AXIS = re.compile(r'"([^"]*)"(?::\(\d{1,18}\)(\d{1,18}))?')
 _PRECISION = re.compile(r"(?:(?<=[{,])|(?<=precision ))(default|high|highest|packed_nibble)(?=[,}>])")
 _SIZES = re.compile(r'"([^"]*)"=(\d{1,18})')
@@ -135,7 +135,7 @@ def format_partition(text: str | None) -> str:
     is_plain = match and match["mesh"].startswith("@") and not match["rest"] and "?" not in match["dims"]
     if match is None or not is_plain or re.search(r":\(\d|\}p\d", match["dims"]):
         return format_sharding(text)
-    entries = [re.findall(r'"([^"]*)"', dimension) for dimension in re.findall(r"\{([^}]*)\}", match["dims"])]
+    entries = [re.findall(r'"([^"]*)"', dimension) for dimension in re.findall(r"\{([^{}]*)\}", match["dims"])]
     if not any(entries):
         return "replicated"
     words = [
@@ -193,7 +193,7 @@ def _last_dimensions(rest: str) -> list[str]:
 def _sdy_words(match: re.Match[str]) -> str:
     sizes = dict(_SIZES.findall(match.group("mesh")))
     found = []
-    for number, dimension in enumerate(re.findall(r"\{([^}]*)\}", match.group("dims"))):
+    for number, dimension in enumerate(re.findall(r"\{([^{}]*)\}", match.group("dims"))):
         axes = [_axis(name, part, sizes) for name, part in _AXIS.findall(dimension)]
         if axes:
             found.append(f"dimension {number} over {' and '.join(axes)}")

@@ -23,7 +23,7 @@ from hlodiff.hlo.traversal import called_by
 
 _IOTA = re.compile(r"<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
 _SHAPED_IOTA = re.compile(r"\[([\d,]+)\](<=.*)$")
-_AXIS = re.compile(r"""\s*(['"]?)(?P<name>.+?)\1\s*=\s*(?P<size>\d+)\s*$""")
+_AXIS = re.compile(r"""(['"]?)(?P<name>.+)\1=(?P<size>\d+)""")
 _AXIS_USE = re.compile(r"""\s*(?P<quote>['"]?)(?P<name>[^'":]+)(?P=quote)(?::\((?P<pre>\d+)\)(?P<size>\d+))?\s*$""")
 _MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\](?:,\s*device_ids=\((?P<ids>.*?)\))?\s*\{(?P<used>[^}]*)\}$")
 _GAP = re.compile(r"\d\s+\d")  # between two numbers there is a comma
@@ -100,7 +100,7 @@ def _mesh_groups(text: str) -> Groups | None:
     match = _MESH.match(text)
     if match is None:
         return None
-    axes = [_AXIS.match(part) for part in match.group("axes").split(",")]
+    axes = [_AXIS.fullmatch("=".join(map(str.strip, part.split("=")))) for part in match.group("axes").split(",")]
     used = [_AXIS_USE.match(part) for part in match.group("used").split(",") if part.strip()]
     if None in axes or None in used:
         return None

@@ -17,8 +17,9 @@ from hlodiff.hlo.model import Layout, Module, Shape
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
 
 # A string up to its end, or up to the end of the text. Without a choice for each character, which takes long, and
-# possessive: one step back for each would take 150 bytes of memory.
-OPEN_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+# possessive: one step back for each would take 150 bytes of memory. A quote behind a backslash begins none: the end
+# would be looked for again at each of many such quotes.
+OPEN_STRING = r'(?<!\\)"[^"\\]*+(?:\\.[^"\\]*+)*+'
 STRING = OPEN_STRING + '"'
 # What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
 _TOKEN = re.compile(OPEN_STRING + r'"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
@@ -28,7 +29,7 @@ _COMMENT = re.compile(rf'({OPEN_STRING}"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL
 # What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
 FREE_TOKEN = re.compile(
     rf"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
-    |(%?(?:[\w.?~+]|-(?!>))++|{STRING}|'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
+    |(%?(?:[\w.?~+]|-(?!>))++|{STRING}|(?<!\\)'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
     re.DOTALL | re.VERBOSE,
 )
 # The tables before the first computation.
@@ -893,9 +894,9 @@ CUDA_SIGNS = ('"operation_queue_id"', '"gpu_backend_config"', '"fusion_backend_c
 # A constant whose values are elided, with its attributes: `constant({...})`, from eleven elements on.
 ELIDED_CONSTANT = re.compile(r" constant\([^()\n]*\.\.\.[^\n]*")
 # The same from its start: (1) the name, (2) the element type, (3) the sizes.
-ELIDED_CONSTANT_LINE = re.compile(r"%(\S+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
+ELIDED_CONSTANT_LINE = re.compile(r"%([^\s%]+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
 # (1) the layouts of arguments and result in the first line of a file.
-ENTRY_LAYOUT = re.compile(rb"entry_computation_layout=(\{\(.*?\)->.*?\}), ")
+ENTRY_LAYOUT = re.compile(rb"entry_computation_layout=(\{\((?:(?!\)->).)*+\)->(?:(?!\}, ).)*+\}), ")
 # (1) how often a loop turns, in the backend configuration of a `while`.
 KNOWN_TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"?(\d{1,18})(?!\d)')
 

@@ -37,7 +37,7 @@ from hlodiff.hlo.model import (
 from hlodiff.hlo.traversal import CYCLE_HINT, call_cycle
 from hlodiff.interrupts import deferred
 
-_TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)(.*)>", re.DOTALL)
+_TENSOR = re.compile(r"tensor<((?:(?:\d++|\?)x)*+)(.*)>", re.DOTALL)
 _CHANNEL_TYPE = re.compile(r"type = ([02-9]\d*|1\d+)")
 _BOUNDS = re.compile(r"#stablehlo\.bounds<(.*)>")
 _FLOATS = (

@@ -33,7 +33,7 @@ _PATH = r"/*([\w.~-]+(?:/[\w.~-]+)*)/*"
 _HTTPS = re.compile(rf"https://(?:[^/@\s]+@)?([\w.-]+(?::\d+)?)/{_PATH}", re.ASCII)
 _SSH = re.compile(rf"(?:ssh://(?:[^/@\s]+@)?([\w.-]+)(?::\d+)?/|(?:[^/@\s]+@)?([\w.-]+):){_PATH}", re.ASCII)
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)", re.ASCII)
-_PINNED = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(?:\[[^]]*\])?\s*===?\s*([^,;\s*]+)\s*(?:;.*|#.*)?")
+_PINNED = re.compile(r"\s*+([A-Za-z0-9._-]++)\s*+(?:\[[^]]*\])?\s*+===?\s*+([^,;\s*]++)\s*+(?:;.*|#.*)?")
 _OURS = re.compile(r"\s*hlodiff\s*(?:\[[^]]*\])?\s*([^A-Za-z0-9._-].*)?", re.IGNORECASE)
 _MOST_SNAPSHOTS = 200  # of a large project these say enough
 

@@ -211,8 +211,8 @@ def canonical_sharding(value: str, depth: int = 0) -> str:
     return f"{{devices=[{match.group(1)}]{ids}{' ' + rest if rest else ''}}}"
 
 
-_REFERENCE = re.compile(STRING + r'|@([\w.$-]+)|@"((?:[^"\\]|\\.)*)"')
-_AXIS = re.compile(r'"((?:[^"\\]|\\.)*)"=(\d{1,18})')
+_REFERENCE = re.compile(STRING + r'|@([\w.$-]+)|@"((?:[^"\\]|\\.)*+)"')
+_AXIS = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"=(\d{1,18})')
 _PREFIX = "sdy.mesh @"
 
 

@@ -40,7 +40,7 @@ _TARGETS_OF_XLA = frozenset(
 # What Pallas and jax-triton make of kernels; `tpu_custom_call` is both.
 _KERNELS = re.compile(r"tpu_custom_call|mosaic_gpu\w*|triton_kernel_call|__triton\S*|__gpu\$xla\.gpu\.triton")
 _PARTITIONERS = frozenset(["CustomSPMDPartitioning", "InspectSharding"])
-_CALLBACK = re.compile(r"xla_\w*python\w*callback\w*")
+_CALLBACK = re.compile(r"xla_(?:(?!python)\w)*+python(?:(?!callback)\w)*+callback\w*")
 
 
 def target_of(it: Instruction) -> str | None:

@@ -34,7 +34,7 @@ _NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
 # `array<i64: 0, 1>`; `dense<[[0, 1]]> : tensor<1x2xi64>`; `dense<0> : tensor<2x2xi64>`, which is four zeros.
 _ARRAY = re.compile(r"\barray<\w+(?:: ?([^<>]*))?>")
 _DENSE = re.compile(r"\bdense<(\[[^<>]*\])>(?: ?: ?tensor<[\w?]+>)?")
-_SPLAT = re.compile(r"\bdense<([\w.+-]+)> ?: ?tensor<((?:\d+x)+)\w+>")
+_SPLAT = re.compile(r"\bdense<([\w.+-]+)> ?: ?tensor<((?:\d++x)++)\w+>")
 _TYPED = re.compile(r"(?<=\d) : i\d+$")  # `dimension = 0 : i64`: which width a whole number has says nothing
 _MOST_OF_A_SPLAT = 16  # elements that are written out
 
@@ -246,7 +246,7 @@ def _parts(site: Site) -> tuple[str, list[str]]:
 
 
 _SCALAR = re.compile(r"dense<([^<>\[\]\", ]+)>")
-_FLOAT = re.compile(r"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
+_FLOAT = re.compile(r"-?\d++(?:\.\d*+)?(?:[eE][+-]?\d+)?")
 _BITS = re.compile(r"0x[0-9A-F]+")
 # Width in bits and the bits of infinity without sign: f16, bf16, f32, f64; other types have none or print numbers.
 _INFINITIES = ((16, 0x7C00), (16, 0x7F80), (32, 0x7F800000), (64, 0x7FF0000000000000))

@@ -34,7 +34,7 @@ _SHAPE = re.compile(r"\(*(?:[a-z]{1,6}\d{0,3}[a-z0-9]{0,8}|token)\[[\d,<=?]*\](?
 _REFERENCE = re.compile(r"[({]*%[\w.-]+[)},;:]*")
 _VALUE = r"[\w.%+\-\[\]{}()<>\",=]*[:;]?"
 _PAIR = re.compile(rf"[<\[({{]*\"?\w[\w.-]*\"?={_VALUE}")
-_GROUPS = re.compile(r"[<=]*[{(\[]+[-\d{}(),:\[\]T=<]*[),;:]*")
+_GROUPS = re.compile(r"[<=]*+[{(\[]++[-\d{}(),:\[\]T=<]*+[),;:]*")
 _ASIDE = re.compile(r"\([\w.<>]+\)[,;:]?")  # no shell takes it for a word
 _QUOTED = re.compile(r"\"\w+\"[\]),;:}>]*")
 # Of a sharding, `P('data', None)`: an error of syntax in a shell.

@@ -38,7 +38,7 @@ _MOST_TYPES = 2
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
 _NAMES = re.compile(r"%[\w.#-]+")
 # The parts of `params['blocks'][0].weight`.
-_PARTS = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+")
+_PARTS = re.compile(r"""\[(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[^\]'"][^\]]*+)\]|\.?[^.\[]+""")
 
 
 Metrics = Mapping[str, tuple[float, float]]
@@ -791,7 +791,7 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
     return counts
 
 
-_NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d+\w*")
+_NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d++\w*")
 
 
 def _is_rounding(old: str, new: str) -> bool:

@@ -15,7 +15,8 @@ from hlodiff.differ.subsequence import common_ends
 Span = tuple[int, int]
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 # `shape: f32[8,2] -> f32[4,2]; precision: default -> highest`
-_CHANGE = re.compile(r": ([^;]+?) -> ([^;]+)")
+_CHANGE = re.compile(r"[^;]++")
+_ARROW = " -> "
 _LONGEST = 2_000  # characters: no reader compares more word by word
 
 
@@ -63,8 +64,15 @@ def value_spans(words: str) -> Iterator[Span]:
         ['high', 'highest']
     """
     for found in _CHANGE.finditer(words):
-        begin = found[1].rfind(": ") + 2 if ": " in found[1] else 0  # the name of the field is before the value
-        spans = changed_spans(found[1][begin:], found[2])
-        for (start, end), offset in zip(spans, (found.start(1) + begin, found.start(2)), strict=True):
+        begin, text = found.start(), found[0]
+        field = text.find(": ")
+        arrow = text.find(_ARROW, field + 3)
+        if field < 0 or arrow < 0 or arrow + len(_ARROW) == len(text):
+            continue
+        old = max(text.rfind(": ", field, arrow), field) + 2  # the name of the field is before the value
+        new = arrow + len(_ARROW)
+        for (start, end), offset in zip(
+            changed_spans(text[old:arrow], text[new:]), (begin + old, begin + new), strict=True
+        ):
             if end > start:
                 yield start + offset, end + offset

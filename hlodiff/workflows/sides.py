@@ -470,5 +470,8 @@ def _numbered(one: Pair, number: int) -> Pair:
 
 
 def _layout(program: SideProgram) -> bytes:
-    found = ENTRY_LAYOUT.search(program.content()[:_NAME_HEAD])
+    head = program.content()[:_NAME_HEAD]
+    found = ENTRY_LAYOUT.match(
+        head, max(head.find(b"entry_computation_layout="), 0)
+    )  # once: each search runs to the end
     return found.group(1) if found else b""

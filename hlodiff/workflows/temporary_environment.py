@@ -43,7 +43,7 @@ _NEEDED = ("jax", "jaxlib", "numpy", "equinox")
 _LIBRARIES = (
     "equinox", "optax", "flax", "dm-haiku", "diffrax", "optimistix", "lineax", "numpyro", "blackjax", "distrax",
 )  # fmt: skip
-_EXACT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?\s*==\s*([A-Za-z0-9.+!_-]+)\s*")
+_EXACT = re.compile(r"\s*+([A-Za-z0-9._-]++)\s*+(\[[^\]]*\])?\s*+==\s*+([A-Za-z0-9.+!_-]++)\s*")
 _PROBE = """
 import json, sys, importlib.util as u, importlib.metadata as m
 def v(n):

@@ -12,7 +12,7 @@ from hlodiff.integrations.code_hosts.post_comment import PostedComment
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}", re.ASCII)
 # A line that begins so is a command, which whoever owns the token would give: `/merge`.
-_COMMAND = re.compile(r"^(\s*)/", re.MULTILINE)
+_COMMAND = re.compile(r"^([^\S\n]*)/", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
