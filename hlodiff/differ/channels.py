@@ -1,4 +1,4 @@
-"""Channels: a number means nothing, who meets on it does. Two collectives that swap partners are a change."""
+"""Channels: a number means nothing, who meets on it does. Two collectives that swap numbers are a change."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 from hlodiff.differ.computation_matches import (
     ComputationMatch,
+    Mapped,
     Place,
     ProgramMatch,
     ProgramSide,
     at,
     equal_callees,
-    every_pair,
-    mapping_of,
     paired_places,
 )
 from hlodiff.differ.edits import RawEdit, outside
@@ -28,25 +27,20 @@ _FIELD = "attribute:channel_id"
 
 
 def channel_changes(
-    old: ProgramSide,
-    new: ProgramSide,
-    numbered: tuple[Module, Module],
-    printed: tuple[Module, Module],
-    pairs: Sequence[ComputationMatch],
+    mappings: Sequence[Mapped], numbered: tuple[Module, Module], printed: tuple[Module, Module]
 ) -> tuple[list[RawEdit], bool]:
     """One change for each paired instruction that meets others on its channel than before.
 
     Args:
-        old, new: the programs as they were paired, without channel numbers.
-        numbered: the same modules with numbers that say who meets, equal computations taken for one; indices alike.
-        printed: the same modules with the numbers that they were read with, which the change shows.
-        pairs: all pairs of computations, equal ones included.
+        mappings: all pairs of computations, equal ones included, see `every_mapping`.
+        numbered: the programs with numbers that say who meets, equal computations taken for one; indices alike.
+        printed: the same with the numbers that they were read with, which the change shows.
 
     Returns:
         the changes, and whether the numbers that were read are one for one: then there are none, also where one of
         several equal computations was edited, which are not taken for one any more.
     """
-    meetings = list(_meetings(old, new, numbered, pairs))
+    meetings = list(_meetings(mappings, numbered))
     if keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
         return [], True
     ranks = [_by_first_use(channels) for channels in zip(*((a, b) for _, _, a, b, _ in meetings), strict=True)]
@@ -95,11 +89,11 @@ def _most_common(counts: Counter[tuple[int, int]]) -> dict[int, int]:
 
 
 def _meetings(
-    old: ProgramSide, new: ProgramSide, numbered: tuple[Module, Module], pairs: Sequence[ComputationMatch]
+    mappings: Sequence[Mapped], numbered: tuple[Module, Module]
 ) -> Iterator[tuple[Place, Place, str, str, int]]:
-    for pair in every_pair(old, new, pairs):
+    for pair, mapping in mappings:
         before, after = (m.computations[c].instructions for m, c in zip(numbered, (pair.old, pair.new), strict=True))
-        for position, matched in mapping_of(old, new, pair).items():
+        for position, matched in mapping.items():
             one, other = before[position], after[matched]
             if not one.attributes and not other.attributes:
                 continue
@@ -235,14 +229,13 @@ def is_scheduled(program: ProgramSide) -> bool:
     return program.module.attribute("is_scheduled") == "true"
 
 
-def schedule_edits(old: ProgramSide, new: ProgramSide, pairs: tuple[ComputationMatch, ...]) -> Iterator[RawEdit]:
+def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped]) -> Iterator[RawEdit]:
     """One edit for each computation that runs in another order, one for each instruction with other control edges."""
     if is_scheduled(old) != is_scheduled(new):
         words = ["scheduled" if is_scheduled(program) else "not scheduled" for program in (old, new)]
         yield RawEdit("changed", None, None, [FieldChange("schedule", *words)], matcher="schedule")
     steps = [_steps(program) if is_scheduled(program) else set() for program in (old, new)]
-    for pair in every_pair(old, new, pairs):
-        mapping = mapping_of(old, new, pair)
+    for pair, mapping in mappings:
         if pair.old in steps[0] and pair.new in steps[1]:
             yield from _order_edit(old, new, pair, mapping)
         yield from _control_edits(old, new, pair, mapping)
@@ -293,26 +286,19 @@ def _control_edits(
             yield RawEdit("changed", (pair.old, position), (pair.new, matched), [change], matcher="control")
 
 
-def tuning_edits(
-    old: ProgramSide,
-    new: ProgramSide,
-    tuned: tuple[Module, Module],
-    pairs: tuple[ComputationMatch, ...],
-    edits: Sequence[RawEdit],
-) -> list[RawEdit]:
+def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits: Sequence[RawEdit]) -> list[RawEdit]:
     """One edit for each paired or moved instruction whose tiles, warps, stages or algorithm differ.
 
     Args:
-        old, new: the programs as they were paired, without tuning.
-        tuned: the same modules with it, indices alike.
-        pairs: all pairs of computations; equal ones are opened too, for tuning is no part of equality.
+        mappings: all pairs of computations; equal ones are among them, for tuning is no part of equality.
+        tuned: the programs with tuning, indices alike.
         edits: those of the program: what moved is compared too, what became another spelling of itself is not.
     """
     respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
     found: list[RawEdit] = []
-    for pair in every_pair(old, new, pairs):
+    for pair, mapping in mappings:
         before, after = (m.computations[c].instructions for m, c in zip(tuned, (pair.old, pair.new), strict=True))
-        for position, matched in mapping_of(old, new, pair).items():
+        for position, matched in mapping.items():
             ours, theirs = before[position], after[matched]
             if ours.opcode == theirs.opcode and ours.attributes == theirs.attributes:
                 continue

@@ -663,30 +663,30 @@ def _has_idle(inner: ComputationMatch) -> bool:
 # --- Walking what corresponds: instructions of paired computations, and pairs inside of equal ones.
 
 
-def mapping_of(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> Mapping[int, int]:
-    """Old positions to new ones; computations of equal content correspond along their canonical walks."""
-    if pair.pairing is not None:
-        return {position: matched for position, matched in enumerate(pair.pairing.old) if matched >= 0}
-    return dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
+Mapped = tuple[ComputationMatch, Mapping[int, int]]
+"""Two computations that correspond, and the new position of each old instruction that has a match."""
 
 
-def every_pair(old: ProgramSide, new: ProgramSide, pairs: Sequence[ComputationMatch]) -> Iterator[ComputationMatch]:
-    """All pairs of computations, and those inside of equal ones, which correspond by content."""
+def every_mapping(old: ProgramSide, new: ProgramSide, pairs: Sequence[ComputationMatch]) -> list[Mapped]:
+    """All pairs of computations, and those inside of equal ones: equal content corresponds along its canonical walk."""
     seen = {(pair.old, pair.new) for pair in pairs}
-    worklist = list(pairs)
+    worklist, found = list(pairs), list[Mapped]()
     for pair in worklist:
-        yield pair
         if pair.pairing is not None:
+            found.append((pair, {n: matched for n, matched in enumerate(pair.pairing.old) if matched >= 0}))
             continue
+        mapping = dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
+        found.append((pair, mapping))
         before = old.module.computations[pair.old].instructions
         after = new.module.computations[pair.new].instructions
         if not any(it.calls for it in before):
             continue
-        for position, matched in mapping_of(old, new, pair).items():
+        for position, matched in mapping.items():
             for a, b in zip(before[position].called, after[matched].called, strict=True):
                 if (a, b) not in seen:
                     seen.add((a, b))
                     worklist.append(ComputationMatch(a, b, count=pair.count))
+    return found
 
 
 def at(module: Module, place: Place) -> Instruction:

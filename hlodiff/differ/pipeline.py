@@ -16,7 +16,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
-from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, mapping_of
+from hlodiff.differ.computation_matches import KnownSearches, ProgramSide, every_mapping
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.executed import executed, own_costs, static_costs
@@ -288,11 +288,13 @@ def _compare_programs(
     if canonical.unrelated is None:
         edits, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
-    changes, keeps_numbers = channel_changes(old, new, tuned, opened, found.pairs)
+    mappings = every_mapping(old, new, found.pairs)
+    entry = mappings[0][1]
+    changes, keeps_numbers = channel_changes(mappings, tuned, opened)
     edits = with_channels(edits, changes)
     edits = with_asynchronous(old, new, found, edits)
-    edits += header_edits(old.module, new.module, _entry_numbers(old, new, found))
-    edits += entry_layout_edit(old.module, new.module, mapping_of(old, new, found.pairs[0]))
+    edits += header_edits(old.module, new.module, _entry_numbers(old, new, entry))
+    edits += entry_layout_edit(old.module, new.module, entry)
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
@@ -304,17 +306,16 @@ def _compare_programs(
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
     return _Found(
         [*edits, *computation_edits(old, new, found)],
-        list(schedule_edits(old, new, found.pairs)),
-        tuning_edits(old, new, tuned, found.pairs, edits),
+        list(schedule_edits(old, new, mappings)),
+        tuning_edits(mappings, tuned, edits),
         fusions,
         hits,
         BodyMatch.of(canonical, keeps_numbers),
     )
 
 
-def _entry_numbers(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> dict[int, int]:
+def _entry_numbers(old: ProgramSide, new: ProgramSide, mapping: Mapping[int, int]) -> dict[int, int]:
     """Which new entry parameter each old one is, by number."""
-    mapping = mapping_of(old, new, found.pairs[0])
     before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
     return {
         int(it.literal or 0): int(after[mapping[n]].literal or 0)

@@ -236,10 +236,12 @@ def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module
         {
             n: tuple(sorted(it.opcode for it in module.computations[n].instructions))
             for n, is_fused in enumerate(fused_only(module))
-            if is_fused
+            if is_fused and len(module.computations[n].parameters()) > 1
         }
         for module in modules
     ]
+    if not any(fused):
+        return [(module, 0) for module in modules]
     # Only what has as many of each operation on both sides can be equal: no other content is looked at.
     alike = set(fused[0].values()) & set(fused[1].values())
     hashes = [

@@ -306,23 +306,20 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     else those keep their order.
     """
     fused = fused_only(module)
-    if all(n in kept for n, is_fused in enumerate(fused) if is_fused):
+    bodies = list(module.computations)
+    ordered = {n for n, body in enumerate(bodies) if fused[n] and n not in kept and len(body.parameters()) > 1}
+    if not ordered:
         return module, 0
-    ordered = [len(body.parameters()) > 1 for body in module.computations]
-    wanted = (
-        None if see_callers else [n for n, is_fused in enumerate(fused) if is_fused and n not in kept and ordered[n]]
-    )
-    hashes = order_free_hashes(module, fused, wanted)
+    hashes = order_free_hashes(module, fused, None if see_callers else ordered)
     sites = call_sites(module)
     passed: dict[Place, list[int]] = {}
     changed: dict[int, None] = {}
-    bodies = list(module.computations)
     interchangeable = InterchangeableParameters(bodies, fused)
     for index in callees_first(module):  # a fusion in a fusion first: the outer walk follows its operands
         if not fused[index] or index in kept:
             continue
         bodies[index] = _with_permuted_calls(index, bodies[index], passed)
-        if not ordered[index]:
+        if index not in ordered:
             continue
         places = [(caller, at) for caller, at, _ in sites[index]]
         if not _fit(module, bodies[index], places):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
-from hlodiff.differ.computation_matches import Place, every_pair, mapping_of
+from hlodiff.differ.computation_matches import Place, every_mapping
 from hlodiff.differ.costs import program_cost
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.metrics import count, metrics_of
@@ -192,8 +192,8 @@ def followed(old: Module, new: Module, limits: Limits = DEFAULTS) -> tuple[Modul
 def _pairs(canonical: CanonicalDiff) -> Iterator[tuple[Place, Place]]:
     """All matched instructions, old to new, also inside of computations that are equal."""
     old, new = canonical.old, canonical.new
-    for pair in every_pair(old, new, canonical.found.pairs):
-        for position, matched in mapping_of(old, new, pair).items():
+    for pair, mapping in every_mapping(old, new, canonical.found.pairs):
+        for position, matched in mapping.items():
             places = ((pair.old, position), (pair.new, matched))
             yield (places[1], places[0]) if canonical.is_reversed else places
 
