@@ -253,7 +253,7 @@ class KnownSearches:
             expected: whether the caller says that two parameters are each other; None for the entries.
         """
         pairing, size = model.pairing, model.old.size + model.new.size
-        olds, news = (side.computation.parameters() for side in (model.old, model.new))
+        olds, news = (side.parameters for side in (model.old, model.new))
         if size < _KEPT_SIZE or (expected and len(olds) * len(news) > _MOST_ASKED):
             return local_search(model, limits, budget)
         fitting = [(a, b) for a in olds for b in news if expected(a, b)] if expected else []
@@ -344,7 +344,7 @@ def _open(
     for source, which in elements.items():
         match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
     if call and call.elements is not None:
-        elements[pair.old_side.computation.parameters()[0]] = call.elements
+        elements[pair.old_side.parameters[0]] = call.elements
     expected = parameters.expectation(pair.old_side, pair.new_side, call)
     both = pair.old_side, pair.new_side, pair.pairing
     model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
@@ -431,7 +431,7 @@ def _inside(
     if pair.pairing is None or pair.old_side is None or pair.new_side is None:
         return None
     both = pair.old_side, pair.new_side, pair.pairing
-    parameters_, root = pair.old_side.computation.parameters(), pair.old_side.computation.root
+    parameters_, root = pair.old_side.parameters, pair.old_side.computation.root
     if len(parameters_) != 1 or pair.pairing.old[parameters_[0]] < 0:
         return None
     if not are_all_known(*both, parameters_[0], elements):
@@ -618,7 +618,7 @@ def is_misbound(one: Instruction, other: Instruction, pairs: Pairs) -> bool:
         if _binds(one, other, inner):
             if list(numbers.items()) != bound or _has_idle(inner):
                 return True
-        elif numbers != {n: n for n in range(max(len(side.computation.parameters()) for side in _sides(inner)))}:
+        elif numbers != {n: n for n in range(max(len(side.parameters) for side in _sides(inner)))}:
             return True
     return False
 
@@ -637,14 +637,14 @@ def _sides(inner: ComputationMatch) -> tuple[MatchGraph, MatchGraph]:
 
 def _binds(one: Instruction, other: Instruction, inner: ComputationMatch) -> bool:
     """Whether operand n of the call is parameter n of what it calls, on both sides."""
-    olds, news = (side.computation.parameters() for side in _sides(inner))
+    olds, news = (side.parameters for side in _sides(inner))
     return one.opcode in BINDS and len(olds) == len(one.operands) and len(news) == len(other.operands)
 
 
 def _numbers(inner: ComputationMatch) -> dict[int, int]:
     """New numbers of parameters by old ones."""
     assert inner.pairing
-    olds, news = (side.computation.parameters() for side in _sides(inner))
+    olds, news = (side.parameters for side in _sides(inner))
     number = {p: n for n, p in enumerate(news)}
     mapping = inner.pairing.old
     return {n: number[mapping[p]] for n, p in enumerate(olds) if mapping[p] in number}
@@ -656,7 +656,7 @@ def _has_idle(inner: ComputationMatch) -> bool:
     return any(
         mapping[p] < 0 and not side.uses[p] and p != side.computation.root
         for side, mapping in zip(_sides(inner), (inner.pairing.old, inner.pairing.new), strict=True)
-        for p in side.computation.parameters()
+        for p in side.parameters
     )
 
 

@@ -143,6 +143,8 @@ class MatchGraph:
 
     Args:
         computation: the computation.
+        size: how many instructions it has.
+        parameters: their positions, by number.
         labels: for each level one number per instruction; equal numbers mean equal labels, on both sides.
         uses: for each instruction its (user, operand slot, result) triples; slot 0 for commutative users.
         users: for each instruction its users, each once.
@@ -154,6 +156,8 @@ class MatchGraph:
     """
 
     computation: Computation
+    size: int
+    parameters: tuple[int, ...]
     labels: tuple[tuple[int, ...], ...]
     uses: tuple[tuple[tuple[int, int, int], ...], ...]
     users: tuple[tuple[int, ...], ...]
@@ -162,11 +166,6 @@ class MatchGraph:
     order: tuple[int, ...]
     is_entry: bool
     names: tuple[bool, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of instructions."""
-        return len(self.computation.instructions)
 
     @staticmethod
     def from_networkx(graph: nx.MultiDiGraph[int], hashes: Sequence[str], intern: Intern, *, entry: bool) -> MatchGraph:
@@ -186,7 +185,7 @@ class MatchGraph:
             _labels(it, hashes, intern, entry, kind, tuple([kinds[o] for o in it.operands]))
             for it, kind in zip(instructions, kinds, strict=True)
         ]
-        ordered = [not is_commutative(it) for it in instructions]
+        ordered = [len(it.operands) != 2 or not is_commutative(it) for it in instructions]
         uses: list[tuple[tuple[int, int, int], ...]] = []
         slots: list[list[tuple[int, int, int]]] = [[(-1, -1, -1)] * len(it.operands) for it in instructions]
         for operand, users in graph.adjacency():
@@ -200,6 +199,8 @@ class MatchGraph:
             uses.append(tuple(triples))
         return MatchGraph(
             computation,
+            len(instructions),
+            computation.parameters(),
             tuple(zip(*rows, strict=True)),
             tuple(uses),
             tuple(tuple(dict.fromkeys([user for user, _, _ in triples])) for triples in uses),

@@ -145,7 +145,7 @@ class CostModel:
         known: PairCosts,
     ) -> None:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
-        self._parameters = old.computation.parameters()
+        self._parameters = old.parameters
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
         self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
         self._exact = old.labels[EXACT], new.labels[EXACT]

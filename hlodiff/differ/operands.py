@@ -235,7 +235,7 @@ def carried_elements(
         given: of the only parameter, where its numbers changed.
     """
     found: dict[int, Elements] = {}
-    known = dict.fromkeys(old.computation.parameters()[:1], given) if given is not None else {}
+    known = dict.fromkeys(old.parameters[:1], given) if given is not None else {}
     for position in old.order:
         it, matched = old.computation.instructions[position], pairing.old[position]
         if it.opcode not in CARRIERS or matched < 0:

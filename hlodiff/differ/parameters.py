@@ -39,7 +39,7 @@ class CallContext:
 
 def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: CallContext | None) -> None:
     """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
-    olds, news = old.computation.parameters(), new.computation.parameters()
+    olds, news = old.parameters, new.parameters
     if call and _is_called_with(call, olds, news):
         _by_operands(pairing, olds, news, call.operands)
         if call.elements is not None and pairing.old[olds[0]] >= 0:
@@ -77,7 +77,7 @@ def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> E
         old, new: the two computations.
         call: how they were reached; None for the entries.
     """
-    olds, news = old.computation.parameters(), new.computation.parameters()
+    olds, news = old.parameters, new.parameters
     before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
     edits = None if call is None else call.unedited
     if call and _is_called_with(call, olds, news):
@@ -96,7 +96,7 @@ def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entr
 
     Arguments of the entry pair even where they are different, if there are as many; others come and go with calls.
     """
-    ours, theirs = old.computation.parameters(), new.computation.parameters()
+    ours, theirs = old.parameters, new.parameters
     for level in (OWN, VALUE, STRUCTURE) if entry else (OWN, VALUE):
         olds = [p for p in ours if pairing.old[p] < 0]
         news = [p for p in theirs if pairing.new[p] < 0]
@@ -120,7 +120,7 @@ def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) ->
     removed.
     """
     ours, theirs = (
-        {name: group[0] for name, group in _names(side, side.computation.parameters()).items() if len(group) == 1}
+        {name: group[0] for name, group in _names(side, side.parameters).items() if len(group) == 1}
         for side in (old, new)
     )
     for name, one in ours.items():
@@ -129,7 +129,7 @@ def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) ->
             continue
         if _shape(old, one) == _shape(new, other):  # donated or not, and sharded in any way
             pairing.add(one, other, "parameter:name")
-    olds, news = old.computation.parameters(), new.computation.parameters()
+    olds, news = old.parameters, new.parameters
     if len(olds) == len(news):
         _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
 
@@ -224,7 +224,7 @@ def exchange(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
     that changed. That is two edits: without the names, of which an order alone says nothing, one user is the better
     list.
     """
-    parameters = [p for p in old.computation.parameters() if pairing.matchers.get(p) in _BY_NUMBER]
+    parameters = [p for p in old.parameters if pairing.matchers.get(p) in _BY_NUMBER]
     touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}
     suspects = [p for p in parameters if any(_disagrees(old, new, pairing, u) for u in touched[p])]
     for index, one in enumerate(suspects):

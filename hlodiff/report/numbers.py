@@ -58,15 +58,13 @@ def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
     if program.diff is None:
         pairs = program.op_count_pairs().values()
         return tuple(_static({"ops": (sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))}, before))
-    metrics = program.metrics()
-    return (
-        *_static(metrics, before),
-        *(number for _, number in executed_numbers(program, families(program))),
-        *_static(metrics, _MEMORY),
-        *(number for _, number in executed_numbers(program, _COPIES)),
-        *_static(metrics, _IN_LOOPS),
-        *(number for _, number in executed_numbers(program, _EXECUTED)),
+    metrics, collectives = program.metrics(), families(program)
+    executed = dict(executed_numbers(program, [*collectives, *_COPIES, *_EXECUTED]))
+    carried, copied, worked = (
+        [executed[metric] for metric, *_ in rows if metric in executed] for rows in (collectives, _COPIES, _EXECUTED)
     )
+    static = [list(_static(metrics, names)) for names in (before, _MEMORY, _IN_LOOPS)]
+    return (*static[0], *carried, *static[1], *copied, *static[2], *worked)
 
 
 def _static(metrics: Mapping[str, tuple[float, float]], names: Iterable[tuple[str, str, Unit]]) -> Iterator[Number]:

@@ -79,16 +79,18 @@ def sections(program: ProgramComparison) -> list[Section]:
     loops = compare_loops(program)
     costs = _pairs(_costs(metrics), comparable=loops.same)
     lines = fusion_lines(diff.fusions)
+    collectives = [*families(program), ("async_collectives", "asynchronous", "count", "")]
+    executed = dict(executed_numbers(program, [*collectives, *_MOVES, *_WORK]))
     found = [
         (f"{STAGE_NAMES[program.stage]} ops", [_op_counts(program.op_count_pairs())]),
         ("by kind", _by_kind(program)),
         ("fusions", ["; ".join(filter(None, (_fusion_counts(metrics), *lines[:1]))), *_cut(lines[1:])]),
         ("placement", _cut(placement_lines(diff.reported))),
-        ("collectives", [_collectives(program)]),
-        ("moves", [", ".join(filter(None, (_executed(program, _MOVES), _counted(metrics, _IN_LOOPS))))]),
+        ("collectives", [_executed(executed, collectives)]),
+        ("moves", [", ".join(filter(None, (_executed(executed, _MOVES), _counted(metrics, _IN_LOOPS))))]),
         ("other", [_counted(metrics, _OTHERS), _pairs(_prefixed(metrics, "custom_calls."), str)]),
         ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
-        ("work", [_executed(program, _WORK)]),
+        ("work", [_executed(executed, _WORK)]),
         ("XLA's cost", [costs and costs + loops.words()]),
         ("passes", _passes(program)),
         ("limits", list(diff.limits)),
@@ -155,15 +157,10 @@ def _fusion_counts(metrics: Metrics) -> str:
     return ", ".join(words).replace("fusions ", "", 1)
 
 
-def _collectives(program: ProgramComparison) -> str:
-    """Each kind with how many there are and what they carry: `all-reduce 2 -> 1 (68.0 KiB -> 32.0 KiB)`."""
-    return _executed(program, [*families(program), ("async_collectives", "asynchronous", "count", "")])
-
-
-def _executed(program: ProgramComparison, rows: Sequence[Row]) -> str:
+def _executed(executed: Mapping[str, Number], rows: Sequence[Row]) -> str:
     """What one call does, each with its bytes where it has any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
     words = []
-    for metric, number in executed_numbers(program, rows):
+    for metric, number in [(metric, executed[metric]) for metric, *_ in rows if metric in executed]:
         by = by_how_much(number) if metric in ("flops", "bytes_accessed", "launches") else ""
         words.append(f"{number.name} {format_number(number)}" + (f" ({by})" if by else ""))
     return ", ".join(words)
