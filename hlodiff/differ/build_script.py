@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hlodiff.differ.computation_matches import Place, is_embedded
+from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode, has_other_elements
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
@@ -37,7 +37,7 @@ from hlodiff.differ.script import (
 )
 from hlodiff.errors import DiffError
 from hlodiff.hlo.grammar import DonatedPart, donated_parts
-from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape, is_commutative
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape, is_commutative, is_embedded
 from hlodiff.hlo.parser import LazySequence
 from hlodiff.hlo.traversal import preorder
 

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import Place, ProgramMatch, is_embedded
+from hlodiff.differ.computation_matches import Place, ProgramMatch
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import Instruction, Layout, Module, Shape
+from hlodiff.hlo.model import Instruction, Layout, Module, Shape, is_embedded
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -34,7 +34,7 @@ from hlodiff.differ.operands import (
 from hlodiff.differ.prepare import HashedModule
 from hlodiff.graph import call_graph, dataflow
 from hlodiff.hlo.fingerprint import Content, idle_parameters, renumbered_hash
-from hlodiff.hlo.model import BINDS, Computation, Instruction, Module
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Module, is_embedded
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -91,9 +91,6 @@ def _write(
         written.append(fresh)
     return places[owner.root]
 
-
-# Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
-_EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
 
 # Edits: operands are no arguments of what is applied to elements, and none of them could tell of its parameters.
 _NEVER = 1000
@@ -492,11 +489,6 @@ def matched_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int,
         embedded = is_embedded(one, name)
         found += [((a, b), embedded) for a, b in zip(group, theirs.get(name, ()), strict=False)]
     return found
-
-
-def is_embedded(it: Instruction, attribute: str) -> bool:
-    """True where the computation is applied to elements (a reducer) or shared by nature (a function)."""
-    return attribute in _EMBEDDED and it.opcode != "call"
 
 
 def _count(pairs: dict[tuple[int, int], ComputationMatch]) -> None:

@@ -5,31 +5,27 @@ How often a computation runs is summed over its callers in topological order of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, is_embedded, matched_calls
+from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.executed_count import UncountedLoop
-from hlodiff.differ.instruction_costs import FUSIONS, instruction_flops, is_launched, traffic
+from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, uncounted_loop
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import Collective, collectives
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
-from hlodiff.hlo.model import Instruction, Module, Shape
+from hlodiff.hlo.model import Instruction, Module, Shape, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 
 if TYPE_CHECKING:
     import networkx as nx
 
-_APPLYING = frozenset(
-    ["reduce", "reduce-window", "reduce_window", "scatter", "select-and-scatter", "select_and_scatter", "sort", "map",
-     "all-reduce", "all_reduce", "reduce-scatter", "reduce_scatter"]
-)  # fmt: skip
 _MOST = 10**15  # sharing may nest: a short file can call one computation 2**60 times
 
 
@@ -121,7 +117,7 @@ def with_costs(
             runs = _EditRuns((old, new), found, side, LoopTurns(whole[side]))
             nodes = [runs.node(edit, place[0]) for edit, place in sited]
             known = runs.of(list(dict.fromkeys(nodes)))
-            inside, applied = _fused(module, found, side), applied_bodies(module)
+            inside, applied = fused_bodies(module, _opened(found, side)), applied_bodies(module)
             carried = {(one.computation, one.instruction): one.bytes for one in _collectives(module)}
             for (edit, place), node in zip(sited, nodes, strict=True):
                 times = known.get(node, _Runs(edit.count))
@@ -165,47 +161,6 @@ def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tupl
             word = format_memory_space(space, platform_of(module))
             found[word] = found.get(word, 0) + size
     return tuple(sorted(found.items()))
-
-
-def fused_bodies(module: Module) -> Mapping[int, None]:
-    """Computations whose values never reach memory: bodies of fusions, and what is applied to elements."""
-    return _bodies(module, range(len(module.computations)))
-
-
-def _fused(module: Module, found: ProgramMatch, which: int) -> dict[int, None]:
-    return _bodies(module, _opened(found, which))
-
-
-def _bodies(module: Module, callers: Iterable[int]) -> dict[int, None]:
-    inside: dict[int, None] = {}
-    for index in callers:
-        for it in module.computations[index].instructions:
-            for name, group in it.calls:
-                if it.opcode in FUSIONS or (is_embedded(it, name) and it.opcode != "func.call"):
-                    inside.update(dict.fromkeys(group))
-    return inside
-
-
-def is_applied(it: Instruction, attribute: str) -> bool:
-    """Whether what an instruction calls is applied to elements: a reducer, a comparator, an update.
-
-    Example:
-        >>> is_applied(Instruction("r", "reduce", Shape("f32")), "to_apply")
-        True
-    """
-    return it.opcode.removesuffix("-start") in _APPLYING or (attribute == "to_apply" and it.opcode != "call")
-
-
-def applied_bodies(module: Module) -> set[int]:
-    """Computations that are applied to elements: the instruction that applies them counts for them."""
-    return {
-        callee
-        for computation in module.computations
-        for it in computation.instructions
-        for name, group in it.calls
-        if is_applied(it, name)
-        for callee in group
-    }
 
 
 def _opened(found: ProgramMatch, which: int) -> list[int]:
@@ -397,7 +352,7 @@ def bytes_written(module: Module) -> int:
         8
     """
     everything = range(len(module.computations))
-    inside = _bodies(module, everything)
+    inside = fused_bodies(module, everything)
     stored = [index for index in everything if index not in inside]
     total = 0
     for index, times in _runs(module, LoopTurns(module), stored).items() if stored else ():
@@ -427,7 +382,7 @@ def program_cost(module: Module) -> Cost:
     everything = range(len(module.computations))
     if not everything:
         return Cost(0, 0)
-    inside = _bodies(module, everything)
+    inside = fused_bodies(module, everything)
     costs = [
         _cost(module, (index, position), times, index in inside)
         for index, times in sorted(_runs(module, LoopTurns(module), everything).items())

@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hlodiff.differ.costs import applied_bodies, fused_bodies
 from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
-from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
+from hlodiff.differ.instruction_costs import own_costs
 from hlodiff.differ.metrics import Counts, metrics_of, own_counts
 from hlodiff.differ.trip_counts import LoopPlace, TripCount, condition_and_body, trip_counts, uncounted_loop
 from hlodiff.hlo.model import Instruction, Module
@@ -100,24 +99,6 @@ def static_costs(module: Module, costs: Sequence[Mapping[str, int]] | None = Non
     for weight, own in zip(multiplicities(module), own_costs(module) if costs is None else costs, strict=True):
         for name, number in own.items():
             found[name] += weight.total * number
-    return found
-
-
-def own_costs(module: Module) -> list[Mapping[str, int]]:
-    """Operations, bytes and launches of one run of each computation, callees apart; what is 0 is not there."""
-    inside, applied = fused_bodies(module), applied_bodies(module)
-    found: list[Mapping[str, int]] = []
-    for index, computation in enumerate(module.computations):
-        flops = read = written = launches = 0
-        stored = module.stage == "compiled" and index not in inside
-        for position, it in enumerate(computation.instructions if index not in applied else ()):
-            flops += instruction_flops(module, (index, position))
-            if stored and is_launched(it):
-                launches += 1
-                sizes = instruction_bytes(module, (index, position))
-                read, written = read + sizes[0], written + sizes[1]
-        figures = {"flops": flops, "bytes_read": read, "bytes_written": written, "bytes_accessed": read + written}
-        found.append({name: number for name, number in (figures | {"launches": launches}).items() if number})
     return found
 
 

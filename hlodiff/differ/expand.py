@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from hlodiff.differ.computation_matches import at, is_embedded, matched_calls
+from hlodiff.differ.computation_matches import at, matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.kept_matches import BodyMatch
 from hlodiff.differ.prepare import CONDITIONALS, ORDER
 from hlodiff.differ.prune import PLACEHOLDER, PrunedPair, is_pruned
 from hlodiff.hlo.grammar import Span, called_names
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, is_embedded
 from hlodiff.hlo.traversal import preorder
 
 

@@ -1,13 +1,13 @@
-"""What one run of one instruction costs, from shapes: operations, bytes read and written, a launch or none."""
+"""What one run of an instruction costs, from shapes: operations, bytes read and written, a launch or none."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hlodiff.hlo.collectives import collective_result
 from hlodiff.hlo.grammar import unquote
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape, is_embedded
 from hlodiff.hlo.traversal import is_continuation
 
 _CONTRACTED = re.compile(
@@ -55,12 +55,16 @@ def _flops(it: Instruction, operands: Sequence[Shape]) -> int:
     opcode = it.opcode.replace("_", "-").removesuffix("-start")
     if opcode in _ELEMENTWISE:
         return it.shape.elements
-    if it.opcode in ("dot", "dot_general") or "gemm" in (it.attribute("custom_call_target") or ""):
+    if it.opcode in ("dot", "dot_general"):
         return _dot(it, operands)
     if it.opcode == "convolution":
         return _convolution(it, operands, it.shape)
-    if found := _CUDNN.search(it.attribute("custom_call_target") or ""):
-        return _cudnn_convolution(it, found[1], operands)
+    if opcode == "custom-call":
+        target = it.attribute("custom_call_target") or ""
+        if "gemm" in target:
+            return _dot(it, operands)
+        found = _CUDNN.search(target)
+        return _cudnn_convolution(it, found[1], operands) if found else 0
     if opcode in _REDUCING:
         return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
     if opcode in _REDUCING_DEVICES:
@@ -374,3 +378,69 @@ def result_of(it: Instruction) -> Shape:
     if it.opcode == "copy-start":
         return it.shape.tuple_shapes[0]
     return collective_result(it)
+
+
+# --- What one run of a computation costs, callees apart.
+
+_APPLYING = frozenset(
+    ["reduce", "reduce-window", "reduce_window", "scatter", "select-and-scatter", "select_and_scatter", "sort", "map",
+     "all-reduce", "all_reduce", "reduce-scatter", "reduce_scatter"]
+)  # fmt: skip
+
+
+def fused_bodies(module: Module, callers: Iterable[int] | None = None) -> dict[int, None]:
+    """Computations whose values never reach memory: bodies of fusions, and what is applied to elements.
+
+    Args:
+        module: any program.
+        callers: the computations whose calls are looked at; None for all.
+    """
+    inside: dict[int, None] = {}
+    for index in range(len(module.computations)) if callers is None else callers:
+        for it in module.computations[index].instructions:
+            for name, group in it.calls:
+                if it.opcode in FUSIONS or (is_embedded(it, name) and it.opcode != "func.call"):
+                    inside.update(dict.fromkeys(group))
+    return inside
+
+
+def is_applied(it: Instruction, attribute: str) -> bool:
+    """Whether what an instruction calls is applied to elements: a reducer, a comparator, an update.
+
+    Example:
+        >>> is_applied(Instruction("r", "reduce", Shape("f32")), "to_apply")
+        True
+    """
+    return it.opcode.removesuffix("-start") in _APPLYING or (attribute == "to_apply" and it.opcode != "call")
+
+
+def applied_bodies(module: Module) -> set[int]:
+    """Computations that are applied to elements: the instruction that applies them counts for them."""
+    return {
+        callee
+        for computation in module.computations
+        for it in computation.instructions
+        for name, group in it.calls
+        if is_applied(it, name)
+        for callee in group
+    }
+
+
+def own_costs(module: Module) -> list[Mapping[str, int]]:
+    """Operations, bytes and launches of one run of each computation, callees apart; what is 0 is not there."""
+    inside, applied = fused_bodies(module), applied_bodies(module)
+    found: list[Mapping[str, int]] = []
+    for index, computation in enumerate(module.computations):
+        flops = read = written = launches = 0
+        stored = module.stage == "compiled" and index not in inside
+        for position, it in enumerate(computation.instructions if index not in applied else ()):
+            if it.opcode in _FREE:
+                continue
+            flops += instruction_flops(module, (index, position))
+            if stored and is_launched(it):
+                launches += 1
+                sizes = instruction_bytes(module, (index, position))
+                read, written = read + sizes[0], written + sizes[1]
+        figures = {"flops": flops, "bytes_read": read, "bytes_written": written, "bytes_accessed": read + written}
+        found.append({name: number for name, number in (figures | {"launches": launches}).items() if number})
+    return found

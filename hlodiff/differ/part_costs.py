@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hlodiff.differ.costs import applied_bodies, fused_bodies
 from hlodiff.differ.executed import runs
 from hlodiff.differ.executed_count import ExecutedCount
-from hlodiff.differ.instruction_costs import instruction_bytes, instruction_flops, is_launched
+from hlodiff.differ.instruction_costs import (
+    applied_bodies,
+    fused_bodies,
+    instruction_bytes,
+    instruction_flops,
+    is_launched,
+)
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import callees, callees_first, is_continuation
 

@@ -379,6 +379,15 @@ def computation_kind(opcode: str, attribute: str) -> str:
     return _KIND_BY_CALLER.get(opcode.removesuffix("-start"), "apply")
 
 
+# Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
+_EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
+
+
+def is_embedded(it: Instruction, attribute: str) -> bool:
+    """True where the computation is applied to elements (a reducer) or shared by nature (a function)."""
+    return attribute in _EMBEDDED and it.opcode != "call"
+
+
 # What calls a computation with its own operands: there a parameter is a name for an operand. Elsewhere (a reducer, a
 # branch) the number of a parameter means something.
 BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])

@@ -11,6 +11,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.numbers import Row, by_how_much, executed_numbers, families, format_number
 from hlodiff.report.report import Report, ToolchainChange
+from hlodiff.report.view import Number
 from hlodiff.report.wording import (
     Unit,
     format_arrow,
