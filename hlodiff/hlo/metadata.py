@@ -17,6 +17,12 @@ from hlodiff.hlo.model import Frame
 _ROW = re.compile(r"(\d{1,18}) (.*)")
 _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
 _NUMBER = re.compile(r"(?<!\w)(\w++)=(\d{1,18})(?!\d)")
+# Rows and metadata as XLA prints them today: looking at every pair of a name and a value takes twice as long.
+_LOCATION = re.compile(
+    r"\{file_name_id=(\d{1,18}) function_name_id=(\d{1,18}) line=(\d{1,18})(?: (?:end_line|column|end_column)=\d{1,18})*+\}"
+)
+_FRAME = re.compile(r"\{file_location_id=(\d{1,18}) parent_frame_id=(\d{1,18})\}")
+_SCOPE_AND_FRAME = re.compile(r'\{op_name="([^"\\]*+)"(?: stack_frame_id=(\d{1,18}))?\}')
 
 
 @dataclass(slots=True)
@@ -38,8 +44,7 @@ class FrameTable:
         if table in ("FileNames", "FunctionNames"):
             self.names.setdefault(table, {})[int(row.group(1))] = unquote(row.group(2).strip())
         else:
-            numbers = {key: int(value) for key, value in _NUMBER.findall(row.group(2))}
-            self.numbers.setdefault(table, {})[int(row.group(1))] = numbers
+            self.numbers.setdefault(table, {})[int(row.group(1))] = _numbers(row.group(2))
         return True
 
     def frame_of_id(self, frame_id: int) -> int:
@@ -76,6 +81,14 @@ class FrameTable:
         return (*frames, *(Frame(file, line, "") for file, line in self.inline))
 
 
+def _numbers(row: str) -> dict[str, int]:
+    if place := _LOCATION.fullmatch(row):
+        return {"file_name_id": int(place[1]), "function_name_id": int(place[2]), "line": int(place[3])}
+    if frame := _FRAME.fullmatch(row):
+        return {"file_location_id": int(frame[1]), "parent_frame_id": int(frame[2])}
+    return {key: int(value) for key, value in _NUMBER.findall(row)}
+
+
 def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) < 19
 
@@ -84,6 +97,9 @@ def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
     """Read `{op_name="..." stack_frame_id=5 ...}`: scope, frame index, and what else was in it, verbatim."""
     if not text:
         return "", -1, ""
+    plain = _SCOPE_AND_FRAME.fullmatch(text)
+    if plain is not None:
+        return plain[1], table.frame_of_id(int(plain[2])) if plain[2] else -1, ""
     op_name, file, line, frame = "", "", 0, -1
     rest: list[str] = []
     for key, value in _PAIR.findall(text):

@@ -23,6 +23,7 @@ from hlodiff.hlo.grammar import (
     METADATA,
     OPCODE,
     PLAIN_INSTRUCTION,
+    STRING,
     NotOperands,
     Span,
     Unbalanced,
@@ -174,6 +175,9 @@ class AttributeReader:
         """What one attribute says, by its name; None where the text is not one whole attribute."""
         found = self._attributes.get(text)
         if found is None:
+            call = _ONE_CALL.fullmatch(text)
+            if call is not None:
+                return call[1], Tail(calls=((call[1], self._called([call[2]])),))
             key = ATTRIBUTE_KEY.match(text)
             if key is not None and text.startswith('{"', key.end()) and _is_json(text[key.end() :]):
                 found = self._attribute(text, key)
@@ -223,6 +227,8 @@ def _is_json(text: str) -> bool:
         return False
 
 
+# As most calls are printed: (1) the attribute, (2) the name of the computation.
+_ONE_CALL = re.compile(r"(calls|to_apply|condition|body)=%([\w.\-]++)")
 _MARKS = re.compile(r'["{}()\[\],/]')
 
 
@@ -256,9 +262,14 @@ def _names(text: str) -> list[str]:
         raise NotAttributes from None
 
 
+_STRING = re.compile(STRING, re.DOTALL)
+
+
 def _is_plain(text: str) -> bool:
     """Whether no string and no bracket is open at the end of a text, as far as counting can decide."""
-    return '"' not in text and "[" not in text and "(" not in text and text.count("{") == text.count("}")
+    if '"' in text and "/*" not in text and "//" not in text:
+        text = _STRING.sub("", text)
+    return '"' not in text and all(text.count(opening) == text.count(ending) for opening, ending in ("{}", "[]", "()"))
 
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
@@ -487,7 +498,7 @@ _FIRST, _SECOND = (
 )
 # Attributes that no value holds: a comma stands before each.
 _NEVER_INSIDE = (b"index=", b"calls=", b"dimensions=", b"kind=")
-_NUMBER_BEHIND_BLANK = re.compile(rb" \d")
+_TWO_NUMBERS = re.compile(rb" (?<=\d )\d")  # the blank first: bytes are searched for it
 
 
 def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
@@ -512,7 +523,7 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
     brackets = outside.translate(None, _NO_BRACKETS)
     if any(brackets.count(opening) != brackets.count(ending) for opening, ending in _PAIRS):
         return True
-    if any(outside[found.start() - 1 : found.start()].isdigit() for found in _NUMBER_BEHIND_BLANK.finditer(outside)):
+    if _TWO_NUMBERS.search(outside):
         return True
     # As numbers with a bit for each pair, one byte further: a search for each of the pairs takes twice as long.
     first, second = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND))
