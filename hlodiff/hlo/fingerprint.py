@@ -96,7 +96,7 @@ class KnownContents:
         return known[1]
 
     def _of_equals(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
-        labels = tuple([self._label(it, callee_hash) for it in owner.instructions])
+        labels = tuple(self._labels_of(owner, callee_hash))
         operands = tuple([it.operands for it in owner.instructions])
         results = tuple([it.results for it in owner.instructions])
         control = tuple([it.control_predecessors for it in owner.instructions]) if self._schedule else ()
@@ -106,16 +106,21 @@ class KnownContents:
             found = self._equal[key] = _content(owner, labels, self._schedule)
         return found
 
-    def _label(self, it: Instruction, callee_hash: Callable[[int], str]) -> bytes:
-        """What an instruction is by itself, with what it calls."""
-        if it.calls:
-            called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
-            return _label(it, called, self._layout)
-        key = it.opcode, shape_text(it.shape, self._layout), it.literal, it.attributes
-        found = self._labels.get(key)
-        if found is None:
-            found = self._labels[key] = _label(it, (), self._layout)
-        return found
+    def _labels_of(self, owner: Computation, callee_hash: Callable[[int], str]) -> list[bytes]:
+        """What each instruction is by itself, with what it calls."""
+        known, layout = self._labels, self._layout
+        labels: list[bytes] = []
+        for it in owner.instructions:
+            if it.calls:
+                called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
+                labels.append(_label(it, called, layout))
+                continue
+            key = it.opcode, shape_text(it.shape, layout), it.literal, it.attributes
+            found = known.get(key)
+            if found is None:
+                found = known[key] = _label(it, (), layout)
+            labels.append(found)
+        return labels
 
 
 def contents(
@@ -229,19 +234,23 @@ def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> C
     operand_hashes = _operand_hashes(owner, labels)
     order = _canonical_order(owner, operand_hashes)
     number = {position: n for n, position in enumerate(order)}
-    plain = _int(0)
-    parts = [owner.execution_thread.encode(), repr(sorted(owner.attributes)).encode(), _int(number[owner.root])]
+    head = [owner.execution_thread.encode(), repr(sorted(owner.attributes)).encode(), _int(number[owner.root])]
+    # What `digest` would join: here the length of each part is known.
+    parts = [piece for part in head for piece in (_int(len(part)), part)]
+    of_label, of_number, of_operand, plain = _SMALL[_SIZE], _SMALL[4], _SMALL[8], _SMALL[0]
     for position in order:
         it = owner.instructions[position]
-        parts.append(labels[position])
+        parts += of_label, labels[position]
         if it.results or (len(it.operands) == 2 and is_commutative(it)):
-            parts += [_int(number[o]) + _int(r) for o, r in _ordered_operands(it, operand_hashes, number)]
+            for operand, result in _ordered_operands(it, operand_hashes, number):
+                parts += of_operand, _int(number[operand]), _int(result)
         else:
-            parts += [_int(number[o]) + plain for o in it.operands]
+            for operand in it.operands:
+                parts += of_operand, _int(number[operand]), plain
         if schedule:
-            parts.append(_int(position))
-            parts.extend(_int(number[p]) for p in sorted(it.control_predecessors))
-    return Content(digest(parts).hex(), labels, operand_hashes, order)
+            for one in (position, *[number[p] for p in sorted(it.control_predecessors)]):
+                parts += of_number, _int(one)
+    return Content(blake2b(b"".join(parts), digest_size=_SIZE).hexdigest(), labels, operand_hashes, order)
 
 
 _SMALL = tuple(number.to_bytes(4, "little") for number in range(4096))

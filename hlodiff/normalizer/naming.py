@@ -245,13 +245,15 @@ class _ContentsWithoutNumbers:
 
 def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumbers) -> tuple[Module, int]:
     groups: dict[int, list[_Place]] = {}
+    wanted, search = kind.attribute, kind.pattern.search
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            value = it.attribute(kind.attribute) if it.attributes else None
-            match = kind.pattern.search(value) if value is not None and kind.applies(it) else None
-            number = int(match.group(2)) if match else None
-            if number is not None:
-                groups.setdefault(number, []).append((index, position))
+            for key, value in it.attributes:  # most have none or another: a call for each takes longest
+                if key == wanted:
+                    match = search(value) if kind.applies(it) else None
+                    if match:
+                        groups.setdefault(int(match.group(2)), []).append((index, position))
+                    break
     if not groups:
         return module, 0
     new = _new_numbers(module, kind, groups, unnumbered)
