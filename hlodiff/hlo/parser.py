@@ -487,18 +487,24 @@ def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, 
 
 
 _PARAMETER = " parameter("
-_PARAMETER_NUMBER = re.compile(r"\d{1,9}\)")
+_NO_PARAMETER = re.compile(rb" parameter\((?!\d{1,9}\))")
 _PAIRS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
 _IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
-# Which byte never follows which: an item is missing, a `%` is inside of a name, or what is between two brackets.
-_NEVER = ((b",=", b",=)"), (_IN_NAMES, b"%"), (b"}", b"{"), (b"]", b"["))
-_FIRST, _SECOND = (
-    bytes(sum((byte in pair[n]) << bit for bit, pair in enumerate(_NEVER)) for byte in range(256)) for n in (0, 1)
+_ANY = bytes(range(256))
+# Which three bytes never follow each other: an item or a comma is missing, a `%` is inside of a name, what is between
+# two brackets is missing, or something stands behind the bracket that closes a computation.
+_NEVER = (
+    (b",=", b",=)", _ANY), (_IN_NAMES, b"%", _ANY), (b"}", b"{", _ANY), (b"]", b"[", _ANY),
+    (b"]", b" ", b"["), (b",", b" ", b","), (b"0123456789", b" ", b"0123456789"), (b"\n", b"}", b" "),
+)  # fmt: skip
+_FIRST, _SECOND, _THIRD = (
+    bytes(sum((byte in three[n]) << bit for bit, three in enumerate(_NEVER)) for byte in range(256)) for n in range(3)
 )
+# What most lines end with, between its string and its number, and something shorter of the same borders and brackets.
+_LONG_METADATA, _SHORT_METADATA = b', metadata={op_name=" stack_frame_id=', b",{="
 # Attributes that no value holds: a comma stands before each.
 _NEVER_INSIDE = (b"index=", b"calls=", b"dimensions=", b"kind=")
-_TWO_NUMBERS = re.compile(rb" (?<=\d )\d")  # the blank first: bytes are searched for it
 
 
 def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
@@ -508,35 +514,50 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
     its number, a `%` inside a name, an item or a comma that is missing, a bracket of another kind, or lines that begin
     no instruction, as after a line break in a string. What strings hold is left out first.
     """
-    at = text.find(_PARAMETER, start)  # a regular expression that begins with this text takes twenty times as long
-    while at >= 0:
-        at += len(_PARAMETER)
-        if not _PARAMETER_NUMBER.match(text, at):
+    rows = rows_with_value = 0
+    open_ = [0] * len(_PAIRS)
+    for part in _parts(text, start):
+        pieces = _without_escapes(part).split(b'"')
+        if not len(pieces) % 2:
+            return True  # a line ends in a string
+        outside = b'"'.join(pieces[::2]).replace(_LONG_METADATA, _SHORT_METADATA)
+        if b"\\" in outside:
             return True
-        at = text.find(_PARAMETER, at)
-    outside = _outside_strings(text[start:].encode(errors="replace"))  # bytes are searched faster
+        rows += outside.count(b"\n  %") + outside.count(b"\n  ROOT %")
+        rows_with_value += outside.count(b" = ")
+        if _NO_PARAMETER.search(outside):
+            return True
+        brackets = outside.translate(None, _NO_BRACKETS)
+        for n, both in enumerate(_PAIRS):  # what is left without one of them: counting one by one takes longer
+            opening, ending = (len(brackets.translate(None, bracket)) for bracket in both)
+            open_[n] += ending - opening
+        # As numbers with a bit for each three, one byte further: a search for each of them takes three times as long.
+        first, second, third = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND, _THIRD))
+        if first >> 16 & second >> 8 & third:
+            return True
+        if any(outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE):
+            return True
     count = sum(span.lines for span in spans)
-    if b"\\" in outside or outside.count(b"\n  %") + outside.count(b"\n  ROOT %") != count:
-        return True
-    if outside.count(b" = ") < count:
-        return True
-    brackets = outside.translate(None, _NO_BRACKETS)
-    if any(brackets.count(opening) != brackets.count(ending) for opening, ending in _PAIRS):
-        return True
-    if _TWO_NUMBERS.search(outside):
-        return True
-    # As numbers with a bit for each pair, one byte further: a search for each of the pairs takes twice as long.
-    first, second = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND))
-    if first >> 8 & second or b"\n} " in outside or b"] [" in outside or b", ," in outside:
-        return True
-    return any(outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE)
+    return any(open_) or rows != count or rows_with_value < count
 
 
-def _outside_strings(text: bytes) -> bytes:
-    """The text with a quote in place of each string; a string that does not end hides the rest."""
-    if b"\\" in text:  # what it stands before ends no string
-        text = text.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\")
-    return b'"'.join(text.split(b'"')[::2])
+# What is looked at together: more does not fit into the cache of a processor.
+_PART = 1 << 18
+
+
+def _parts(text: str, start: int) -> Iterator[bytes]:
+    """A text in parts that begin and end with a line break, from the one before `start` on; the last one may not."""
+    at = max(start - 1, 0)
+    while at + 1 < len(text):
+        end = text.find("\n", at + _PART)
+        end = len(text) - 1 if end < 0 else end
+        yield text[at : end + 1].encode(errors="replace")  # bytes are searched faster
+        at = end
+
+
+def _without_escapes(text: bytes) -> bytes:
+    """The text with a backslash for each quote that ends no string."""
+    return text.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\") if b"\\" in text else text
 
 
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
