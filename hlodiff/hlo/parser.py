@@ -491,6 +491,7 @@ _NO_PARAMETER = re.compile(rb" parameter\((?!\d{1,9}\))")
 _PAIRS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
 _IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
+_IN_WORDS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _ANY = bytes(range(256))
 # Which three bytes never follow each other: an item or a comma is missing, a `%` is inside of a name, what is between
 # two brackets is missing, or something stands behind the bracket that closes a computation.
@@ -523,20 +524,23 @@ def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
         outside = b'"'.join(pieces[::2]).replace(_LONG_METADATA, _SHORT_METADATA)
         if b"\\" in outside:
             return True
-        rows += outside.count(b"\n  %") + outside.count(b"\n  ROOT %")
-        rows_with_value += outside.count(b" = ")
         if _NO_PARAMETER.search(outside):
             return True
-        brackets = outside.translate(None, _NO_BRACKETS)
-        for n, both in enumerate(_PAIRS):  # what is left without one of them: counting one by one takes longer
-            opening, ending = (len(brackets.translate(None, bracket)) for bracket in both)
-            open_[n] += ending - opening
         # As numbers with a bit for each three, one byte further: a search for each of them takes three times as long.
         first, second, third = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND, _THIRD))
         if first >> 16 & second >> 8 & third:
             return True
-        if any(outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE):
+        rows_with_value += outside.count(b" = ")
+        marks = outside.translate(None, _IN_WORDS)  # a third is left, and mostly decides
+        rows += marks.count(b"\n  %") + marks.count(b"\n  ROOT %")
+        if marks.count(b" =") != marks.count(b", =") + marks.count(b"% = ") and any(
+            outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE
+        ):
             return True
+        brackets = marks.translate(None, _NO_BRACKETS)
+        for n, both in enumerate(_PAIRS):  # what is left without one of them: counting one by one takes longer
+            opening, ending = (len(brackets.translate(None, bracket)) for bracket in both)
+            open_[n] += ending - opening
     count = sum(span.lines for span in spans)
     return any(open_) or rows != count or rows_with_value < count
 
