@@ -723,6 +723,8 @@ _SCOPE_START = ', metadata={op_name="'
 # METADATA for canonical form: a `{` in the value and whatever follows it are allowed, because what is wrong there is
 # wrong in the rest of the line too, which is compared as text.
 _CANONICAL_METADATA = re.compile(rf', metadata=\{{[^"}}]*(?:{STRING}[^"}}]*)*\}}')
+# At the end of most lines; where a string holds a quote this finds nothing.
+_SCOPE_AT_END = re.compile(r', metadata=\{op_name="[^"]*+"(?: stack_frame_id=\d++)?+\}$', re.MULTILINE)
 # At the end of a line; the first `"` has to be the first of the line.
 _METADATA_AT_END = re.compile(r', metadata=\{[^"}\n]*+(?:"[^"\\\n]*+"[^"}\n]*+)*+\}$', re.MULTILINE)
 # Instructions whose callees run one instruction at a time, so that their printed order is a schedule.
@@ -739,7 +741,9 @@ def parts_of_lines(text: str, span: Span) -> list[LineParts]:
 
 def parts_without_metadata(text: str, span: Span) -> list[LineParts]:
     """The same, mostly without `metadata`: it is the part that differs from line to line, and often the longer one."""
-    bare = _METADATA_AT_END.sub("", span.body_of(text))
+    bare = _SCOPE_AT_END.sub("", span.body_of(text))
+    if '"' in bare or _METADATA_START in bare:
+        bare = _METADATA_AT_END.sub("", bare)
     if '"' in bare or _METADATA_START in bare:  # other strings, in which anything may stand
         return parts_of_lines(text, span)
     lines: list[LineParts] = _LINE.findall(bare)

@@ -292,23 +292,24 @@ class TextFingerprinter:
         """Value numbering: the number of each line, by its name. This loop is where the time goes."""
         by_attributes = self._by_attributes
         number: dict[str, int] = {}
-        number_of = number.__getitem__
+        number_of, known = number.__getitem__, number.get
         for name, shape_and_opcode, inside, attributes in lines:
             numbers = by_attributes[attributes][shape_and_opcode]
-            if inside in number:  # one operand
-                number[name] = numbers[number[inside]]
+            one = known(inside)
+            if one is not None:  # one operand
+                number[name] = numbers[one]
             elif inside[:1] != "%":  # none, or a literal
                 if "%" in inside:  # older printers put a shape before each operand
                     raise _NeedsParsing
                 number[name] = numbers[inside]
             else:
                 first, _, second = inside.partition(", ")
-                if second not in number:
+                two = known(second)
+                if two is None:
                     number[name] = numbers[tuple(map(number_of, references(inside)))]
-                elif numbers.commutative and number[first] > number[second]:
-                    number[name] = numbers[number[second], number[first]]
                 else:
-                    number[name] = numbers[number[first], number[second]]
+                    one = number[first]
+                    number[name] = numbers[(two, one) if numbers.commutative and one > two else (one, two)]
         return number
 
     def _in_order(self, lines: Sequence[LineParts], root: str) -> tuple[int, ...]:
