@@ -19,7 +19,8 @@ _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]
 _NUMBER = re.compile(r"(?<!\w)(\w++)=(\d{1,18})(?!\d)")
 # Rows and metadata as XLA prints them today: looking at every pair of a name and a value takes twice as long.
 _LOCATION = re.compile(
-    r"\{file_name_id=(\d{1,18}) function_name_id=(\d{1,18}) line=(\d{1,18})(?: (?:end_line|column|end_column)=\d{1,18})*+\}"
+    r"\{file_name_id=(\d{1,18}) function_name_id=(\d{1,18}) line=(\d{1,18})"
+    r"(?: (?:end_line|column|end_column)=\d{1,18})*+\}"
 )
 _FRAME = re.compile(r"\{file_location_id=(\d{1,18}) parent_frame_id=(\d{1,18})\}")
 _SCOPE_AND_FRAME = re.compile(r'\{op_name="([^"\\]*+)"(?: stack_frame_id=(\d{1,18}))?\}')
