@@ -12,9 +12,8 @@ import pytest
 from hlodiff.cli import run
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes import blame as blame_module
-from hlodiff.differ.passes.blame import PassBlame, blame
+from hlodiff.differ.passes.blame import LabelCounter, PassBlame, blame, clean, label_of
 from hlodiff.differ.passes.dumps import Dump, dumps_of
-from hlodiff.differ.passes.labels import LabelCounter, clean, label_of
 from hlodiff.differ.passes.steps import Texts
 from hlodiff.differ.pipeline import diff
 from hlodiff.differ.result import ModuleDiff

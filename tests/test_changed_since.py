@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hlodiff
-from hlodiff.capture.module_files import files_behind
+from hlodiff.capture.imports import files_behind
 from hlodiff.errors import UsageError
 
 

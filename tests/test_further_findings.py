@@ -7,7 +7,7 @@ import json
 from hlodiff.differ import ProgramComparison
 from hlodiff.policy import FAILED, UNJUDGED, Finding
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.workflows.next_command import following
+from hlodiff.workflows.check import following
 
 FOUND = Finding(
     "error", "growth", "solve", None, "instructions are linear in `length`", "hlodiff update solve", ("33, 65, 129",)

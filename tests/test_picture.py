@@ -10,8 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ.executed import executed
-from hlodiff.differ.part_costs import part_costs
+from hlodiff.differ.executed import executed, part_costs
 from hlodiff.hlo import read, read_hlo
 from hlodiff.report.html.picture import PicturedProgram, PictureLimits, to_picture
 from tests.page_parts import long_program, parsed

@@ -22,7 +22,7 @@ from hlodiff.report.html.overview import tables_of
 from hlodiff.report.numbers import format_executed_pair, key_numbers
 from hlodiff.report.sections import format_cost
 from hlodiff.report.verdict import judged
-from hlodiff.workflows.next_command import following
+from hlodiff.workflows.check import following
 from tests.past import Past
 from tests.test_history import history, told
 

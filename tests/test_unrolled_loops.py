@@ -17,7 +17,7 @@ import pytest
 
 import hlodiff
 from hlodiff.hlo import Module
-from hlodiff.inspect.reasons import to_mend
+from hlodiff.inspect.summary import to_mend
 from hlodiff.report.sentences import format_unrolled
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,10 +11,9 @@ import pytest
 
 from hlodiff.tracing import Function, Leaf, Trace
 from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
-from hlodiff.tracing.counts import count
+from hlodiff.tracing.counts import count, from_plain
 from hlodiff.tracing.format import format_counts
 from hlodiff.tracing.records import Call, Compilation
-from hlodiff.tracing.serialize import from_plain
 
 ROOT = Path(__file__).resolve().parent.parent
 START = """import dataclasses

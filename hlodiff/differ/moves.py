@@ -89,9 +89,6 @@ def _resolve(module: Module, sites: dict[int, Place | None], place: Place, resul
     return place
 
 
-_HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
-
-
 def _is_itself(it: Instruction) -> bool:
     """Whether nothing else is behind a value, see `_behind`: so it is with most."""
     return not it.calls and it.opcode not in _HANDING_ON and not it.opcode.endswith("-done")

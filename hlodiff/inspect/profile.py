@@ -13,7 +13,7 @@ from typing import Any, cast
 from hlodiff.capture import CaptureFailure, NotChecked, Request
 from hlodiff.capture.profile import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult, profile
 from hlodiff.config import Config
-from hlodiff.inspect.reasons import to_mend
+from hlodiff.inspect.summary import to_mend
 from hlodiff.progress import progress
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import AnalysisNote, listed

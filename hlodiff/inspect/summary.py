@@ -1,4 +1,4 @@
-"""`hlodiff show NAME`: what one recorded program, or a program file, is made of."""
+"""`hlodiff show NAME`: what one recorded program, or a program file, is made of, its picture, and why it is large."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hlodiff.differ.program_analysis import analyze_program
 from hlodiff.hlo.model import STAGE_NAMES, STAGES, Module
+from hlodiff.report.program_analysis import AnalysisNote, analysis_notes, listed, program_analysis_json
 from hlodiff.report.wording import format_bytes, format_count
-from hlodiff.snapshots import Key, RecordedTraces, attach_source, read_snapshot
-from hlodiff.snapshots.trees import Tree
+from hlodiff.snapshots import Key, RecordedTraces, Tree, attach_source, read_snapshot
 from hlodiff.tracing.format import format_counts
+from hlodiff.workflows.growth import PythonLoops
 
 if TYPE_CHECKING:
     from hlodiff.report.html.picture import PicturedProgram
@@ -223,3 +225,70 @@ def _programs(tree: Tree, key: Key) -> list[PicturedProgram]:
         module = attach_source(module, (snapshot.source or {}).get(stage))
         found.append(PicturedProgram(key.name, key.target, module, kinds if stage == "compiled" else {}))
     return found
+
+
+# --- What makes one program larger than necessary: `hlodiff show NAME --why`.
+
+
+def file_reasons(path: Path, root: Path) -> dict[str, Any]:
+    """The reasons for the size of a program file.
+
+    Args:
+        path: of a program file.
+        root: the folder of the Python files that it names.
+
+    Returns:
+        plain values: its name, everything found, and the same as sentences.
+    """
+    from hlodiff.hlo import read
+
+    return {"function": path.name, **_reasons(read(path), root)}
+
+
+def snapshot_reasons(tree: Tree, key: Key, root: Path) -> dict[str, Any]:
+    """The reasons for the size of a recorded program; see `file_reasons`."""
+    from hlodiff.hlo import read_text
+
+    snapshot = read_snapshot(tree, key)
+    module = read_text(snapshot.stablehlo, path=f"{tree.where}/{key.folder}/stablehlo.mlir")
+    module = attach_source(module, (snapshot.source or {}).get("stablehlo"))
+    return {"function": key.function, "case": key.case, "target": key.target, **_reasons(module, root)}
+
+
+def to_mend(text: str, root: Path) -> tuple[AnalysisNote, ...]:
+    """What makes a program larger than necessary, as far as there is advice.
+
+    Args:
+        text: StableHLO with source locations.
+        root: the folder of the Python files that it names.
+
+    Returns:
+        notes, each with advice.
+    """
+    from hlodiff.hlo import read_text
+
+    return tuple(
+        one for one in analysis_notes(analyze_program(read_text(text), PythonLoops(root)), str(root)) if one.advice
+    )
+
+
+def _reasons(module: Module, root: Path) -> dict[str, Any]:
+    found = analyze_program(module, PythonLoops(root))
+    sentences = [{"kind": one.kind, "what": one.what, "advice": one.advice} for one in analysis_notes(found, str(root))]
+    return {"stage": module.stage, **program_analysis_json(found, str(root)), "words": sentences}
+
+
+def reasons_text(reasons: Mapping[str, Any]) -> Iterator[str]:
+    """The reasons as lines of text."""
+    names = [reasons.get("function"), reasons.get("case")]
+    target = [str(reasons["target"])] if reasons.get("target") else []
+    yield "  ".join(["/".join(str(name) for name in names if name), *target])
+    everything = [AnalysisNote(row["kind"], row["what"], row["advice"]) for row in reasons["words"]]
+    if not everything:
+        compiled = reasons.get("stage") == "compiled"
+        own = "" if compiled else "no loop that was unrolled for certain, no value computed twice, "
+        yield f"  nothing: {own}no large constant, no loop of known length"
+    for one in listed(everything):
+        yield f"  {one.kind}: {one.what}"
+        if one.advice:
+            yield f"    {one.advice}"

@@ -79,7 +79,7 @@ def scenario_json(one: TraceComparison) -> dict[str, Any]:
 def _side(account: TraceCounts | None) -> dict[str, Any] | None:
     if account is None:
         return None
-    from hlodiff.tracing.serialize import to_plain
+    from hlodiff.tracing.counts import to_plain
 
     return {"traces": account.traces, "programs": account.programs, "functions": to_plain(account)}
 

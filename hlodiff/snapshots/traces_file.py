@@ -14,8 +14,7 @@ from hlodiff.snapshots.read import refuse_conflict, refuse_stale
 from hlodiff.snapshots.trees import Tree
 from hlodiff.snapshots.write import clear_errors, remove_empty, replace_text
 from hlodiff.snapshots.yaml_format import FORMAT_VERSION, dump, load
-from hlodiff.tracing.counts import TraceCounts
-from hlodiff.tracing.serialize import from_plain, to_plain
+from hlodiff.tracing.counts import TraceCounts, from_plain, to_plain
 
 TRACES = "traces.yaml"
 _LARGEST = 16 * 1024 * 1024

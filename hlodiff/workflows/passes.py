@@ -15,9 +15,8 @@ from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.passes.blame import blame
+from hlodiff.differ.passes.blame import blame, clean
 from hlodiff.differ.passes.dumps import Dump, dumps_of, is_pass_dump, without_repeats
-from hlodiff.differ.passes.labels import clean
 from hlodiff.differ.result import Edit
 from hlodiff.errors import CaptureError, StoreError, UsageError
 from hlodiff.hlo.files import read_bytes

@@ -1,13 +1,5 @@
 """What git knows of recorded programs: their numbers over the commits that changed them, without compiling anything."""
 
-from hlodiff.integrations.history.changes import NumberChange as NumberChange
-from hlodiff.integrations.history.changes import at_least as at_least
-from hlodiff.integrations.history.changes import by_size as by_size
-from hlodiff.integrations.history.changes import changes as changes
-from hlodiff.integrations.history.changes import comparable as comparable
-from hlodiff.integrations.history.changes import crossings as crossings
-from hlodiff.integrations.history.changes import merged_in as merged_in
-from hlodiff.integrations.history.changes import values_on as values_on
 from hlodiff.integrations.history.metrics import check_metrics as check_metrics
 from hlodiff.integrations.history.metrics import completed as completed
 from hlodiff.integrations.history.metrics import shown_metrics as shown_metrics
@@ -15,7 +7,15 @@ from hlodiff.integrations.history.recorded_numbers import Reading as Reading
 from hlodiff.integrations.history.recorded_numbers import reading_of as reading_of
 from hlodiff.integrations.history.rows import History as History
 from hlodiff.integrations.history.rows import HistoryRow as HistoryRow
+from hlodiff.integrations.history.rows import NumberChange as NumberChange
 from hlodiff.integrations.history.rows import ToolchainStep as ToolchainStep
+from hlodiff.integrations.history.rows import at_least as at_least
+from hlodiff.integrations.history.rows import by_size as by_size
+from hlodiff.integrations.history.rows import changes as changes
+from hlodiff.integrations.history.rows import comparable as comparable
+from hlodiff.integrations.history.rows import crossings as crossings
 from hlodiff.integrations.history.rows import histories as histories
+from hlodiff.integrations.history.rows import merged_in as merged_in
+from hlodiff.integrations.history.rows import values_on as values_on
 from hlodiff.integrations.history.steps import folders_of as folders_of
 from hlodiff.integrations.history.steps import key_of as key_of
