@@ -93,6 +93,15 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
     Returns:
         One FieldChange per field, empty where the two are the same.
     """
+    return in_order(_field_changes(old, new, platform))
+
+
+def count_field_changes(old: Instruction, new: Instruction) -> int:
+    """How many changes `field_changes` gives."""
+    return len(_field_changes(old, new, ""))
+
+
+def _field_changes(old: Instruction, new: Instruction, platform: str) -> list[FieldChange]:
     changes: list[FieldChange] = []
     if old.opcode != new.opcode:
         changes.append(FieldChange("opcode", old.opcode, new.opcode))
@@ -104,7 +113,7 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
         changes += _attribute_changes(old.attributes, new.attributes)
     if is_unknown_value(old, new):
         changes = [change for change in changes if change.field != "literal"]
-    return in_order(changes)
+    return changes
 
 
 def is_unknown_value(old: Instruction, new: Instruction) -> bool:

@@ -16,7 +16,7 @@ from hlodiff.differ.regions import number_by_line
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module
 
 # What only brings a literal to its users.
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
@@ -179,11 +179,12 @@ class Origins:
 
     def _appliers_of(self, computation: int) -> Sequence[tuple[int, int]]:
         """The reductions, scatters and sorts of a compiled program that apply a computation of scalars."""
-        body = self.module.computations[computation].instructions
-        if self.module.stage != "compiled" or any(it.opcode == "parameter" and it.shape.dimensions for it in body):
+        if self.module.stage != "compiled":
             return ()
         if self._appliers is None:
-            self._appliers = _appliers(self.module)
+            found = _appliers(self.module)
+            computations = self.module.computations
+            self._appliers = {n: places for n, places in found.items() if _is_of_scalars(computations[n])}
         return self._appliers.get(computation, ())
 
     def _chain(self, computation: int, instruction: int) -> list[Instruction]:
@@ -230,6 +231,10 @@ def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
     return callers
 
 
+def _is_of_scalars(body: Computation) -> bool:
+    return not any(it.opcode == "parameter" and it.shape.dimensions for it in body.instructions)
+
+
 def _appliers(module: Module) -> dict[int, list[tuple[int, int]]]:
     found: dict[int, list[tuple[int, int]]] = {}
     for index, computation in enumerate(module.computations):
@@ -258,7 +263,11 @@ _OWN_WORDS = frozenset(["operands", "schedule", "attribute:root"])
 
 
 def group_edits(
-    old: Module, new: Module, edits: Sequence[RawEdit], printed: tuple[Module, Module] | None = None
+    old: Module,
+    new: Module,
+    edits: Sequence[RawEdit],
+    printed: tuple[Module, Module] | None = None,
+    origins: tuple[Origins, Origins] | None = None,
 ) -> tuple[Edit, ...]:
     """Group equal edits; those that stand for themselves first, then what follows from them.
 
@@ -269,13 +278,14 @@ def group_edits(
         old, new: the programs as the user knows them, for names, scopes and Python frames.
         edits: single edits, indices into these modules.
         printed: the programs as they were read, with the compiler's own estimates.
+        origins: of both programs, where somebody else needs them too.
 
     Returns:
         patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
     """
     if not edits:
         return ()
-    origins = (Origins(old), Origins(new))
+    origins = origins or (Origins(old), Origins(new))
     signatures = [_signature(old, new, edit) for edit in edits]
     roots = roots_of(edits)
     lines = [_line(origins, edit) for edit in edits]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hlodiff.differ.fields import field_changes
+from hlodiff.differ.fields import count_field_changes, field_changes
 from hlodiff.differ.instruction_matches import (
     ANY,
     CALLS,
@@ -554,7 +554,7 @@ class CostModel:
     def _cost_inside_and_own(self, position: int, partner: int, elements: Elements | None) -> tuple[int, int]:
         one, other = self.old.computation.instructions[position], self.new.computation.instructions[partner]
         same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
-        fields = 0 if same else len(field_changes(one, other))
+        fields = 0 if same else count_field_changes(one, other)
         if elements is not None and element_of(one) is not None:
             fields = len(with_elements(field_changes(one, other), one, other, elements))
             same = not fields
@@ -660,14 +660,17 @@ def candidates(
         most: how many for each.
     """
     wanted = set(news)
-    buckets = [(level, few, _by_label(new, news, level)) for level, few in _COMMON]
+    own = new.labels[OWN]
+    buckets = [(old.labels[level], few, _by_label(new, news, level)) for level, few in _COMMON]
     found: dict[int, list[int]] = {}
     around: dict[int, _Vicinity] = {}
     count = 0
     for one in olds:
-        near = {other: None for other in _near(old, new, pairing, one) if _is_worth(old, new, wanted, one, other)}
-        for level, few, places in buckets:
-            alike = places.get(old.labels[level][one], ())
+        # What is part of no edit is asked to give up its partner only for its equal.
+        label = old.labels[OWN][one]
+        near = {other: None for other in _near(old, new, pairing, one) if other in wanted or own[other] == label}
+        for labels, few, places in buckets:
+            alike = places.get(labels[one], ())
             if len(alike) <= few:
                 near.update(dict.fromkeys(alike))
         fitting = [
@@ -681,11 +684,6 @@ def candidates(
         scored = sorted([(-_similarity(ours, around[other]), n, other) for n, other in enumerate(fitting)])
         found[one] = [other for _, _, other in scored[:most]]
     return found, count
-
-
-def _is_worth(old: MatchGraph, new: MatchGraph, wanted: set[int], one: int, other: int) -> bool:
-    """What is part of no edit is asked to give up its partner only for its equal."""
-    return other in wanted or old.labels[OWN][one] == new.labels[OWN][other]
 
 
 def _by_label(side: MatchGraph, positions: Iterable[int], level: int) -> dict[int, list[int]]:

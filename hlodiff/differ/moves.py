@@ -8,7 +8,7 @@ neighbourhood takes the place of the subtree.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, at, equal_below, paired_places
@@ -33,11 +33,19 @@ class InlinedView:
     users: dict[Place, tuple[tuple[Place, int], ...]]
 
 
-def inlined_view(module: Module, unopened: Container[int]) -> InlinedView:
-    """Neighbours of every instruction; what is equal on both sides was never opened and stands as one instruction."""
+def inlined_view(module: Module, unopened: Container[int], only: Collection[Place] | None = None) -> InlinedView:
+    """Neighbours of instructions; what is equal on both sides was never opened and stands as one instruction.
+
+    Args:
+        module: the program.
+        unopened: computations that stand as one instruction.
+        only: whose neighbours are asked for; None for those of all.
+    """
     sites = _single_sites(module, unopened)
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
+    # A fusion has the users of what it really is.
+    roots = {_resolve(module, sites, place) for place in only or () if at(module, place).opcode == "fusion"}
     for index, computation in enumerate(module.computations):
         instructions = computation.instructions if index not in unopened else ()
         itself = [(index, n) if _is_itself(it) else None for n, it in enumerate(instructions)]
@@ -50,9 +58,11 @@ def inlined_view(module: Module, unopened: Container[int]) -> InlinedView:
                 (itself[operand] or _resolve(module, sites, (index, operand), result), number)
                 for operand, number, result in zip(it.operands, numbers, results, strict=True)
             ]
-            operands[index, position] = tuple(resolved)
+            if only is None or (index, position) in only:
+                operands[index, position] = tuple(resolved)
             for place, slot in resolved if it.opcode != "fusion" else ():
-                users.setdefault(place, []).append(((index, position), slot))
+                if only is None or place in only or place in roots:
+                    users.setdefault(place, []).append(((index, position), slot))
     for place in operands:
         if at(module, place).opcode == "fusion":
             users[place] = users.get(_resolve(module, sites, place), [])
@@ -144,7 +154,8 @@ def with_moves(
     if not groups:
         return edits, {"moves": computations}
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
-    sides = (inlined_view(old, {a for a, _ in equal}), inlined_view(new, {b for _, b in equal}))
+    asked = [{place for group in groups for place in group[side]} for side in (0, 1)]
+    sides = (inlined_view(old, {a for a, _ in equal}, asked[0]), inlined_view(new, {b for _, b in equal}, asked[1]))
     known = paired_places(found)
     moves: dict[Place, Place] = {}
     while True:  # a fusion moves with all that is in it, which then is known too

@@ -211,10 +211,11 @@ def _result(
 ) -> ModuleDiff:
     """The record of a diff: edits grouped, and what can be counted in both programs."""
     old, new = whole
-    edits = group_edits(*ready.printed, found.edits, opened)
     origins = Origins(ready.printed[0]), Origins(ready.printed[1])
+    edits = group_edits(*ready.printed, found.edits, opened, origins)
     reported, reported_from = reported_edits(edits, lambda side, *place: origins[side].origin(*place))
-    schedule, tuning = group_edits(*ready.printed, found.schedule), group_edits(*ready.printed, found.tuning)
+    schedule = group_edits(*ready.printed, found.schedule, origins=origins)
+    tuning = group_edits(*ready.printed, found.tuning, origins=origins)
     counted = PairMetrics(old, new)
     return ModuleDiff(
         old,
