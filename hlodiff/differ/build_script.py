@@ -37,7 +37,17 @@ from hlodiff.differ.script import (
 )
 from hlodiff.errors import DiffError
 from hlodiff.hlo.grammar import DonatedPart, donated_parts
-from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Module, Shape, is_commutative, is_embedded
+from hlodiff.hlo.model import (
+    BINDS,
+    Computation,
+    Instruction,
+    Layout,
+    Module,
+    Shape,
+    is_commutative,
+    is_embedded,
+    operand_names,
+)
 from hlodiff.hlo.parser import LazySequence
 from hlodiff.hlo.traversal import preorder
 
@@ -558,6 +568,8 @@ class _ScriptBuilder:
         )
 
     def _through(self, draft: _PairDraft, before: Instruction, after: Instruction, other: int) -> Aligned | None:
+        if self.modules[0].stage == "stablehlo" and before.calls and after.calls:
+            return self._through_regions(draft, before, after, other)
         for _, refs in draft.calls.get(other, ()):
             for ref in refs if after.opcode in BINDS else ():
                 inner = self.drafts[ref]
@@ -571,6 +583,35 @@ class _ScriptBuilder:
                 if len(olds) == len(before.operands) and len(news) == len(after.operands):
                     return bound_operands(olds, news, inner.mapping)
         return None
+
+    def _through_regions(
+        self, draft: _PairDraft, before: Instruction, after: Instruction, other: int
+    ) -> Aligned | None:
+        """Operands by the parameters of functions, and those that regions capture; what is left by position."""
+        names = [operand_names(it, module) for it, module in zip((before, after), self.modules, strict=True)]
+        found: dict[int, int] = {}
+        is_bound = False
+        for ref in (ref for _, refs in draft.calls.get(other, ()) for ref in refs):
+            inner = self.drafts[ref]
+            slots = [side.get(key, ()) for side, key in zip(names, inner.key[:2], strict=True)]
+            if min(inner.key[:2]) < 0 or any(one and max(one) < 0 for one in slots):
+                continue
+            is_bound |= any(slots) or after.opcode in BINDS
+            for n, m in bound_operands(inner.old.parameters(), inner.new.parameters(), inner.mapping):
+                if n is not None and m is not None and slots[0][n] >= 0 and slots[1][m] >= 0:
+                    found.setdefault(slots[0][n], slots[1][m])
+        if not is_bound:
+            return None
+        taken = [{slot for slots in side.values() for slot in slots} for side in names]
+        own = [
+            [n for n in range(len(it.operands)) if n not in used]
+            for it, used in zip((before, after), taken, strict=True)
+        ]
+        if len(own[0]) != len(own[1]):
+            return None
+        found |= dict(zip(*own, strict=True))
+        pairs: Aligned = [(n, found.get(n)) for n in range(len(before.operands))]
+        return [*pairs, *((None, m) for m in range(len(after.operands)) if m not in found.values())]
 
     def _rewiring(
         self,

@@ -34,7 +34,7 @@ from hlodiff.differ.operands import (
 from hlodiff.differ.prepare import HashedModule
 from hlodiff.graph import call_graph, dataflow
 from hlodiff.hlo.fingerprint import Content, idle_parameters, renumbered_hash
-from hlodiff.hlo.model import BINDS, Computation, Instruction, Module, is_embedded
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Module, is_embedded, operand_names
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -456,17 +456,21 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
             continue
         one = pair.old_side.computation.instructions[position]
         other = pair.new_side.computation.instructions[matched]
+        is_equal = all(old.hashes[a] == new.hashes[b] for (a, b), _ in matched_calls(one, other))  # never opened
+        bound = ({}, {}) if is_equal else (operand_names(one, old.module), operand_names(other, new.module))
         for key, embedded in matched_calls(one, other):
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
-            cost = sites if one.opcode in BINDS else _NEVER
-            by_number = embedded or one.opcode not in BINDS
+            slots = bound[0].get(key[0], ()), bound[1].get(key[1], ())
+            if embedded and one.opcode in BINDS:  # others call it too, with operands of their own
+                slots = (-1,) * len(slots[0]), (-1,) * len(slots[1])
+            cost = sites if max(map(max, filter(None, slots)), default=-1) >= 0 else _NEVER
             elements = loops.get(position) if not embedded else None
-            found.append((key, _call(pair, position, by_number, cost, elements), embedded))
+            found.append((key, _call(pair, position, slots, cost, elements), embedded))
     return found
 
 
 def _call(
-    pair: ComputationMatch, position: int, by_number: bool, sites: int, elements: Elements | None
+    pair: ComputationMatch, position: int, slots: parameters.Slots, sites: int, elements: Elements | None
 ) -> parameters.CallContext:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
@@ -477,7 +481,7 @@ def _call(
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][matched]
     edited = edited or not same_operands_in_any_order(*both, position)
     return parameters.CallContext(
-        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), by_number, sites - edited, elements
+        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), slots, sites - edited, elements
     )
 
 
@@ -579,22 +583,68 @@ def _add_calls(
 # --- How the operands of a call are the parameters of what it calls.
 
 Pairs = Mapping[tuple[int, int], ComputationMatch]
+_Slots = tuple[int, ...]
 
 
-def through(one: Instruction, other: Instruction, pairs: Pairs) -> list[tuple[int, int]] | None:
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """One computation that a paired call calls, and the operands that its parameters name.
+
+    Args:
+        inner: None where it is equal on both sides, with its parameters in one order.
+        slots: see `operand_names`, for either side.
+    """
+
+    inner: ComputationMatch | None
+    slots: tuple[_Slots, _Slots]
+
+    def binds(self, call: Instruction) -> bool:
+        """Whether parameters are names for operands, on both sides where there are any."""
+        if any(slots and max(slots) < 0 for slots in self.slots):
+            return False
+        return any(self.slots) or call.opcode in BINDS
+
+    def numbers(self) -> dict[int, int]:
+        """New numbers of parameters by old ones."""
+        if self.inner is None or self.inner.pairing is None:
+            return {n: n for n in range(min(map(len, self.slots)))}
+        olds, news = (side.parameters for side in _sides(self.inner))
+        number = {p: n for n, p in enumerate(news)}
+        mapping = self.inner.pairing.old
+        return {n: number[mapping[p]] for n, p in enumerate(olds) if mapping[p] in number}
+
+    def operands(self) -> dict[int, int]:
+        """New operands by old ones, of parameters that are names for them."""
+        ours, theirs = self.slots
+        pairs = ((ours[n], theirs[m]) for n, m in self.numbers().items())
+        return {a: b for a, b in pairs if a >= 0 and b >= 0}
+
+
+def through(
+    one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]
+) -> list[tuple[int, int]] | None:
     """Pairs of operand numbers of a call whose computation was opened; None where operands pair by position.
 
     Args:
         one, other: a paired call.
         pairs: the pairs of computations.
+        modules: both programs.
     """
-    for inner in _opened(one, other, pairs):
-        if _binds(one, other, inner):
-            return list(_numbers(inner).items())
-    return None
+    called = _called(one, other, pairs, modules)
+    if not any(each.inner is not None and each.binds(one) for each in called):
+        return None
+    found: dict[int, int] = {}
+    for each in called:
+        for n, m in each.operands().items():
+            found.setdefault(n, m)
+    bound = [{slot for each in called for slot in each.slots[side]} for side in (0, 1)]
+    own = [[n for n in range(len(it.operands)) if n not in bound[side]] for side, it in enumerate((one, other))]
+    if len(own[0]) != len(own[1]):
+        return None
+    return sorted([*found.items(), *zip(*own, strict=True)])
 
 
-def is_misbound(one: Instruction, other: Instruction, pairs: Pairs) -> bool:
+def is_misbound(one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]) -> bool:
     """True where operands came, went or were exchanged though what is called does not read them otherwise.
 
     A parameter that nothing reads is the call's own affair; a loop's condition and body take the same operands; and the
@@ -603,43 +653,36 @@ def is_misbound(one: Instruction, other: Instruction, pairs: Pairs) -> bool:
     Args:
         one, other: a paired call.
         pairs: the pairs of computations.
+        modules: both programs.
     """
-    bound = through(one, other, pairs)
-    for inner in _opened(one, other, pairs):
-        numbers = _numbers(inner)
-        if _binds(one, other, inner):
-            if list(numbers.items()) != bound or _has_idle(inner):
-                return True
-        elif numbers != {n: n for n in range(max(len(side.parameters) for side in _sides(inner)))}:
+    bound = dict(through(one, other, pairs, modules) or ())
+    for each in _called(one, other, pairs, modules):
+        if each.inner is None:
+            continue
+        operands = each.operands()
+        if any(bound.get(n) != operands.get(n) for n in each.slots[0] if n >= 0):
+            return True
+        if each.binds(one) and _has_idle(each.inner):
+            return True
+        own = {n for slots in each.slots for n, slot in enumerate(slots) if slot < 0}
+        if {n: m for n, m in each.numbers().items() if n in own or m in own} != {n: n for n in own}:
             return True
     return False
 
 
-def _opened(one: Instruction, other: Instruction, pairs: Pairs) -> Iterator[ComputationMatch]:
-    for key, _ in matched_calls(one, other):
-        inner = pairs.get(key)
-        if inner is not None and inner.pairing is not None:
-            yield inner
+def _called(one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]) -> list[_Called]:
+    """What a paired call calls, where any of it was opened."""
+    calls = [key for key, _ in matched_calls(one, other)] if one.calls and other.calls else []
+    opened = {key: inner for key in calls if (inner := pairs.get(key)) is not None and inner.pairing is not None}
+    if not opened:
+        return []
+    ours, theirs = (operand_names(it, module) for it, module in zip((one, other), modules, strict=True))
+    return [_Called(opened.get((a, b)), (ours[a], theirs[b])) for a, b in calls]
 
 
 def _sides(inner: ComputationMatch) -> tuple[MatchGraph, MatchGraph]:
     assert inner.old_side and inner.new_side
     return inner.old_side, inner.new_side
-
-
-def _binds(one: Instruction, other: Instruction, inner: ComputationMatch) -> bool:
-    """Whether operand n of the call is parameter n of what it calls, on both sides."""
-    olds, news = (side.parameters for side in _sides(inner))
-    return one.opcode in BINDS and len(olds) == len(one.operands) and len(news) == len(other.operands)
-
-
-def _numbers(inner: ComputationMatch) -> dict[int, int]:
-    """New numbers of parameters by old ones."""
-    assert inner.pairing
-    olds, news = (side.parameters for side in _sides(inner))
-    number = {p: n for n, p in enumerate(news)}
-    mapping = inner.pairing.old
-    return {n: number[mapping[p]] for n, p in enumerate(olds) if mapping[p] in number}
 
 
 def _has_idle(inner: ComputationMatch) -> bool:

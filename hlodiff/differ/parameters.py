@@ -14,6 +14,8 @@ from hlodiff.differ.instruction_matches import OWN, STRUCTURE, VALUE, Instructio
 from hlodiff.differ.operands import Elements, match_elements
 from hlodiff.hlo.model import Shape
 
+Slots = tuple[Sequence[int], Sequence[int]]
+"""Of what is called on either side, the operand that each parameter names; -1 where its number means something."""
 Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
 """Of a paired call: the old operands, the new operands, and the new match of every old instruction of the caller."""
 
@@ -25,14 +27,14 @@ class CallContext:
     Args:
         operands: of the paired call.
         same: whether an old and a new operand, by number, are the same value.
-        by_number: True where its caller's operands are not its arguments, one for one: a reducer's, or a branch's.
+        slots: of which operand each parameter is the name; a reducer's are of none, nor is the index of a branch.
         unedited: how many calls of it no edit tells of yet.
         elements: of a loop, which element of what it carries is which where their numbers changed.
     """
 
     operands: Operands
     same: Callable[[int, int], bool]
-    by_number: bool
+    slots: Slots
     unedited: int
     elements: Elements | None = None
 
@@ -40,15 +42,18 @@ class CallContext:
 def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: CallContext | None) -> None:
     """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
     olds, news = old.parameters, new.parameters
-    if call and _is_called_with(call, olds, news):
-        _by_operands(pairing, olds, news, call.operands)
+    if call:
+        _by_operands(pairing, olds, news, call)
         if call.elements is not None and pairing.old[olds[0]] >= 0:
             match_elements(old, new, pairing, olds[0], call.elements)
-        return
-    if call and call.by_number and len(olds) == len(news):
-        for one, other in zip(olds, news, strict=True):
-            pairing.add(one, other, "parameter:number")
-        return
+        olds, news = (
+            tuple([p for p, slot in zip(*some, strict=True) if slot < 0])
+            for some in zip((olds, news), call.slots, strict=True)
+        )
+        if len(olds) == len(news):
+            for one, other in zip(olds, news, strict=True):
+                pairing.add(one, other, "parameter:number")
+            return
     if call is None and len(olds) == len(news):
         _by_place(old, new, pairing, olds, news)
     _by_name(old, new, pairing, olds, news)
@@ -80,15 +85,18 @@ def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> E
     olds, news = old.parameters, new.parameters
     before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
     edits = None if call is None else call.unedited
-    if call and _is_called_with(call, olds, news):
-        return Expectation(lambda one, other: call.same(before[one], after[other]), edits)
+    if call and max((*call.slots[0], *call.slots[1]), default=-1) >= 0:
+        return Expectation(lambda one, other: _is_same_operand(call, before[one], after[other]), edits)
     if len(olds) == len(news):
         return Expectation(lambda one, other: before[one] == after[other], edits)
     return Expectation(lambda one, other: True, edits)
 
 
-def _is_called_with(call: CallContext, olds: Sequence[int], news: Sequence[int]) -> bool:
-    return not call.by_number and len(call.operands[0]) == len(olds) and len(call.operands[1]) == len(news)
+def _is_same_operand(call: CallContext, one: int, other: int) -> bool:
+    slots = call.slots[0][one], call.slots[1][other]
+    if min(slots) < 0:
+        return max(slots) < 0 and one == other
+    return call.same(*slots)
 
 
 def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entry: bool) -> None:
@@ -138,12 +146,13 @@ def _shape(side: MatchGraph, position: int) -> Shape:
     return side.computation.instructions[position].shape
 
 
-def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], call: Operands) -> None:
+def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], call: CallContext) -> None:
     places: dict[int, list[int]] = {}
-    for parameter, operand in zip(news, call[1], strict=True):
-        places.setdefault(operand, []).append(parameter)
-    for parameter, operand in zip(olds, call[0], strict=True):
-        free = places.get(call[2][operand])
+    for parameter, slot in zip(news, call.slots[1], strict=True):
+        if slot >= 0:
+            places.setdefault(call.operands[1][slot], []).append(parameter)
+    for parameter, slot in zip(olds, call.slots[0], strict=True):
+        free = places.get(call.operands[2][call.operands[0][slot]]) if slot >= 0 else None
         if free:
             pairing.add(parameter, free.pop(0), "parameter:caller")
 

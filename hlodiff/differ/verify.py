@@ -76,6 +76,7 @@ from hlodiff.hlo.model import (
     Module,
     Shape,
     is_commutative_opcode,
+    operand_names,
 )
 
 if TYPE_CHECKING:
@@ -431,7 +432,7 @@ def _keep(
         if matched in made.nodes:
             made.failures.append(f"two old instructions are one new one: {_name(old, place)}")
         node = made.nodes[matched] = _ResultNode(row, place, called, is_copy=True)
-        bound = program.bound_positions(before, called) if called else None
+        bound = program.bound_positions(before, after, called) if called else None
         if matched in rewirings or bound is not None:
             _rearrange(made, node, rewirings.get(matched, ()), bound)
         theirs = row_of(after)
@@ -758,10 +759,13 @@ def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> I
                     yield f"{_user(made, rewiring)} reads something else, and nothing on the way to it came or went"
     # Operands come and go only together with parameters of what is called.
     for rewiring in made.pair.arguments:
-        refs = (
-            [ref for _, refs in made.nodes[rewiring.user].calls for ref in refs] if rewiring.user in made.nodes else ()
-        )
-        if not any(_is_bound(program.computations[ref], rewiring) for ref in refs):
+        node = made.nodes.get(rewiring.user)
+        refs = [ref for _, refs in node.calls for ref in refs] if node else []
+        before = made.before(node) if node else None
+        if before is None or not any(
+            _is_bound(program, program.names(before, made.new.instructions[rewiring.user], ref), ref, rewiring)
+            for ref in refs
+        ):
             yield f"{_user(made, rewiring)} has other operands without other parameters, {_SILENT}"
     yield from _check_parameters(program, made, made.old)
 
@@ -808,13 +812,18 @@ def _is_on_the_way(
     return is_removed and new in made.nodes and made.nodes[new].old in _below(removed, old)
 
 
-def _is_bound(inner: _ReplayedComputation, rewiring: OperandRewiring) -> bool:
+def _is_bound(
+    program: _ReplayedProgram, names: tuple[Sequence[int], Sequence[int]], ref: int, rewiring: OperandRewiring
+) -> bool:
     """Whether an added or removed operand belongs to an added or removed parameter."""
+    inner = program.computations[ref]
     if inner.old is None or inner.new is None:
         return False
     if rewiring.reads is None:
-        return any(inner.old.instructions[place].literal == str(rewiring.slot) for place in inner.pair.removed)
-    return any(it.literal == str(rewiring.place) for _, it in inner.pair.added)
+        gone = (int(inner.old.instructions[place].literal or 0) for place in inner.pair.removed)
+        return any(n < len(names[0]) and names[0][n] == rewiring.slot for n in gone)
+    come = (int(it.literal or 0) for _, it in inner.pair.added)
+    return any(n < len(names[1]) and names[1][n] == rewiring.place for n in come)
 
 
 # 6. Loop elements
@@ -938,15 +947,43 @@ class _ReplayedProgram:
         self.numbers[ref] = numbers, (len(olds), len(news))
         return self.numbers[ref]
 
-    def bound_positions(self, before: Instruction, calls: Calls) -> dict[int, int] | None:
+    def names(self, before: Instruction, after: Instruction, ref: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Of which operand each parameter of what is called is the name, on either side; -1 for none."""
+        pair, made = self.script.pairs[ref], self.computations[ref]
+        if made.is_printed:
+            own = tuple(range(made.parameters)) if before.opcode in BINDS else (-1,) * made.parameters
+            return own, own
+        counts = self.parameters(ref)[1]  # a wrong script may have another call there
+        ours, theirs = operand_names(before, self.script.old), operand_names(after, self.script.new)
+        return ours.get(pair.old, (-1,) * counts[0]), theirs.get(pair.new, (-1,) * counts[1])
+
+    def bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> dict[int, int] | None:
         """New positions of a call's operands by the parameters they are bound to; None where they keep their order."""
-        for ref in (ref for _, refs in calls for ref in refs) if before.opcode in BINDS else ():
+        found: dict[int, int] = {}
+        named: tuple[set[int], set[int]] = (set(), set())
+        is_bound = False
+        for ref in (ref for _, refs in calls for ref in refs):
             pair = self.script.pairs[ref]
             if pair.old >= 0 and pair.new >= 0:
-                numbers, counts = self.parameters(ref)
-                if counts[0] == len(before.operands):
-                    return numbers
-        return None
+                ours, theirs = self.names(before, after, ref)
+                is_bound |= _binds(before, ours)
+                named[0].update(ours)
+                named[1].update(theirs)
+                for n, m in self.parameters(ref)[0].items():
+                    if ours[n] >= 0 and theirs[m] >= 0:
+                        found.setdefault(ours[n], theirs[m])
+        if not is_bound:
+            return None
+        # Those that no parameter is a name for, such as the index of a branch, keep their order.
+        own = [
+            [n for n in range(len(it.operands)) if n not in used]
+            for it, used in zip((before, after), named, strict=True)
+        ]
+        return found | dict(zip(*own, strict=False))
+
+
+def _binds(call: Instruction, names: Sequence[int]) -> bool:
+    return max(names) >= 0 if names else call.opcode in BINDS
 
 
 def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
@@ -958,7 +995,8 @@ def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Itera
             continue
         where, now = made.name(place), dict(node.calls)
         if not node.is_rewired:
-            yield from _exchanged_parameters(program, node, before, where)
+            after = made.new.instructions[place] if made.new else before
+            yield from _exchanged_parameters(program, node, before, after, where)
         for name, group in before.calls:
             refs = now.get(name, ())
             if any(pairs[ref].old not in (callee, -1) for callee, ref in zip(group, refs, strict=False)):
@@ -975,19 +1013,23 @@ def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Itera
 
 
 def _exchanged_parameters(
-    program: _ReplayedProgram, node: _ResultNode, before: Instruction, where: str
+    program: _ReplayedProgram, node: _ResultNode, before: Instruction, after: Instruction, where: str
 ) -> Iterator[str]:
     """Parameters of what is called have the numbers of the operands that they are bound to.
 
-    Where parameters are no names for operands (a reducer, a branch), they keep their numbers.
+    Where parameters are no names for operands (a reducer's), they keep their numbers.
     """
-    bound = program.bound_positions(before, node.calls)
+    bound = program.bound_positions(before, after, node.calls) or {}
     for name, refs in node.calls:
         for ref in refs:
-            numbers, counts = program.parameters(ref)
-            binds = before.opcode in BINDS and counts[0] == len(before.operands)
-            wanted = bound if binds else {n: n for n in range(max(counts))}
-            if numbers != wanted and program.script.pairs[ref].old >= 0:
+            if program.script.pairs[ref].old < 0:
+                continue
+            numbers, _ = program.parameters(ref)
+            ours, theirs = program.names(before, after, ref)
+            named = {ours[n]: theirs[m] for n, m in numbers.items() if ours[n] >= 0 and theirs[m] >= 0}
+            own = {n: m for n, m in numbers.items() if ours[n] < 0 or theirs[m] < 0}
+            kept = {n: n for names in (ours, theirs) for n, slot in enumerate(names) if slot < 0}
+            if named != {n: m for n, m in bound.items() if n in ours} or own != kept:
                 yield f"{where}: the parameters of what it calls through {name} are exchanged, {_SILENT}"
 
 

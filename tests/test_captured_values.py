@@ -1,0 +1,120 @@
+"""Values that regions of StableHLO capture: an operation has them in no order of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import hlodiff
+from hlodiff.hlo.model import Instruction, operand_names
+
+TEXT = """module @m {
+  func.func public @main(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+DEFINITIONS    %r = "stablehlo.case"(%i) ({
+      %s = stablehlo.subtract %a, %b : tensor<4xf32>
+      stablehlo.return %s : tensor<4xf32>
+    }, {
+      %d = stablehlo.divide %b, %c : tensor<4xf32>
+      stablehlo.return %d : tensor<4xf32>
+    }) : (tensor<i32>) -> tensor<4xf32>
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %o = stablehlo.constant dense<1> : tensor<i32>
+    %w:2 = stablehlo.while(%k = %i, %v = %r) : tensor<i32>, tensor<4xf32>
+    cond {
+      %t = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %p = stablehlo.power %v, %a : tensor<4xf32>
+      %q = stablehlo.subtract %p, %c : tensor<4xf32>
+      %l = stablehlo.add %k, %o : tensor<i32>
+      stablehlo.return %l, %q : tensor<i32>, tensor<4xf32>
+    }
+    return %w#1 : tensor<4xf32>
+  }
+}
+"""
+DEFINED = {
+    name: f"    %{name} = stablehlo.{opcode} %x : tensor<4xf32>\n"
+    for name, opcode in (("a", "sine"), ("b", "cosine"), ("c", "tanh"))
+}
+
+
+def program(order: str = "abc", *replaced: tuple[str, str]) -> hlodiff.Module:
+    text = TEXT.replace("DEFINITIONS", "".join(DEFINED[name] for name in order))
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    return hlodiff.read_text(text, trusted=True)
+
+
+@pytest.mark.parametrize("order", ["acb", "bac", "bca", "cab", "cba"])
+def test_values_that_are_defined_in_another_order_are_captured_as_before(order: str) -> None:
+    found = hlodiff.diff(program(), program(order))
+    assert not found.edits and found.replay().complete
+
+
+@pytest.mark.parametrize("order", ["abc", "bca", "cba"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("subtract %a, %b", "subtract %b, %a"),
+        ("divide %b, %c", "divide %b, %b"),
+        ("subtract %a, %b", "subtract %a, %c"),
+        ("power %v, %a", "power %v, %b"),
+        ("compare LT, %k, %n", "compare LT, %k, %o"),
+    ],
+)
+def test_another_captured_value_is_one_edit(order: str, one: str, other: str) -> None:
+    """Of what takes it, or of what owns the region."""
+    found = hlodiff.diff(program(), program(order, (one, other)))
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("operands",))]
+    assert found.replay().complete
+
+
+def test_an_operation_in_a_branch_brings_the_value_that_it_captures() -> None:
+    """The branch captures one value more; its operands are no edit of their own."""
+    new = program(
+        "cab",
+        ("%d = stablehlo.divide", "%e = stablehlo.divide"),
+        ("return %d :", "return %p2 :"),
+        ("    stablehlo.return %p2", "    %p2 = stablehlo.power %e, %a : tensor<4xf32>\n      stablehlo.return %p2"),
+    )
+    found = hlodiff.diff(program(), new)
+    assert [(edit.kind, edit.new.opcode) for edit in found.edits if edit.new and edit.cause is None] == [
+        ("added", "power")
+    ]
+    assert found.replay().complete
+
+
+def test_operands_by_the_parameters_that_name_them() -> None:
+    module = program()
+    entry = module.entry_computation.instructions
+    names = {it.opcode: list(operand_names(it, module).values()) for it in entry if it.calls}
+    assert names == {"case": [(1, 2), (3, 4)], "while": [(0, 1, 2), (0, 1, 3, 4, 5)]}
+
+
+def test_a_script_that_does_not_say_that_captured_values_were_exchanged_proves_nothing() -> None:
+    found = hlodiff.diff(program(), program("abc", ("subtract %a, %b", "subtract %b, %a")))
+    assert not replace(found, edits=()).replay().complete
+
+
+def exchanged(module: hlodiff.Module) -> hlodiff.Module:
+    """The first branch captures its two values the other way round."""
+    entry = module.entry_computation
+
+    def turned(it: Instruction) -> Instruction:
+        if it.opcode != "case":
+            return it
+        index, one, two, *rest = it.operands
+        return replace(it, operands=(index, two, one, *rest))
+
+    instructions = tuple(map(turned, entry.instructions))
+    computations = [*module.computations]
+    computations[module.entry] = replace(entry, instructions=instructions)
+    return replace(module, computations=tuple(computations))
+
+
+def test_captured_values_that_were_exchanged_are_a_change() -> None:
+    found = hlodiff.diff(program(), exchanged(program()))
+    assert found.edits and found.replay().complete
