@@ -55,7 +55,15 @@ def one(
         ("y = f(x, stride=2))", "y = f(x))", "stride=2 gone"),
         ("y = f(x, b=1, c=2)", "y = f(x, c=2)", "b=1 gone"),
         ("y = f(c=2)", "y = f(b=1, c=2)", "b=1 added"),
-        ("y = f(x)", "y = f(x, b=g(1))", ""),
+        ("y = f(x)", "y = f(x, b=g(1))", "b=g(1) added"),
+        ("y = mean(x)", "y = mean(x, where=labels[..., None] != 0)", "where=labels[..., None]!=0 added"),
+        ("y = f(x)", "y = f(x, where=(a_long_name > 0) & (another_long_name < 1))", "where=... added"),
+        ("y = clip(g, -1.0, 1.0)", "y = clip(g, -0.5, 0.5)", "clip(g, -1.0, 1.0) -> clip(g, -0.5, 0.5)"),
+        ("x = like((64, 16), t)", "x = like((128, 16), t)", "(64, 16) -> (128, 16)"),
+        ("y = x[2] + f(x)", "y = x[3] + f(x)", "[2] -> [3]"),
+        ("y = f(x, 2)", "y = f(x, 2, 3)", "f(x, 2) -> f(x, 2, 3)"),
+        ("y = f(x, 2 * a)", "y = f(x, a)", ""),
+        ("y = f(x,", "y = f(x, 2,", ""),
         ("y = f(x, a=1)", "y = g(x)", "f() -> g()"),
         ("y: int = 2", "y", ""),
         ("throw=False,", "throw=True,", "throw: False -> True"),
@@ -95,6 +103,7 @@ def test_two_edited_lines_are_no_one_change() -> None:
         ([one("changed", "dot", "dot", "dot %d.1: precision: a -> b", fields=("precision",))], "dot precision: a -> b"),
         ([one("changed", "dot", "dot", "dot: x; y", fields=("precision", "shape"))], ""),
         ([one("added", "", "all-gather")], ""),
+        ([one("changed", "divide", "multiply"), one("changed", "sqrt", "rsqrt")], "divide -> multiply, sqrt -> rsqrt"),
     ],
 )
 def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None:
@@ -193,8 +202,9 @@ def test_the_only_attribute_at_the_edited_line_with_what_goes_with_it() -> None:
     line = ChangedLine("a.py:1", "", "t = top(x, 2)", "t = top(x, 3)")
     assert main_edit("same cost", (), (line,), [edited, other, *added]) == "top_k k: 2 -> 3"
     assert main_edit("same cost", (), (replace(line, new_source=line.old_source),), [edited, other, *added]) == ""
-    assert main_edit("same cost", (), (replace(line, is_elsewhere=True),), [edited, other, *added]) == ""
-    assert main_edit("same cost", (), (line,), [edited, replace(other, where="a.py:1"), *added]) == ""
+    elsewhere = (replace(line, is_elsewhere=True),)
+    assert main_edit("same cost", (), elsewhere, [edited, other, *added]) == "top(x, 2) -> top(x, 3)"
+    assert main_edit("same cost", (), (line,), [edited, replace(other, where="a.py:1"), *added]).startswith("top(")
 
 
 def test_temp_that_grew_by_a_donated_argument() -> None:

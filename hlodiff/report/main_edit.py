@@ -24,7 +24,9 @@ from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
 
 _FEW = 3  # operations that the list shows at a glance
+_LONGEST = 40  # characters of an argument
 _MOST = 80  # characters: more is a list, and a first line is no place for it
+_ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 _HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results come and go with what is done with them.
@@ -73,6 +75,7 @@ def main_edit(
         or _operations(edit_groups, sentence, op_counts)
         or _field(edit_groups)
         or _attribute(lines, edit_groups)
+        or _in_brackets(*_edited_words(lines))
         or next(iter(sentences), "")
         or _amount(summary, op_counts, _callee(edit_groups))
     )
@@ -95,10 +98,9 @@ def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
 
 def _names(lines: Sequence[ChangedLine]) -> str:
     """The name or number that another one was written for, where one line was edited and nothing else in it."""
-    edited = [line for line in lines if line.old_source != line.new_source]
-    if len(edited) != 1 or not (edited[0].old_source and edited[0].new_source):
+    old, new = _edited_words(lines)
+    if old == new:
         return ""
-    old, new = (_words(source) for source in (edited[0].old_source, edited[0].new_source))
     if len(old) != len(new):
         return _argument(old, new) or _value(old, new) or _calls(old, new)
     places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
@@ -119,6 +121,14 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
     ends = "()" if called and "." not in one + other else ""
     return f"{one}{ends} -> {other}{ends}"
+
+
+def _edited_words(lines: Sequence[ChangedLine]) -> tuple[list[str], list[str]]:
+    """Both sides of the one line that was edited, in tokens; the same where there is no such line."""
+    edited = [line for line in lines if line.old_source != line.new_source]
+    if len(edited) != 1 or not (edited[0].old_source and edited[0].new_source):
+        return [], []
+    return _words(edited[0].old_source), _words(edited[0].new_source)
 
 
 def _calls(old: Sequence[str], new: Sequence[str]) -> str:
@@ -145,10 +155,12 @@ def _argument(old: Sequence[str], new: Sequence[str]) -> str:
         start, end = start - 1, end - 1
     words = list(long[start:end])
     words = words[1:] if words[:1] == [","] else words[:-1] if words[-1:] == [","] else words
-    if len(words) != 3 or words[1] != "=" or not words[0].isidentifier() or not _IS_VALUE.match(words[2]):
+    if len(words) < 3 or words[1] != "=" or not words[0].isidentifier() or _depth(words):
         return ""
     is_inside = _depth(long[:start]) or short[-1:] == [","]
-    return f"{''.join(words)} {'added' if long is new else 'gone'}" if is_inside else ""
+    shown = _joined(words)
+    shown = shown if len(shown) <= _LONGEST else f"{words[0]}=..."
+    return f"{shown} {'added' if long is new else 'gone'}" if is_inside else ""
 
 
 def _value(old: Sequence[str], new: Sequence[str]) -> str:
@@ -159,6 +171,31 @@ def _value(old: Sequence[str], new: Sequence[str]) -> str:
     if not (start and around[0] in "(," and around[-1] in "),") or not _depth(old[:start]):
         return ""
     return f"{one} -> {other}" if _ELEMENT.fullmatch(one) and _ELEMENT.fullmatch(other) else ""
+
+
+def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
+    """The call or the tuple in which plain values were exchanged, added or deleted: a bare number says nothing."""
+    start, behind = common_ends(old, new)
+    if old == new:
+        return ""
+    inside = [side[start : len(side) - behind] for side in (old, new)]
+    if not all(word == "," or _IS_VALUE.match(word) for word in (*inside[0], *inside[1])):
+        return ""
+    first = next((n for n in range(start - 1, -1, -1) if old[n] in _OPENING and _depth(old[n:start]) > 0), None)
+    if first is None:
+        return ""
+    first -= old[first] == "(" and first > 0 and old[first - 1][0].isidentifier()
+    ends = [_call_end(side, first) or _bracket_end(side, first) for side in (old, new)]
+    if 0 in ends or old[ends[0] :] != new[ends[1] :]:
+        return ""
+    return " -> ".join(_joined(side[first:end]) for side, end in zip((old, new), ends, strict=True))
+
+
+_OPENING = frozenset("([{")
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "".join(f"{word} " if word == "," else word for word in words)
 
 
 def _depth(words: Sequence[str]) -> int:
@@ -174,8 +211,13 @@ def _call_end(words: Sequence[str], start: int) -> int:
     """Behind a call that begins at a name; 0 where none does, or it does not end on this line."""
     if not (words[start : start + 1] and words[start][0].isidentifier() and words[start + 1 : start + 2] == ["("]):
         return 0
+    return _bracket_end(words, start + 1)
+
+
+def _bracket_end(words: Sequence[str], start: int) -> int:
+    """Behind what begins with a bracket; 0 where it does not end on this line."""
     depth = 0
-    for number, word in enumerate(words[start + 1 :], start + 1):
+    for number, word in enumerate(words[start:], start):
         depth += _opens(word)
         if not depth:
             return number + 1
@@ -197,7 +239,10 @@ def _words(source: str) -> list[str]:
             if not text:
                 continue
             if (text[0].isdigit() and found[-1:] == ["-"] and (len(found) == 1 or found[-2] in _BEFORE_A_SIGN)) or (
-                found and (text == "." or found[-1].endswith(".")) and (found[-1][-1:].isidentifier() or text != ".")
+                found
+                and found[-1] != "..."
+                and (text == "." or found[-1].endswith("."))
+                and (found[-1][-1:].isidentifier() or text != ".")
             ):
                 found[-1] += text
             else:
@@ -327,6 +372,8 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
             if len(words) > _MOST and opcodes:
                 words = f"{opcodes} has other {words[len(opcodes) + 1 :].partition(':')[0]}"
             found[words] += group.count
+    if 1 < len(found) <= _FEW and all(_ONE_FOR_ANOTHER.fullmatch(words) for words in found):
+        return ", ".join(found)
     if len(found) != 1:
         return ""
     ((words, count),) = found.items()
