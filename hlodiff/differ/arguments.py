@@ -80,11 +80,10 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)) == ArgumentChanges()
         True
     """
-    sides = [dict(_arguments(module)) for module in (old, new)]
-    counts = [len(module.entry_computation.parameters()) if module.computations else 0 for module in (old, new)]
-    if any("" in side or len(side) != count for side, count in zip(sides, counts, strict=True)):
+    listed = [list(_arguments(module)) for module in (old, new)]
+    ours, theirs = map(dict, listed)
+    if any("" in side or len(side) != len(rows) for side, rows in zip((ours, theirs), listed, strict=True)):
         return ArgumentChanges()
-    ours, theirs = sides
     before, after = ([path for path in one if path in other] for one, other in ((ours, theirs), (theirs, ours)))
     renamed = tuple(
         _renamed(*({p: t for p, t in a.items() if p not in b} for a, b in ((ours, theirs), (theirs, ours))))

@@ -224,17 +224,16 @@ def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> 
 _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple", "bitcast"])
 
 
-def is_scheduled(program: ProgramSide) -> bool:
-    """True where the printed order is the order of execution."""
-    return program.module.attribute("is_scheduled") == "true"
-
-
 def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped]) -> Iterator[RawEdit]:
     """One edit for each computation that runs in another order, one for each instruction with other control edges."""
-    if is_scheduled(old) != is_scheduled(new):
-        words = ["scheduled" if is_scheduled(program) else "not scheduled" for program in (old, new)]
+    # Whether the printed order is the order of execution.
+    scheduled = [program.module.attribute("is_scheduled") == "true" for program in (old, new)]
+    if scheduled[0] != scheduled[1]:
+        words = ["scheduled" if is_scheduled else "not scheduled" for is_scheduled in scheduled]
         yield RawEdit("changed", None, None, [FieldChange("schedule", *words)], matcher="schedule")
-    steps = [_steps(program) if is_scheduled(program) else set() for program in (old, new)]
+    steps = [
+        _steps(program) if is_scheduled else set() for program, is_scheduled in zip((old, new), scheduled, strict=True)
+    ]
     for pair, mapping in mappings:
         if pair.old in steps[0] and pair.new in steps[1]:
             yield from _order_edit(old, new, pair, mapping)

@@ -227,7 +227,7 @@ def cycles_of(it: Instruction) -> int | None:
     Example:
         >>> cycles_of(Instruction("f", "fusion", Shape("f32")))
     """
-    found = _CYCLES.search(it.attribute("backend_config") or "")
+    found = _CYCLES.search(it.attribute("backend_config") or "") if it.attributes else None
     return int(found.group(1)) if found else None
 
 

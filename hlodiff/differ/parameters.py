@@ -193,8 +193,8 @@ def _by_name(
 def _names(side: MatchGraph, positions: Sequence[int]) -> dict[str, list[int]]:
     names: dict[str, list[int]] = {}
     for position in positions:
-        if op_name_of(side, position):
-            names.setdefault(op_name_of(side, position), []).append(position)
+        if name := op_name_of(side, position):
+            names.setdefault(name, []).append(position)
     return names
 
 
