@@ -240,6 +240,18 @@ def test_a_layout_that_does_not_close_is_refused(at_once: bool) -> None:
         diff(read_hlo(TEXT, at_once=at_once), read_hlo(damaged, at_once=at_once))
 
 
+@pytest.mark.parametrize("damaged", ["%p1", "%slice.mxx8", "%fused_bitcast.u7ka"])
+def test_an_undefined_operand_that_both_sides_hold_is_refused(damaged: str) -> None:
+    """The two have one text, so neither is parsed for anything else; all that differs is in another computation."""
+    text = padded(TEXT)
+    old = text.replace("bitcast(%slice.dx8j)", f"bitcast({damaged})", 1)
+    new = old.replace(" multiply(", " add(", 1)
+    assert text != old != new
+    for other in (old, new):
+        with pytest.raises(HlodiffError, match=r"operand .* is not defined in %fused_bitcast.u7ka\b"):
+            diff(read_hlo(old), read_hlo(other))
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
     more = TEXT.replace("ENTRY", f"{SPARE}ENTRY", 1)

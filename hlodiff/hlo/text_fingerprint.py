@@ -22,6 +22,7 @@ from hlodiff.hlo.grammar import (
     Unbalanced,
     called_in_control_flow,
     called_names,
+    has_undefined_name,
     kept_lines,
     opcode_of,
     operand_references,
@@ -345,7 +346,7 @@ def same_names(old: LazyComputations, new: LazyComputations) -> set[str]:
     A name is no evidence: where another computation has as many lines as one that differs, or is called by one that
     has, the two may be equal, and only taking both apart can decide. Nor is the text where it holds numbers that are
     unique in the program: the same channel may have other partners elsewhere. Such a computation and its callers are
-    always parsed.
+    always parsed. Where one names what is not defined, all are taken apart, and that one is refused.
     """
     ours = {span.name: span for span in old.spans}
     callees: dict[str, list[str]] = {}
@@ -360,7 +361,11 @@ def same_names(old: LazyComputations, new: LazyComputations) -> set[str]:
         doubtful = [name for name in callees if ours[name].lines in lengths]
         more = {ours[callee].lines for name in doubtful for callee in callees[name]} - lengths
         if not more:
-            return callees.keys() - doubtful
+            same = callees.keys() - doubtful
+            damaged = (
+                has_undefined_name(ours[name].body_of(old.text), ours[name].lines, callees[name]) for name in same
+            )
+            return set() if any(damaged) else same
         lengths |= more
 
 
