@@ -243,7 +243,7 @@ class _Regions:
         if "element_type" in fields:
             is_other = not _are_alike(at(self.modules[0], edit.old), at(self.modules[1], edit.new))
             return not alone and (is_other or not self._shares_user(edit.old, edit.new))
-        return not self._is_of_one_use(edit.old, edit.new)
+        return not self._shares_user(edit.old, edit.new, keeps_values=True)
 
     def _are_other_values(self, edit: RawEdit, one: Instruction, other: Instruction, fields: set[str]) -> bool:
         """Whether neither type nor shape is as it was, or another value is copied. An argument may be anything."""
@@ -302,22 +302,6 @@ class _Regions:
         matches = (self.mapping[0].get((old[0], operand)) for operand in before if not self._marked((old[0], operand)))
         return any(matched is not None and matched[1] in after for matched in matches)
 
-    def _is_of_one_use(self, old: Place, new: Place) -> bool:
-        """Whether what takes a constant is what took the other, and takes the same values with it.
-
-        It may be no edit itself where one of its operands came in the place of another.
-        """
-        theirs = set(self.users(1, new))
-        for user in self.users(0, old):
-            matched = self.mapping[0].get(user)
-            if matched not in theirs or self._marked(user):
-                continue
-            it = at(self.modules[0], user)
-            if self._is_of_one_use(user, matched) if it.opcode in _FEEDERS else self._are_kept(user, matched):
-                return True
-        is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
-        return all(is_root)
-
     def _are_kept(self, old: Place, new: Place) -> bool:
         """Whether each operand that is no constant is an operand still, by evidence that is not weak."""
         theirs = at(self.modules[1], new).operands
@@ -329,15 +313,22 @@ class _Regions:
                     return False
         return True
 
-    def _shares_user(self, old: Place, new: Place) -> bool:
-        """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts."""
+    def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
+        """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts.
+
+        It may be no edit itself where one of its operands came in the place of another. With `keeps_values` it takes
+        the same values besides.
+        """
         theirs = set(self.users(1, new))
         for user in self.users(0, old):
             matched = self.mapping[0].get(user)
             if matched not in theirs or self._marked(user):
                 continue
-            it = at(self.modules[0], user)
-            if it.opcode not in _FEEDERS or self._shares_user(user, matched):
+            if at(self.modules[0], user).opcode in _FEEDERS:
+                is_shared = self._shares_user(user, matched, keeps_values=keeps_values)
+            else:
+                is_shared = not keeps_values or self._are_kept(user, matched)
+            if is_shared:
                 return True
         is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
         return all(is_root)
