@@ -33,7 +33,7 @@ _PATIENCE = 60  # seconds until the processes of a killed run are gone
 _COMMANDS = {
     "update": ["update", "--jobs", "1"],
     "check": ["check", "--jobs", "1"],
-    "accept": ["accept", "--all"],
+    "accept": ["accept", "--everything"],
     "record": ["record", "-o", "recording", "--", sys.executable, "run.py"],
     "against": ["check", "--against", "HEAD", "--jobs", "1"],
     "passes": ["check", "--passes", "--jobs", "1"],

@@ -49,7 +49,7 @@ def test_check_leaves_what_update_would_write(changed: Compiler, said: Ask) -> N
     assert files() == before, "check writes no snapshot"
     assert pending() == ["f/cpu", "f/tpu-v5e-2x2", "g/small/cpu", "h/cpu"]
     assert (PENDING / ".gitignore").read_text() == "*\n"
-    code, out, err = said("accept", "--all")
+    code, out, err = said("accept", "--everything")
     assert (code, err) == (0, "")
     assert out == (
         "f  cpu          accepted (changed)\n"
@@ -112,7 +112,7 @@ def test_what_cannot_be_meant(changed: Compiler, said: Ask, arguments: tuple[str
 def test_nothing_pending(compiler: Compiler, said: Ask) -> None:  # noqa: F811
     said("update")
     assert said("check")[0] == 0
-    code, _, err = said("accept", "--all")
+    code, _, err = said("accept", "--everything")
     assert code == 2 and "nothing is pending" in err and "hlodiff check" in err
 
 

@@ -111,7 +111,7 @@ def test_captures_from_before_a_change_are_refused(
     code, out, _ = said("accept", "f", "--stale")
     assert code == 0 and "f  tpu-v5e-2x2  accepted (changed)" in out
     assert said("check")[0] == 1, "the rest is captured again, and fresh"
-    assert said("accept", "--all")[0] == 0
+    assert said("accept", "--everything")[0] == 0
 
 
 def test_a_pattern_is_refused_too(project: Compiler, said: Ask) -> None:
@@ -145,7 +145,7 @@ def test_what_decides_nothing_of_a_capture_makes_none_out_of_date(
     project: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], object]
 ) -> None:
     change(monkeypatch)
-    code, out, err = said("accept", "--all")
+    code, out, err = said("accept", "--everything")
     assert code == 0 and "4 accepted" in out, out + err
 
 
@@ -156,7 +156,7 @@ def test_a_check_of_some_drops_what_is_out_of_date_of_others(project: Compiler, 
     assert note in " ".join(out.split())
     assert pending() == ["g/small/cpu"]
     assert "no longer pending" not in said("check", "g*")[1]
-    code, out, _ = said("accept", "--all")
+    code, out, _ = said("accept", "--everything")
     assert code == 0 and "1 accepted" in out
 
 
@@ -174,11 +174,11 @@ def test_other_variables_of_the_shell_are_another_configuration(
     name: str, project: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "1")
-    code, out, _ = said("accept", "--all")
+    code, out, _ = said("accept", "--everything")
     assert code == 2 and f"the environment variable {name} has changed since this was captured\n" in out
     monkeypatch.delenv(name)
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")  # which workers set by themselves
-    assert said("accept", "--all")[0] == 0
+    assert said("accept", "--everything")[0] == 0
 
 
 def test_a_note_that_says_nothing_of_it_is_refused(project: Compiler, said: Ask) -> None:
@@ -245,7 +245,7 @@ def test_growth_from_before_a_change_is_refused(grower: Grower, said: Ask) -> No
     said("check")
     table = Path("pyproject.toml")
     table.write_text(table.read_text() + 'matmul_precision = "highest"\n')
-    code, out, _ = said("accept", "--all")
+    code, out, _ = said("accept", "--everything")
     assert code == 2 and "`matmul_precision` in [tool.hlodiff] has changed since this was captured" in out
 
 

@@ -66,7 +66,7 @@ def test_new_scenarios_are_accepted_all_at_once(runner: Runner, said: Ask) -> No
     assert said("check")[1].endswith("next: hlodiff accept one two\n")
     code, _, err = said("accept")
     assert code == 2 and "2 records pending, and none was named" in err and "one, two" in err
-    assert "one  traces  accepted (new)\n" in said("accept", "--all")[1]
+    assert "one  traces  accepted (new)\n" in said("accept", "--everything")[1]
     assert said("check")[0] == 0
 
 

@@ -35,16 +35,17 @@ def test_several_forms_from_one_run(said: Ask) -> None:
     reports = ("--report", "junit=out.xml", "--report", "sarif=out.sarif", "--report", "comment=comment.md")
     code, out, err = said("diff", *TWO, *reports, "--link", LINK)
     assert (code, err) == (0, "")
-    assert out.endswith(f"2 changed; next: {NEXT}\n")
+    assert out.endswith("\n2 changed\n") and out.count(f"next: {NEXT}\n") == 1
     assert ET.parse("out.xml").getroot().get("failures") == "2"
     assert json.loads(Path("out.sarif").read_text())["version"] == "2.1.0"
-    assert Path("comment.md").read_text().endswith(f"2 changed; next\\: `{NEXT}` ([details]({LINK}))\n")
+    comment = Path("comment.md").read_text()
+    assert comment.endswith(f"2 changed ([details]({LINK}))\n") and comment.count(f"next: `{NEXT}`\n") == 1
 
 
 def test_a_further_form_may_go_to_stdout_and_the_text_to_a_file(said: Ask) -> None:
     _, out, _ = said("diff", *TWO, "-o", "report.txt", "--report", "github=-")
     assert out == f"2 changed; next: {NEXT}\n"
-    assert Path("report.txt").read_text().endswith(out)
+    assert Path("report.txt").read_text().endswith("\n2 changed\n")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_a_saved_result_as_text_fits_the_window_it_is_shown_in(said: Ask, monkey
     assert narrow == said("diff", *TWO)
     assert max(map(len, narrow[1].splitlines())) <= 60
     assert said("diff", "result.json", "-o", "out.txt", "--report", "junit=out.xml")[0] == 0
-    assert Path("out.txt").read_text().endswith(f"\n2 changed; next: {NEXT}\n")
+    assert f"\nnext: {NEXT}\n" in Path("out.txt").read_text()
     assert ET.parse("out.xml").getroot().get("tests") == "2"
 
 

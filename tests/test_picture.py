@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from playwright.sync_api import Page as Tab
 
 from hlodiff.cli import run
 from hlodiff.differ.executed import executed, part_costs
@@ -156,6 +157,23 @@ def test_show_draws_a_file_and_a_snapshot(tmp_path: Path, capsys: pytest.Capture
     assert run(["show", "feed_forward_fsdp", "--format", "html", "--stage", "compiled", "--project", str(ROOT)]) == 2
 
 
+def look_at_large(tab: Tab) -> None:
+    """What is drawn of it, and the search: words that nothing has, hits of every computation, the next and the last."""
+    assert "40 of 2,002 instructions drawn" in tab.locator("figcaption").inner_text()
+    tab.keyboard.press("/")
+    tab.keyboard.type("no such words")
+    assert tab.locator("#found").inner_text() == "none drawn"
+    tab.fill("#find", "= f32")
+    hits = tab.locator("#found").inner_text().removesuffix(" drawn")
+    assert int(hits) > tab.locator(".part.hit").count() > 1, "those of other computations are counted too"
+    tab.keyboard.press("Enter")
+    assert tab.locator("#found").inner_text() == f"1 of {hits}"
+    assert "= f32" in tab.locator("#chosen code").inner_text()
+    tab.keyboard.press("Shift+Enter")
+    assert tab.locator("#found").inner_text() == f"{hits} of {hits}"
+    assert tab.locator("figcaption b").inner_text() == "%fused"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -178,7 +196,7 @@ def test_in_a_browser(tmp_path: Path, scheme: Literal["light", "dark"], width: i
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.goto(page.as_uri() + "#big/cpu")
         tab.wait_for_selector("html.ready")
-        assert "40 of 2,002 instructions drawn" in tab.locator("figcaption").inner_text()
+        look_at_large(tab)
         assert Axe().run(tab).response["violations"] == []
         tab.goto("about:blank")
         tab.goto(page.as_uri())

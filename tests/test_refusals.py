@@ -151,7 +151,7 @@ def full(size: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("size", [0, 100, 600])
 @pytest.mark.parametrize(
-    "command", [("update",), ("accept", "--all"), ("update", "--prune"), ("init", "new")], ids=lambda one: one[0]
+    "command", [("update",), ("accept", "--everything"), ("update", "--prune"), ("init", "new")], ids=lambda one: one[0]
 )
 def test_a_full_disk(size: int, command: tuple[str, ...], changed: Compiler, said: Ask) -> None:  # noqa: F811
     Path("new").mkdir()

@@ -33,8 +33,8 @@ WHOLE = """\
 = 12 functions changed: 12 at the same cost
 next: hlodiff review
 
-function         target        verdict  line
-f00 and 11 more  cpu, tpu-v5e  = same   model.py:31
+function         target        verdict      line
+f00 and 11 more  cpu, tpu-v5e  = same cost  model.py:31
 
 the same in several programs
   [1] changed  30x tanh -> exponential f32[8]  240 flops, 1.9 KiB  model.py:31 (loss)
@@ -45,7 +45,7 @@ only the shared changes: f00, f01, f02, f03, f04, f05, f06, f07, f08, f09, f10, 
 
 ▲ costs more, ▼ less, per call and device; below 1 % is not listed
 checked 62 programs: 50 functions on cpu, tpu-v5e, compiled HLO of each
-24 changed, 38 unchanged; next: hlodiff review
+24 changed, 38 unchanged
 """
 
 

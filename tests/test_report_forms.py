@@ -151,7 +151,7 @@ def test_a_comment() -> None:
         "\n"
         "checked 1 program\\: 1 function on cpu, StableHLO and compiled HLO of each\n"
         "\n"
-        "1 changed; next\\: `hlodiff update f` ([details](https://ci.example/run/7))\n"
+        "1 changed ([details](https://ci.example/run/7))\n"
     )
 
 

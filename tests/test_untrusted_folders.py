@@ -52,7 +52,7 @@ COMMANDS: dict[str, Callable[[Ask], object]] = {
     "check --pending": lambda said: said("check", "--pending", "elsewhere"),
     "update": lambda said: said("update"),
     "update --prune": lambda said: said("update", "--prune"),
-    "accept": lambda said: said("accept", "--all"),
+    "accept": lambda said: said("accept", "--everything"),
     "accept --from": lambda said: said("accept", "--from", "captured"),
     "review": lambda said: review("aaa"),
     "reject": lambda said: said("review", "--reject", "--all"),
@@ -134,7 +134,7 @@ def test_nothing_is_written_or_deleted_through_links(
 def test_a_link_on_the_way_is_said(project: Compiler, said: Ask, victim: Path) -> None:
     shutil.rmtree("snapshots")
     Path("snapshots").symlink_to(victim)
-    for command in (("update",), ("accept", "--all")):
+    for command in (("update",), ("accept", "--everything")):
         code, out, err = said(*command)
         assert (code, out) == (2, "")
         assert err == "error: snapshots: is a link, and links are not followed\nhint: git rm snapshots\n"

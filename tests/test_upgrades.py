@@ -94,7 +94,7 @@ def test_text() -> None:
     assert "of 4 compared programs: temp lower in 1 and higher in 1" in text
     assert text.endswith(
         "1 the same, 2 changed by the compiler alone, 1 with other StableHLO, 1 only there, 1 could not be judged, "
-        "1 not checked; next: the same with --details\n"
+        "1 not checked\n"
     )
     narrow = upgrade_text(REPORT, width=70).split("\n")
     at = next(n for n, line in enumerate(narrow) if line.startswith("compiler  cpu"))

@@ -16,7 +16,7 @@ from hlodiff.workflows.accept import accept, decisions_json, decisions_text
     epilog="""\b
 Examples:
   hlodiff accept train_step
-  hlodiff accept --all
+  hlodiff accept --everything
   hlodiff accept --from artifact/pending
 """,
 )
@@ -24,7 +24,7 @@ Examples:
 @options.target
 @options.pattern
 @options.change_class
-@click.option("--all", "everything", is_flag=True, help="Everything that is pending.")
+@options.every_pending("All that is pending.")
 @click.option(
     "--from",
     "folder",

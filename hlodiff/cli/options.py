@@ -68,6 +68,23 @@ def change_class(command: F) -> F:
     )(command)
 
 
+class _RenamedOption(click.Option):
+    """An option whose former name still works and is not in the help."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        names = self.opts
+        self.opts = names[:1]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = names
+
+
+def every_pending(what: str) -> Callable[[F], F]:
+    """`--everything`: `--all` is what a report lists, so that name is only kept for scripts."""
+    return click.option("--everything", "--all", "everything", is_flag=True, cls=_RenamedOption, help=what)
+
+
 def any_age(command: F) -> F:
     """`--stale`."""
     what = "Also captures from before the project's files, configuration or packages changed."

@@ -88,7 +88,7 @@ Examples:
 @click.option(
     "--reject", "rejects", is_flag=True, help="Do not ask: forget these captures. Snapshots stay as they are."
 )
-@click.option("--all", "everything", is_flag=True, help="With --reject, everything that is pending.")
+@options.every_pending("With --reject, all that is pending.")
 @options.any_age
 @options.plain_form
 @options.output
@@ -124,7 +124,7 @@ def command(
         _forget(Selection(words, targets, patterns, classes, everything), form, output, project)
         return 0
     if everything or form != "text" or output:
-        what = "--all, --format and --output go with --reject; a review walks through everything, in a terminal"
+        what = "--everything, --format and --output go with --reject; a review walks through all of it in a terminal"
         raise UsageError(what, hint="hlodiff review")
     refuse_in_ci(ci_write, "review")
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,8 +62,12 @@ def command(
         report = compare_environments(
             requirements, names, targets, python=python, folder=folder, root=project, jobs=jobs, passes=passes
         )
-    details = details or passes  # which pass did it stands with each change
-    report = replace(report, all=details, stacks=False)
+    details = details or passes  # which pass did it is shown with each change
+    given = [("--name", one) for one in names] + [("--target", one) for one in targets]
+    given += [(option, str(value)) for option, value in (("--python", python), ("--env", folder)) if value]
+    given += [("--project", str(project))] if project != Path() else []
+    following = shlex.join(["hlodiff", "upgrade", *requirements, *(word for one in given for word in one), "--details"])
+    report = replace(report, all=details, stacks=False, next="" if details else following)
     if form == "text":
         to_file = output not in (None, "-")
         text = upgrade_text(report, 160 if to_file else width(), not to_file and color(), details)

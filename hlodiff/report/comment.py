@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from hlodiff.report import markdown
 from hlodiff.report.functions import verdict_rows
@@ -71,7 +72,7 @@ def _fitted(view: ReportView, link: str, page: str, head: list[str], fits: Calla
     for form, most in ((with_details, len(details)), (with_rows, rows)):
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
-    least = _text([*head, "### hlodiff", "", _last(view, link)])
+    least = _text([*head, "### hlodiff", "", _last(replace(view, verdict=""), link)])
     return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{_linked(link)}"])
 
 

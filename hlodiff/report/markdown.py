@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
@@ -16,6 +17,7 @@ from hlodiff.report.sections import COSTS, toolchain_by_kind
 from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
+from hlodiff.report.verdict import VERDICT_NAMES
 from hlodiff.report.view import (
     ChangedLine,
     ChangeView,
@@ -76,9 +78,10 @@ def _toolchain(view: ReportView) -> list[str]:
 
 
 def totals(view: ReportView, link: str = "") -> str:
-    """The last line: the totals, the next command as code, a link to all of it."""
-    words = format_totals(view)
-    text = f"{escape_markdown(words.removesuffix(view.next))}{code(view.next)}" if view.next else escape_markdown(words)
+    """The last line: the totals, the next command as code where the title has none, a link to all of it."""
+    following = "" if view.verdict else view.next
+    words = format_totals(replace(view, next=following))
+    text = f"{escape_markdown(words.removesuffix(following))}{code(following)}" if following else escape_markdown(words)
     return f"{text} ([details]({link}))" if link else text
 
 
@@ -342,7 +345,7 @@ def verdict_words(verdict: str) -> str:
         >>> verdict_words("new")
         'new'
     """
-    word = "same cost" if verdict == "same" else verdict
+    word = VERDICT_NAMES.get(verdict, verdict)
     return f"{SIGNS[verdict]} {word}" if verdict in SIGNS else escape_markdown(word)
 
 

@@ -33,7 +33,7 @@ from hlodiff.report.shared_text import (
 )
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
-from hlodiff.report.verdict import MARKS, STYLES, format_numbers
+from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import format_names, format_pair, format_targets, many
@@ -48,7 +48,8 @@ _ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added"
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
-_MOST_AT_A_GLANCE = 10  # the last line, which has the next command too, is seen with the first
+_MOST_AT_A_GLANCE = 10  # lines: the last, which has the next command, is seen with the first
+_MOST_ON_A_SCREEN = 30
 _BELOW = 15  # indentation of further lines about an edit
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan", "replaced": "yellow"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no longer registered"}
@@ -82,9 +83,7 @@ def to_terminal(
         nothing to compare
     """
     lines = [*_lines(report, legend, view), *(_checked(report) if footer else ())]
-    return lay_out(
-        [*_with_next(lines, report, width), *([totals_line(report)] if footer else [])], width=width, color=color
-    )
+    return lay_out(_with_next(lines, report, width, footer), width=width, color=color)
 
 
 def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False) -> str:
@@ -95,7 +94,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
         >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
         'nothing to compare\\n'
     """
-    return lay_out([*_with_next(view.text, view, width), totals_line(view)], width=width, color=color)
+    return lay_out(_with_next(view.text, view, width), width=width, color=color)
 
 
 def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tuple[Line, ...]:
@@ -115,27 +114,29 @@ def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
         >>> [line.text for line in whole_lines(Report("diff", "a", "b", ()), 80)]
         ['nothing to compare']
     """
-    return (*_with_next(lines_of(report), report, width), totals_line(report))
+    return tuple(_with_next(lines_of(report), report, width))
 
 
-def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int) -> Iterator[Line]:
-    """The lines with the next command in its place: a long report is read from the top, and not every end is seen.
+def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, footer: bool = True) -> Iterator[Line]:
+    """The lines with the totals below them and the next command where it is seen: once in a report of one screen.
 
-    Lines of a saved result have the place alone: what a file says to type is only shown where it is known.
+    A report of a few lines ends with it. A longer one says it below the verdict. One of several screens also ends with
+    it, because its first lines have scrolled away. Lines of a saved result have the place alone: what a file says to
+    type is only shown where it is known.
     """
     lines = list(lines)
     shown = [line for line in lines if line.style != NEXT]
-    is_long = len(shown) >= _MOST_AT_A_GLANCE or len(lay_out(shown, width=width).splitlines()) >= _MOST_AT_A_GLANCE
+    rows = max(len(shown), len(lay_out(shown, width=width).splitlines()))
+    is_said = bool(report.next) and rows >= _MOST_AT_A_GLANCE and len(shown) < len(lines)
     for line in lines:
         if line.style != NEXT:
             yield line
-        elif report.next and is_long:
+        elif is_said:
             yield Line(line.indent, f"next: {report.next}", wrap=True)
-
-
-def totals_line(report: Report | ReportView) -> Line:
-    """The last line of every complete report."""
-    return Line(0, format_totals(report), style="bold", wrap=True)
+    if footer:
+        ends_with_next = not is_said or rows > _MOST_ON_A_SCREEN
+        totals = format_totals(report if ends_with_next else replace(report, next=""))
+        yield Line(0, totals, style="bold", wrap=True)
 
 
 def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
@@ -505,8 +506,7 @@ def _in_short(view: ReportView) -> Iterator[Line]:
     rows = verdict_rows(view.functions, view.programs, _ROW_WORDS[view.command])
     cells = [("function", "target", "verdict", "largest change", "line")]
     cells += [
-        (row.label, _few(row.targets), f"{_row_mark(row.verdict)}{row.verdict}", row.largest, row.where)
-        for row in rows[:MOST_ROWS]
+        (row.label, _few(row.targets), _format_verdict(row.verdict), row.largest, row.where) for row in rows[:MOST_ROWS]
     ]
     columns = [n for n in range(5) if any(row[n] for row in cells[1:])]
     widths = {n: min(max(len(row[n]) for row in cells), _WIDEST_CELL) for n in columns}
@@ -552,8 +552,8 @@ def _few(targets: Sequence[str]) -> str:
     return names if len(targets) < 2 or len(names) <= _WIDEST_NAMES else many(len(targets), "target")
 
 
-def _row_mark(verdict: str) -> str:
-    return f"{MARKS[verdict]} " if verdict in MARKS else ""
+def _format_verdict(verdict: str) -> str:
+    return f"{MARKS[verdict]} {VERDICT_NAMES[verdict]}" if verdict in MARKS else verdict
 
 
 def _not_checked(report: Report) -> Iterator[Line]:

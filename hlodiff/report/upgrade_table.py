@@ -17,7 +17,7 @@ from hlodiff.report.numbers import key_numbers
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
-from hlodiff.report.verdict import MARKS, both_sides, judged, verdict_of
+from hlodiff.report.verdict import MARKS, VERDICT_NAMES, both_sides, judged, verdict_of
 from hlodiff.report.view import Number, Verdict
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import Unit, format_names, format_pair, many
@@ -122,12 +122,14 @@ def totals(rows: Sequence[UpgradeChange]) -> dict[Outcome, int]:
 
 
 def upgrade_text(report: Report, width: int = 100, color: bool = False, details: bool = False) -> str:
-    """The report as text: versions, a table and totals; the changes themselves where `details` is set."""
+    """The report as text: versions, verdict, next command, a table and totals; with `details` the changes too."""
     rows = upgrade_changes(report)
     lines = [
         f"{change.what} {format_pair(change.old, change.new)}" + _on(change.targets) for change in report.toolchain
     ]
-    lines += ["", *_verdict(report), *_table(rows, width), ""] if any(_is_compared(row) for row in rows) else []
+    following = _following(report, rows)
+    if any(_is_compared(row) for row in rows):
+        lines += ["", *_verdict(report), *([f"next: {following}", ""] if following else []), *_table(rows, width), ""]
     lines += _numbers(report, width)
     lines += lay_out(list(_at_libraries(report)), width=width).split("\n")[:-1]
     lines += _what_to_do(report, rows)
@@ -135,7 +137,13 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     text = "".join(printable(line) + "\n" for line in lines)
     if details:
         text += to_terminal(report, width=width, color=color, footer=False) + "\n"
-    return text + "".join(printable(line) + "\n" for line in (*_summed(rows), _totals(rows, details)))
+    return text + "".join(printable(line) + "\n" for line in (*_summed(rows), _totals(rows)))
+
+
+def _following(report: Report, rows: Sequence[UpgradeChange]) -> str:
+    """The command to type next; "" where no program changed."""
+    counts = totals(rows)
+    return report.next if counts["compiler"] + counts["lowering"] else ""
 
 
 def _verdict(report: Report) -> Iterator[str]:
@@ -226,7 +234,7 @@ def _cells(row: UpgradeChange) -> tuple[str, ...]:
     left = len(row.changes) - len(words)
     words += [f"{left} more"] if left else []
     stablehlo = _SAME_STABLEHLO.get(row.verdict, _TOTALS[row.verdict])
-    cost = "" if row.verdict in ("added", "removed") else f"{MARKS[row.cost]} {row.cost}"
+    cost = "" if row.verdict in ("added", "removed") else f"{MARKS[row.cost]} {VERDICT_NAMES[row.cost]}"
     return row.name, row.target, cost, stablehlo, _compiled(row), ", ".join(words)
 
 
@@ -266,11 +274,10 @@ def _summed(rows: Sequence[UpgradeChange]) -> Iterator[str]:
         yield f"of {many(len(compared), 'compared program')}: {', '.join(words)}"
 
 
-def _totals(rows: Sequence[UpgradeChange], details: bool) -> str:
+def _totals(rows: Sequence[UpgradeChange]) -> str:
     counts = totals(rows)
-    text = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in _TOTALS.items() if counts[verdict])
-    changed = counts["compiler"] + counts["lowering"]
-    return (text or "nothing to compare") + ("; next: the same with --details" if changed and not details else "")
+    words = [f"{counts[verdict]:,} {words}" for verdict, words in _TOTALS.items() if counts[verdict]]
+    return ", ".join(words) or "nothing to compare"
 
 
 def upgrade_markdown(report: Report, details: bool = False) -> str:
@@ -284,6 +291,8 @@ def upgrade_markdown(report: Report, details: bool = False) -> str:
     view = build_view(report)
     if view.functions:
         lines += ["", f"{SIGNS[view.functions[0].verdict]} {escape_markdown(view.verdict)}"]
+    if following := _following(report, rows):
+        lines += ["", f"next: {code(following)}"]
     lines += ["", f"| {' | '.join(_HEAD)} |", f"|{' --- |' * len(_HEAD)}"]
     for row in _worst_first(rows):
         name, target, cost, *rest = _cells(row)
@@ -299,10 +308,7 @@ def upgrade_markdown(report: Report, details: bool = False) -> str:
     if details:
         text += to_markdown(report) + "\n"
     return (
-        text
-        + "".join(f"{escape_markdown(line)}\n\n" for line in _summed(rows))
-        + escape_markdown(_totals(rows, details))
-        + "\n"
+        text + "".join(f"{escape_markdown(line)}\n\n" for line in _summed(rows)) + escape_markdown(_totals(rows)) + "\n"
     )
 
 

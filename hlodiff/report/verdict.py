@@ -23,6 +23,8 @@ THRESHOLD = 0.01
 
 MARKS: dict[str, str] = {"worse": "▲", "better": "▼", "mixed": "◆", "same": "="}
 """The symbol of each verdict: up costs more, down costs less. The word always stands beside it."""
+VERDICT_NAMES: dict[str, str] = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "same cost"}
+"""What a table calls each verdict."""
 STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": "bold yellow", "same": "bold"}
 _ALWAYS = frozenset(["host transfers", "host callbacks"])  # one of them waits for the host
 _MOST_DOUBLINGS = 3.0

@@ -452,7 +452,7 @@ def _counted(keys: Sequence[Key]) -> str:
 def _choices(keys: Sequence[Key]) -> str:
     names = list(dict.fromkeys(key.name for key in keys))
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"name programs, or say --all; pending: {', '.join(names[:5])}{more}"
+    return f"name programs, or give --everything; pending: {', '.join(names[:5])}{more}"
 
 
 def _error_lines(error: HlodiffError) -> tuple[str, ...]:

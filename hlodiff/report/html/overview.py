@@ -17,7 +17,7 @@ from hlodiff.report.functions import WORST
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report
-from hlodiff.report.verdict import THRESHOLD, judged
+from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
 from hlodiff.report.view import FindingView, ProgramView, ReportView, Verdict
 from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides, many
 
@@ -196,6 +196,7 @@ def options_of(rows: Sequence[OverviewRow]) -> dict[str, list[str]]:
     """What the filters of the table offer, each in the order of the table."""
     return {
         "status": list(dict.fromkeys(row.status for row in rows)),
+        "verdict": [VERDICT_NAMES[word] for word in WORST if any(row.verdict == word for row in rows)],
         "class": list(dict.fromkeys(word for row in rows for word in row.classes)),
         "target": list(dict.fromkeys(row.main.program.target for row in rows if row.main.program.target)),
         "stage": list(dict.fromkeys(word for row in rows for word in row.differs)),

@@ -34,7 +34,7 @@ from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
 from hlodiff.report.token_marks import Span, changed_spans, value_spans
 from hlodiff.report.totals import format_totals
-from hlodiff.report.verdict import MARKS
+from hlodiff.report.verdict import MARKS, VERDICT_NAMES
 from hlodiff.report.view import ChangedLine, ChangeView, ReportView
 from hlodiff.report.view_builder import build_view
 
@@ -109,6 +109,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "totals": format_totals(replace(view, next="")),
         "tiles": tiles_of(rows),
         "marks": MARKS,
+        "verdict_names": VERDICT_NAMES,
         "address_of": program_address,
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "functions": [one for one in view.functions if not one.folded][:MOST_FUNCTIONS] if not in_order else (),

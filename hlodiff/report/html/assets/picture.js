@@ -29,12 +29,17 @@ class Picture {
     this.trail = make("nav", { class: "trail", "aria-label": "Computations" });
     this.scene = make("div", { class: "graphs" });
     this.chosenPlace = make("div", { id: "chosen", "aria-live": "polite" });
+    this.words = make("input", { id: "find", type: "search", placeholder: "Find, Enter for the next", autocomplete: "off", spellcheck: "false", "aria-describedby": "found",
+      oninput: () => this.search(), onkeydown: (event) => this.findKey(event) });
+    this.found = make("span", { id: "found", class: "quiet", role: "status" });
+    this.hits = [];
     const sample = (kind, words) => make("span", {}, draw("svg", { width: 30, height: 20, viewBox: "-2 -2 30 20", "aria-hidden": "true" },
       draw("g", { class: `part ${kind}` }, draw("rect", { class: "shape", width: 26, height: 16, rx: 4 }))), words);
     const help = make("p", { class: "legend" }, Object.entries(PART_KINDS).map(([kind, words]) => sample(kind, words)),
       make("span", { class: "quiet" }, "The bar is the share of the whole program. Dashed edges lead through what is not drawn. \u2922 opens with a second click or Enter."));
     empty(byId("picture"), make("p", { class: "toolbar" }, this.trail, zoomButtons(this.camera, this.percent),
-      make("button", { type: "button", title: "saves this drawing as a file", onclick: () => this.export() }, "Save SVG")), this.scene, this.chosenPlace, help);
+      make("button", { type: "button", title: "saves this drawing as a file", onclick: () => this.export() }, "Save SVG"),
+      make("label", { class: "grow" }, make("span", { class: "skip" }, "Find an instruction"), this.words), this.found), this.scene, this.chosenPlace, help);
     byId("programs-pick").addEventListener("change", (event) => { location.hash = `#${encodeURI(event.target.selectedOptions[0].dataset.address)}`; });
     new ResizeObserver(() => { if (this.view && this.scene.clientWidth !== this.width) this.start(); }).observe(this.scene);
   }
@@ -50,6 +55,9 @@ class Picture {
     empty(byId("facts"), this.value.facts.map(([label, words]) => make("li", {}, make("span", { class: "quiet" }, label), " ", make("b", {}, words))));
     empty(byId("program-notes"), this.value.notes.map((note) => make("p", { class: "note" }, note)));
     this.list();
+    this.words.value = "";
+    this.hits = [];
+    this.found.textContent = "";
     this.show(this.value.levels.length ? 0 : -1);
   }
 
@@ -86,7 +94,37 @@ class Picture {
     empty(this.scene, make("figure", { class: "graph" }, make("figcaption", {}, make("b", {}, title), make("span", { class: "quiet" }, ` ${says}`)), this.view.canvas));
     empty(this.trail, index ? make("button", { type: "button", onclick: () => this.show(0) }, "ENTRY") : make("b", {}, "ENTRY"),
       level.callers.filter(([at]) => at && at !== index).map(([at, name]) => [" \u2190 ", make("button", { type: "button", onclick: () => this.show(at) }, `%${name}`)]), index ? [" \u203a ", make("b", {}, `%${level.name}`)] : null);
+    this.mark();
     this.start();
+  }
+
+  // What is drawn of this program and has all these words: in its text, its scope or its line.
+  search() {
+    const wanted = this.words.value.trim().toLowerCase().split(/\s+/).filter((word) => word);
+    const has = ({ text, scope, where }) => { const all = [text, scope, where].join("\n").toLowerCase(); return wanted.every((word) => all.includes(word)); };
+    this.hits = wanted.length ? this.value.levels.flatMap(({ nodes }, level) => nodes.filter(has).map(({ key }) => [level, key])) : [];
+    this.at = -1;
+    this.found.textContent = !wanted.length ? "" : this.hits.length ? `${number(this.hits.length)} drawn` : "none drawn";
+    this.words.setAttribute("aria-invalid", String(Boolean(wanted.length && !this.hits.length)));
+    this.mark();
+  }
+
+  findKey(event) {
+    if (event.key === "Enter" && this.hits.length) {
+      event.preventDefault();
+      this.at = event.shiftKey ? (this.at <= 0 ? this.hits.length : this.at) - 1 : (this.at + 1) % this.hits.length;
+      this.go(...this.hits[this.at]);
+      this.found.textContent = `${number(this.at + 1)} of ${number(this.hits.length)}`;
+    } else if (event.key === "Escape") {
+      if (this.words.value) { this.words.value = ""; this.search(); } else this.words.blur();
+      event.stopPropagation();
+    }
+  }
+
+  mark() {
+    if (!this.view) return;
+    const keys = new Set(this.hits.filter(([level]) => level === this.index).map(([, key]) => String(key)));
+    for (const part of this.view.group.querySelectorAll(".part")) part.classList.toggle("hit", keys.has(part.dataset.key));
   }
 
   // All of it where that can be read; else the largest instruction, with a map of the rest.
@@ -155,4 +193,10 @@ async function routePicture() {
 
 byId("theme").addEventListener("click", () => nextTheme());
 addEventListener("hashchange", routePicture);
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.altKey || event.ctrlKey || event.metaKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+  event.preventDefault();
+  picture.words.focus();
+  picture.words.select();
+});
 routePicture().then(() => document.documentElement.classList.add("ready"));
