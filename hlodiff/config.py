@@ -855,7 +855,7 @@ class Config:
     timeout: float = _key(
         _SECONDS,
         "seconds that a worker may take for one task: to import a module, ask a function for its cases, or capture "
-        "one program. Then it is ended, and the next task gets a new one; 0 is no limit. `--timeout` overrides it",
+        "one program. Then it is ended, and the next task gets a new one; 0 means no limit. `--timeout` overrides it",
         1200.0,
         "`1200`",
     )
@@ -1092,7 +1092,7 @@ def refuse_in_ci(ci_write: bool, command: str) -> None:
         UsageError: this is CI, and writing was not allowed.
     """
     if in_ci() and not ci_write:
-        hint = f"run it on your machine and commit what it wrote, or say `hlodiff {command} --ci-write`"
+        hint = f"run it on your machine and commit what it wrote, or run `hlodiff {command} --ci-write`"
         raise UsageError("snapshots are not written in CI (the variable CI is set)", hint=hint)
 
 

@@ -425,7 +425,7 @@ def folder_name_problem(name: str) -> str:
         "only letters, digits, '_', '-' and '.' are allowed, and the first is no '.' or '-'"
     """
     if not _SAFE.fullmatch(name):
-        return "only letters, digits, '_', '-' and '.' are allowed, and the first is no '.' or '-'"
+        return "only letters, digits, '_', '-' and '.' are allowed, and the first is not '.' or '-'"
     if name.endswith("."):
         return "a name cannot end in '.'"
     if _RESERVED.fullmatch(name):

@@ -108,7 +108,7 @@ def test_what_is_registered_wrongly_stops_itself_only(project: Project) -> None:
     assert found["none"].problem.startswith("programs.py:5: `none` returned int: neither a Case nor a dict or list")
     assert found["mixed"].programs == (("cpu", ("good", "lowered", "text")),)
     wrong = dict(found["mixed"].wrong)
-    assert wrong["lowered"] == "case `lowered` of `mixed` holds a jax.stages.Lowered, which is no function"
+    assert wrong["lowered"] == "case `lowered` of `mixed` holds a jax.stages.Lowered, which is not a function"
     assert wrong["text"].startswith("`mixed` returned str") and not found["mixed"].problem
     assert found["elsewhere"].problem == "there is no target `tpu-v5-2x2`"
 

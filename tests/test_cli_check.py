@@ -680,7 +680,7 @@ def test_targets(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch)
         row["name"] for row in json.loads(said("list", "--targets", "-t", "tpu*", "--format", "json")[1])["targets"]
     ] == ["tpu-v5e-2x2"]
     Path("pyproject.toml").unlink()
-    assert said("list", "--targets")[0] == 0, "what a machine can compile for is no matter of a project"
+    assert said("list", "--targets")[0] == 0, "what a machine can compile for is not a matter of a project"
 
 
 def test_ctrl_c_outside_of_a_capture(compiler: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

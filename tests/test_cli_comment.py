@@ -94,7 +94,7 @@ def test_each_of_several_projects_has_a_comment_of_its_own(code_host: CodeHost, 
     ]
     assert "-n models-pending -D models-456" in code_host.bodies()[1]
     code, _, err = said("comment", "hlodiff.json", "--artifact", "a -->")
-    assert (code, "is no name of an artifact" in err) == (2, True)
+    assert (code, "is not an artifact name" in err) == (2, True)
 
 
 def test_nothing_changed_and_nothing_is_said(code_host: CodeHost, said: Ask) -> None:
@@ -184,7 +184,7 @@ def test_without_a_number_the_event_is_enough(code_host: CodeHost, said: Ask) ->
         ([], "holds no event"),
         (workflow_run(event="push"), "its run was started by 'push', not by a pull request"),
         (workflow_run(head_sha="../../x"), "`head_sha` is not what GitHub writes there"),
-        (workflow_run(id="1/../2"), "`id` is no number"),
+        (workflow_run(id="1/../2"), "`id` is not a number"),
         (workflow_run() | {"repository": {"full_name": "a/b?x=y"}}, "`full_name` is not what GitHub writes there"),
     ],
     ids=["no event", "a list", "push", "commit", "id", "repository"],
@@ -213,7 +213,7 @@ HOSTILE = {
     "long": (zipped({"hlodiff.json": red(), "pull-request": "7" * 99}), "pull-request is larger than 64 bytes"),
     "bytes": (zipped({"hlodiff.json": b"\xff\xfe"}), "hlodiff.json is not UTF-8 text"),
     "JSON": (zipped({"hlodiff.json": "[" * 100_000}), "not a result of hlodiff: no JSON"),
-    "values": (zipped({"hlodiff.json": red().replace('"cpu"', '{"a": 1}')}), "is no str that a report can have"),
+    "values": (zipped({"hlodiff.json": red().replace('"cpu"', '{"a": 1}')}), "is not a string that a report can have"),
 }
 
 

@@ -57,7 +57,7 @@ def test_nothing_on_either_side_is_no_verdict(said: Said) -> None:
 
 def test_a_file_where_the_snapshots_should_be(said: Said) -> None:
     Path("file").touch()
-    with pytest.raises(StoreError, match="is no folder"):
+    with pytest.raises(StoreError, match="is not a folder"):
         FolderTree(Path("file")).files()
 
 
@@ -158,4 +158,4 @@ def test_a_folder_that_is_gone_and_a_time_that_is_no_number(said: Said, tmp_path
         assert (code, out) == (2, "") and err.startswith("error: the current folder no longer exists\nhint: cd")
     os.chdir(tmp_path)
     for seconds in ("nan", "inf"):
-        assert "is no number of seconds" in said("check", "--timeout", seconds)[2]
+        assert "is not a number of seconds" in said("check", "--timeout", seconds)[2]

@@ -131,7 +131,7 @@ def test_what_raises_at_one_size_is_told_with_the_size(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grow": {"width": [8, 16, 32]}}, "names `width`, which is no parameter of the registered function"),
+        ({"grow": {"width": [8, 16, 32]}}, "names `width`, which is not a parameter of the registered function"),
         ({"grow": {"length": [8, 16]}}, "it takes 3 different sizes to tell a line from a curve"),
         ({"grow": {"length": [32, 16, 8]}}, "list sizes in ascending order, each once"),
         ({"grow": {"length": [8, 16, "32"]}}, "sizes are whole numbers above 0"),

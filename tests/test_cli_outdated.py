@@ -191,7 +191,7 @@ def test_a_note_that_says_nothing_of_it_is_refused(project: Compiler, said: Ask)
     for origin in wrong:
         note.write_text(json.dumps(table | {"origin": origin}))
         code, out, _ = said("accept", "f", "--target", "cpu")
-        assert code == 2 and "does not say what hlodiff writes there" in out
+        assert code == 2 and "does not hold what hlodiff writes there" in out
 
 
 # --- of another machine ----------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def test_results_that_cannot_be_read(said: Ask) -> None:
     for name, words in {
         "bad.json": "bad.json: is not UTF-8 text",
         "other.json": "other.json: not a result of hlodiff: format_version is 'None'",
-        "pipe.json": "pipe.json: is no plain file",
+        "pipe.json": "pipe.json: is not a plain file",
         "large.json": "large.json: is larger than 64 MiB",
         "none.json": "none.json: cannot be read: No such file or directory",
     }.items():

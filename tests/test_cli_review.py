@@ -169,7 +169,7 @@ def test_without_a_terminal(changed: Compiler, said: Ask, words: tuple[str, ...]
     said("check")
     code, out, err = said("review", *words)
     assert (code, out) == (2, "")
-    assert "this is no terminal" in err and "hlodiff accept NAME" in err
+    assert "this is not a terminal" in err and "hlodiff accept NAME" in err
 
 
 def test_the_page_is_gone_when_the_review_ends(

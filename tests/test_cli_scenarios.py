@@ -216,7 +216,7 @@ def test_a_broken_record_is_said_and_healed(runner: Runner, said: Ask) -> None:
     said("update")
     recorded().write_text("format_version: 1\nfunctions:\n  step: 3\n")
     code, out, _ = said("check")
-    assert code == 2 and "snapshots/one/traces.yaml: is no record of traces: `step` cannot be read" in out
+    assert code == 2 and "snapshots/one/traces.yaml: is not a record of traces: `step` cannot be read" in out
     assert "one  traces  recorded again: the old one was broken" in said("update")[1]
     recorded().write_text("format_version: 99\n")
     assert said("check")[0] == 2
@@ -377,7 +377,7 @@ def test_devices_deaths_and_the_same_bytes(tmp_path: Path) -> None:
         )
         shutil.rmtree(tmp_path / "snapshots")
     assert records[0] == records[1]
-    assert b"`x` lies as P(d) over d=4, before wherever JAX put it" in records[0][1]
+    assert b"`x` is as P(d) over d=4, before wherever JAX put it" in records[0][1]
     assert b"called: steps.py:18" in records[0][0] and b"0x" not in records[0][0] + records[0][1]
 
 

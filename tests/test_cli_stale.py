@@ -152,7 +152,10 @@ def test_a_diff_says_where_lines_are_missing(compiler: Compiler, said: Ask) -> N
     shutil.copytree("snapshots", "other")
     file = Path("snapshots/f/cpu/source.json")
     for content, words in (
-        (b'{"compiled": {', "snapshots/f/cpu/source.json is damaged: it is no JSON table: Python lines may be missing"),
+        (
+            b'{"compiled": {',
+            "snapshots/f/cpu/source.json is damaged: it is not a JSON table: Python lines may be missing",
+        ),
         (
             OTHER_LINES,
             "snapshots/f/cpu/source.json belongs to other programs than those beside it: Python lines may be",

@@ -256,7 +256,7 @@ def test_an_undefined_operand_that_both_sides_hold_is_refused(damaged: str) -> N
 def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
     more = TEXT.replace("ENTRY", f"{SPARE}ENTRY", 1)
     one, other = (read_hlo(text, at_once=at_once) for text in (TEXT, more))
-    words = "1 computation that nothing calls is only in the {} program (%spare); it runs nowhere and is no edit"
+    words = "1 computation that nothing calls is only in the {} program (%spare); it runs nowhere and is not an edit"
     assert diff(one, other).limits == (words.format("new"),)
     assert diff(other, one).limits == (words.format("old"),)
     assert diff(other, other).limits == () and diff(one, other).identical

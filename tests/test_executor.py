@@ -130,7 +130,7 @@ def program(**files: str) -> CapturedProgram:
         ),
         ([JobResult("one", error=CaptureError("JAX cannot be started"))], "JAX cannot be started"),
         ([JobResult("one")], "the worker one of x returned nothing"),
-        ([{"machine": "one"}], "a worker of x returned what is no result of a capture"),
+        ([{"machine": "one"}], "a worker of x returned something that is not the result of a capture"),
         (
             [JobResult("one", replace(program(), function="g"))],
             "the worker one of x returned a program that was not requested",
@@ -167,7 +167,7 @@ def test_files_of_the_project_are_named_as_here() -> None:
     "address", ["tcp://h:1", "dask://", "dask://host", "dask://h:1/x", "dask://h:1;id", "spark://h:1"]
 )
 def test_what_is_no_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="is no address of an executor") as raised, executed_on(address):
+    with pytest.raises(UsageError, match="is not the address of an executor") as raised, executed_on(address):
         pass
     assert raised.value.where == "--executor"
     monkeypatch.setenv("HLODIFF_EXECUTOR", address)

@@ -27,7 +27,7 @@ FACTS = """\
 diff --git a/snapshots/f/cpu/summary.yaml b/snapshots/f/cpu/summary.yaml
 index {}
   memory.temp  64 -> 4,096
-  and 4 figures that the programs say themselves (op counts)
+  and 4 derived figures (op counts)
 """
 LISTING = """\
 @@ -4,6 +4,6 @@ arguments and results
@@ -234,6 +234,6 @@ def test_lines_that_are_lost_are_no_secret(made: Project, monkeypatch: pytest.Mo
     made.commit("lines")
     made.record("f", "cosine", line=13)
     (made.snapshots / "f/cpu/source.json").write_text("<<<<<<< HEAD\n")
-    assert "note: the Python lines of the new side are missing: source.json is damaged: it is no JSON" in made.git(
+    assert "note: the Python lines of the new side are missing: source.json is damaged: it is not JSON" in made.git(
         "diff"
     )

@@ -123,7 +123,7 @@ def test_lines_of_python_loops(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(SOURCE)
     loops = PythonLoops(tmp_path)
     inside = [number for number in range(1, 15) if loops("model.py", number)]
-    assert inside == [2, 3, 4, 5, 6, 7, 8, 9, 12], "a function defined in a loop is no turn of it"
+    assert inside == [2, 3, 4, 5, 6, 7, 8, 9, 12], "a function defined in a loop is not a turn of it"
     assert loops("missing.py", 3) is None
     (tmp_path / "broken.py").write_text("def f(:\n")
     assert loops("broken.py", 1) is None

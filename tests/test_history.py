@@ -389,7 +389,7 @@ def test_words() -> None:
     assert format_both("fusions", 0, 3) == "0 -> 3"
     assert format_delta("temp_bytes", 655360, 655424) == "+64 B"
     assert sparkline(list(range(100)), width=4) == "▃▄▆█"
-    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").problem.startswith("is no record of traces")
+    assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").problem.startswith("is not a record of traces")
 
 
 def test_where_a_shallow_clone_ends_in_a_branch_nothing_is_recorded_again(past: Past, tmp_path: Path) -> None:

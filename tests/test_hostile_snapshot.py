@@ -97,7 +97,7 @@ def test_figures_that_no_compiler_gives_are_none(value: str, said: Said) -> None
     assert "memory.temp" not in json.loads(out)["programs"][-1]["metrics"]
     read_untrusted_view(out)
     shown = said("show", "f", "--format", "json")[1]
-    json.loads(shown, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    json.loads(shown, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
 def test_a_shape_beyond_all_numbers(said: Said) -> None:

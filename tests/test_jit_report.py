@@ -140,7 +140,7 @@ def test_the_report_in_a_terminal() -> None:
         "  later call             0.00 ms  0.10 ms    0.00 ms\n"
         "\n"
         "  across the border of f\n"
-        "    none: nothing is fused, 5 launches: each operation runs by itself\n"
+        "    none: nothing is fused, 5 launches: each operation runs on its own\n"
         "    outer: fused: one kernel of 2 operations holds f at m.py:6 and the rest\n"
         "    outer: not fused: 1 kernel of f at m.py:7 alone (dot)\n"
         "    both: fused: one kernel of 2 operations holds f at m.py:6 and the rest\n"
@@ -204,7 +204,7 @@ UNKNOWN = WHILE.replace("%n = s32[] constant(16)", "%n = s32[] get-tuple-element
 
 def test_eager_fusions_are_not_denied() -> None:
     text = variants_text([Comparison("g", "0.10.2", (), (replace(NONE, fusions=8),))])
-    assert "5 launches: each operation runs by itself, and the 8 fusions are inside of single operations" in text
+    assert "5 launches: each operation runs on its own, and the 8 fusions are inside of single operations" in text
 
 
 def test_one_executable_that_is_launched_often_is_not_one_program() -> None:

@@ -115,7 +115,7 @@ def test_absolute_limits_hold_for_unchanged_and_new_programs() -> None:
 def test_what_nobody_knows_is_said_and_decides_nothing() -> None:
     (found,) = judged(compared(2, 2), temp_bytes=0)
     assert (found.severity, found.what) == (
-        "info", "temp_bytes is not known here: the compiler for this target does not say it"
+        "info", "temp_bytes is not known here: the compiler for this target does not report it"
     )  # fmt: skip
     assert exit_code([found]) == CLEAN
 

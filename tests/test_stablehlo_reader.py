@@ -210,7 +210,7 @@ def test_the_word_loc_in_a_string_is_no_location() -> None:
         ("module {}", "a.mlir: the module holds no function"),
         (
             "func.func @f() {\n  cf.br ^bb1\n^bb1:\n  return\n}",
-            "a.mlir:1:1: a function with several blocks (func.func) is no StableHLO\n  func.func @f() {\n  ^",
+            "a.mlir:1:1: a function with several blocks (func.func) is not StableHLO\n  func.func @f() {\n  ^",
         ),
     ],
 )

@@ -512,7 +512,7 @@ def test_snapshots_of_a_revision(repository: Path) -> None:
         ("nonsense", "no git revision is called 'nonsense'"),
         ("--output=x", "no git revision is called '--output=x'"),
         ("v1:nowhere", "v1 has no folder 'nowhere'"),
-        ("v1:readme", "readme is no folder there: it is a file, a link or a submodule"),
+        ("v1:readme", "readme is not a folder there: it is a file, a link or a submodule"),
     ],
 )
 def test_revisions_that_do_not_exist(repository: Path, spec: str, said: str) -> None:
@@ -528,7 +528,7 @@ def test_snapshots_that_are_a_submodule_or_a_link(repository: Path, tmp_path: Pa
         git(repository, "update-index", "--add", "--cacheinfo", f"{mode},{oid.strip()},{name}")
         git(repository, "commit", "-qm", name)
         said = refused(partial(open_revision, repository, "HEAD", repository / name))
-        assert f"HEAD: {name} is no folder there: it is a file, a link or a submodule" in said
+        assert f"HEAD: {name} is not a folder there: it is a file, a link or a submodule" in said
 
 
 def test_outside_a_repository(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ grad(loss)  2 traces, 2 programs, compiled 3 times (x.py:24)
     default_matmul_precision is float32 around the call, before none
       -> set it once, before the first call
   compile 3, called at x.py:34
-    `w` lies on cpu:0, before wherever JAX put it
+    `w` is on cpu:0, before wherever JAX put it
       -> put it where it belongs before the first call: jax.device_put(value, sharding)
 """
 

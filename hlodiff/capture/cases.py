@@ -55,7 +55,7 @@ def _check_parameter(registration: Registration, name: str, where: str) -> None:
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if name == "target" or (name not in parameters and not takes_any):
         raise RegistryError(
-            f"`grow` of `{registration.name}` names `{name}`, which is no parameter of the registered function",
+            f"`grow` of `{registration.name}` names `{name}`, which is not a parameter of the registered function",
             where=where,
             hint=f"it is called again with each size: {_EXAMPLE}",
         )
@@ -85,7 +85,7 @@ def _check_limits(registration: Registration, case: Case, where: str) -> None:
     if not isinstance(limits, Mapping):
         raise _wrong_limit(registration, limits, where)
     if limits and not case.grow:
-        what = f"`{registration.name}` has `max_growth` and no `grow`: so there are no sizes to grow over"
+        what = f"`{registration.name}` has `max_growth` but no `grow`, so there are no sizes to grow over"
         raise RegistryError(what, where=where, hint=_EXAMPLE)
     for name, limit in limits.items():
         if name not in QUANTITIES or limit not in LIMITS:
@@ -224,7 +224,7 @@ def _checked(registration: Registration, name: str, case: object, where: str) ->
         kind = type(fn).__name__
         if type(fn).__module__.startswith("jax.") and kind in ("Lowered", "Compiled", "Traced"):
             # Its repr is its whole text.
-            what = f"{which} holds a jax.stages.{kind}, which is no function"
+            what = f"{which} holds a jax.stages.{kind}, which is not a function"
             hint = "give the function and its arguments: hlodiff.Case(function, *arguments); hlodiff lowers it"
         raise RegistryError(what, where=where, hint=hint)
     check_growth(registration, case, where)

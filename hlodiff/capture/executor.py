@@ -94,7 +94,7 @@ def executor_asked_for(executor: str | Executor | None) -> bool:
 def _dask(address: str, where: str) -> Iterator[RunningExecutor]:
     match = _ADDRESS.fullmatch(address)
     if match is None:
-        what = f"`{address}` is no address of an executor"
+        what = f"`{address}` is not the address of an executor"
         raise UsageError(what, where=where, hint="dask://HOST:PORT, or dask+tls://HOST:PORT, of a Dask scheduler")
     if find_spec("distributed") is None:
         what = f"`{address}` needs Dask's distributed, which is not installed"

@@ -203,7 +203,7 @@ def _collected(request: Job, future: Future[JobResult], agreed: _Agreement, runn
         what = f"no machine of {running.name} has returned it: {_words(error)}"
         return CaptureFailure(request.function, request.case, request.target, what, "")
     if not isinstance(result, JobResult):
-        raise CaptureError(f"a worker of {running.name} returned what is no result of a capture")
+        raise CaptureError(f"a worker of {running.name} returned something that is not the result of a capture")
     answer = agreed.accept(result)
     if answer is None:
         raise CaptureError(f"the worker {result.machine} of {running.name} returned nothing")

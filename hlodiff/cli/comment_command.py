@@ -59,7 +59,7 @@ def command(result: Path | None, artifact: str, author: str, page: str, dry_run:
     from hlodiff.report.untrusted_result import read_untrusted_view
 
     if not _NAME.fullmatch(artifact):
-        raise UsageError("is no name of an artifact", where="--artifact", hint="letters, digits, `_`, `-` and `.`")
+        raise UsageError("is not an artifact name", where="--artifact", hint="letters, digits, `_`, `-` and `.`")
     with messages():
         task = comment_task(result, artifact, author, os.environ)
     if task is None:

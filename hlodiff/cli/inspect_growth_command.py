@@ -67,4 +67,4 @@ def _size(text: str) -> tuple[str, tuple[int, ...]]:
     try:
         return name.strip(), tuple(int(number) for number in numbers.split(","))
     except ValueError:
-        raise UsageError(f"--at {text!r} is no list of sizes", hint="--at length=8,16,32,64") from None
+        raise UsageError(f"--at {text!r} is not a list of sizes", hint="--at length=8,16,32,64") from None

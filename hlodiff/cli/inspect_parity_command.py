@@ -52,7 +52,7 @@ def command(
     """
     config = load(project)
     if target and parse(target).kind in ("cpu", "attached"):
-        raise UsageError(f"`{target}` is no target to compile for without running", hint="--target tpu-v5e-2x2")
+        raise UsageError(f"`{target}` is not a target to compile for without running", hint="--target tpu-v5e-2x2")
     discovery = discover(config)
     keys = parity_keys(discovery, choose(config, discovery, names, ()), marked=False)
     found = {one.key: one for one in ran(config, keys, jobs, target)}

@@ -212,7 +212,7 @@ def timeout(command: F) -> F:
     def hold(context: click.Context, _: click.Parameter, seconds: float | None) -> None:
         if seconds is not None:
             if not seconds < float("inf"):
-                raise click.BadParameter(f"{seconds} is no number of seconds; 0 is no limit.")
+                raise click.BadParameter(f"{seconds} is not a number of seconds; 0 means no limit.")
             from hlodiff.workflows.configuration import timeout_of
 
             context.with_resource(timeout_of(seconds))

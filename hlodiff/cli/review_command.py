@@ -129,7 +129,7 @@ def command(
     refuse_in_ci(ci_write, "review")
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
         hint = "hlodiff accept NAME, or hlodiff review --reject NAME; `hlodiff check` prints the report"
-        raise UsageError("review asks for keys, and this is no terminal", hint=hint)
+        raise UsageError("review asks for keys, and this is not a terminal", hint=hint)
     config = load(project)
     root = pending_folder_of(config, folder)
     selection = Selection(words, targets, patterns, classes)
@@ -352,7 +352,9 @@ def _open_page(report: Report, folder: str) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".html", dir=folder, delete=False, encoding="utf-8") as file:
         file.write(to_form(report, "html"))
     click.echo(f"page, until the review ends: {file.name}")
-    with _without_errors():  # a desktop without a browser would write into the prompt; the path stands above
+    with (
+        _without_errors()
+    ):  # without a browser, the desktop's error message would land in the prompt; the path is printed above
         click.launch(file.name)
 
 

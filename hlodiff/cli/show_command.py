@@ -180,6 +180,6 @@ def _fresh(config: Config, name: str, targets: tuple[str, ...], stage: str, norm
     with worker_reuse():
         keys = choose(config, discover(config), [name], targets).registered
         if not keys:
-            raise UsageError(f"`{name}` is no registered program", hint="hlodiff list")
+            raise UsageError(f"`{name}` is not a registered program", hint="hlodiff list")
         key = one_program(keys, name, f"hlodiff show {name} --stage {stage} --fresh")
         return fresh_text(config, key, stage, normalized, scopes)

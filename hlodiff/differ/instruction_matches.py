@@ -252,7 +252,7 @@ class InstructionMap:
 
     @staticmethod
     def empty(old_size: int, new_size: int) -> InstructionMap:
-        """Nothing paired yet; -1 stands for no match."""
+        """No matches yet; -1 means unmatched."""
         return InstructionMap([-1] * old_size, [-1] * new_size, {})
 
     def add(self, old: int, new: int, matcher: str) -> None:
@@ -416,7 +416,7 @@ class _Last:
 
 @dataclass(slots=True)
 class _Known:
-    """Colours by level; of levels that tell the same instructions apart there is one, which stands for all."""
+    """Colours by level. Levels that tell the same instructions apart share the colours of one of them."""
 
     stands_for: Sequence[int]
     last: dict[int, _Last] = field(default_factory=dict)

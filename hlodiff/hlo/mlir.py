@@ -176,7 +176,7 @@ def mlir_text(bytecode: bytes) -> str:
     """
     try:
         if not bytecode.startswith(b"ML\xefR"):
-            raise ReadError("the bytes are no MLIR bytecode")
+            raise ReadError("the bytes are not MLIR bytecode")
         with context():
             text: str = mlir().Module.parse(bytecode).operation.get_asm(enable_debug_info=True)
             return text

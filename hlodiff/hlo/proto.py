@@ -41,7 +41,9 @@ def proto_text(data: bytes, *, path: str = "") -> str:
     """Full HLO text of a serialized HloModuleProto or HloProto; arguments and errors as in `read_proto`."""
     module_bytes = unwrap(data)
     if not module_bytes or not _is_module(module_bytes):
-        raise ReadError("the file is no HLO proto", path=path, hint="pass a HloModuleProto or HloProto (`*.hlo.pb`)")
+        raise ReadError(
+            "the file is not an HLO proto", path=path, hint="pass a HloModuleProto or HloProto (`*.hlo.pb`)"
+        )
     try:
         return mlir.hlo_text(mlir.hlo_from_proto(module_bytes))
     except (RuntimeError, ValueError) as error:  # XlaRuntimeError is a RuntimeError or, since 0.8, a ValueError

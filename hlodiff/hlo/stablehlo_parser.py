@@ -642,7 +642,7 @@ class _ModuleReader:
         _, _, (line, column) = self.place_of(_location_text(op.location))
         offending = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         return ReadError(
-            f"{what} ({op.name}) is no StableHLO", path=self.path, line=line, column=column, text=offending
+            f"{what} ({op.name}) is not StableHLO", path=self.path, line=line, column=column, text=offending
         )
 
 

@@ -403,9 +403,9 @@ def _border(variant: Variant) -> Iterator[str]:
         launches = many(variant.launches, "launch", "launches")
         if variant.fusions:
             fused = many(variant.fusions, "fusion")
-            yield f"{launches}: each operation runs by itself, and the {fused} are inside of single operations"
+            yield f"{launches}: each operation runs on its own, and the {fused} are inside single operations"
         else:
-            yield f"nothing is fused, {launches}: each operation runs by itself"
+            yield f"nothing is fused, {launches}: each operation runs on its own"
         return
     crossing = [kernel for kernel in variant.kernels if kernel.crosses]
     if own > 1 or variant.eager:

@@ -55,7 +55,7 @@ class Program:
             its value.
 
         Raises:
-            ConfigError: there is no such metric, or the compiler does not say it for this target.
+            ConfigError: there is no such metric, or the compiler does not report it for this target.
 
         Example:
             >>> program.metric("temp_bytes")  # doctest: +SKIP
@@ -64,7 +64,7 @@ class Program:
         _known_metric(name)
         value = self._measured().value(name)[1]
         if value is None:
-            raise ConfigError(f"`{name}` is not known for {self.target}: the compiler does not say it")
+            raise ConfigError(f"`{name}` is not known for {self.target}: the compiler does not report it")
         return value
 
     def assert_budget(self, **limits: object) -> None:

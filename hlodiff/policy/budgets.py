@@ -34,7 +34,7 @@ class MetricPair:
             metric: a name that `measured_as` knows.
 
         Returns:
-            None for a side that there is not, or of which the compiler does not say it. What was counted and did not
+            None for a side that there is not, or of which the compiler does not report it. What was counted and did not
             turn up is 0.
         """
         named = measured_as(metric)
@@ -136,7 +136,7 @@ def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
         budget: it applies to the program.
 
     Returns:
-        one finding for each limit that does not hold; one of severity "info" where the compiler does not say it, and
+        one finding for each limit that does not hold; one of severity "info" where the compiler does not report it, and
         one without a verdict where it takes a trip count that is not known.
     """
     for limit in budget.limits:
@@ -145,7 +145,7 @@ def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
             continue
         old, new = measured.value(limit.metric)
         if new is None:
-            what = f"{limit.metric} is not known here: the compiler for this target does not say it"
+            what = f"{limit.metric} is not known here: the compiler for this target does not report it"
             yield _finding(measured, budget, limit, what, "info")
             continue
         what = _broken(limit, old, new)

@@ -74,10 +74,10 @@ def checked_record(record: Mapping[str, Any], function: str, case: str) -> None:
     known = ["format_version", "function", *(["case"] if case else []), "target", "parameters"]
     parameters = record.get("parameters")
     if list(record) != known or not isinstance(record["target"], str) or not isinstance(parameters, Mapping):
-        raise ValueError("they say more or other things")
+        raise ValueError("they have missing or unknown fields")
     for parameter, table in parameters.items():
         if not isinstance(table, Mapping) or list(table) != ["sizes", *QUANTITIES] or not _numbers(table["sizes"]):
-            raise ValueError(f"`{str(parameter)[:100]}` says more or other things")
+            raise ValueError(f"`{str(parameter)[:100]}` has missing or unknown fields")
         for name in QUANTITIES:
             _checked_quantity(name, table["sizes"], table[name])
 
@@ -85,7 +85,7 @@ def checked_record(record: Mapping[str, Any], function: str, case: str) -> None:
 def _checked_quantity(name: str, sizes: Sequence[int], table: Any) -> None:
     good = isinstance(table, Mapping) and list(table) == ["class", "values"] and _numbers(table["values"])
     if not good or len(table["values"]) != len(sizes) or table["class"] not in CLASSES:
-        raise ValueError(f"{WORDS[name]} say more or other things")
+        raise ValueError(f"{WORDS[name]} have missing or unknown fields")
 
 
 def _numbers(value: Any) -> bool:

@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("hlodiff_update") and in_ci() and not config.getoption("hlodiff_ci_write"):
         raise pytest.UsageError(
             "--hlodiff-update records nothing in CI (the variable CI is set): record on your machine and commit, "
-            "or say --hlodiff-ci-write"
+            "or pass --hlodiff-ci-write"
         )
     config.pluginmanager.register(Suite(config), _NAME)
 

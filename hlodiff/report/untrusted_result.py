@@ -89,7 +89,7 @@ def read_result(path: Path) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError("is no plain file", where=str(path), hint="give the JSON file itself")
+            raise UsageError("is not a plain file", where=str(path), hint="give the JSON file itself")
         if status.st_size > _LARGEST_FILE:
             hint = "show fewer programs: `hlodiff check NAME --format json -o FILE`"
             raise UsageError(f"is larger than {_LARGEST_FILE // 1024**2} MiB", where=str(path), hint=hint)
@@ -151,7 +151,7 @@ def _next_as_written(view: Mapping[str, Any]) -> str:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _refused(where: str, what: str) -> UsageError:
@@ -189,7 +189,7 @@ def _read(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     origin = get_origin(kind)
     if origin is tuple:
         if not isinstance(value, list) or len(value) > _MOST_ITEMS:
-            raise _refused(of.where, f"{path} is no list that a report can have")
+            raise _refused(of.where, f"{path} is not a list that a report can have")
         item = get_args(kind)[0]
         return tuple(_read(item, one, f"{path}.{number}", of) for number, one in enumerate(value))
     if origin in (Union, types.UnionType):
@@ -205,7 +205,7 @@ def _read(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
 
 def _record(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     if not isinstance(value, Mapping):
-        raise _refused(of.where, f"{path} is no object")
+        raise _refused(of.where, f"{path} is not an object")
     hints, found = _hints(kind), {}
     for field in fields(kind):
         if field.name in value and field.name != _ADVICE:
@@ -234,4 +234,5 @@ def _scalar(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
         return value
     if kind is float and is_number and abs(value) < 1e300 and math.isfinite(value):
         return value
-    raise _refused(of.where, f"{path} is no {kind.__name__} that a report can have")
+    what = {str: "a string", bool: "a boolean", int: "a whole number", float: "a number"}[kind]
+    raise _refused(of.where, f"{path} is not {what} that a report can have")

@@ -51,7 +51,7 @@ class Key:
         parts = [self.function, *([self.case] if self.case else []), self.target]
         for part in parts:
             if not is_safe(part):
-                hint = "use letters, digits, '_', '-' and '.' only; the first is no '.' or '-'"
+                hint = "use letters, digits, '_', '-' and '.' only; the first is not '.' or '-'"
                 raise StoreError(f"{part!r} cannot be the name of a folder", where=self.name, hint=hint)
         return "/".join(parts)
 

@@ -111,7 +111,7 @@ def write_project_file(path: Path, text: str) -> None:
     refuse_links(path)
     try:
         if path.exists() and not path.is_file():
-            raise StoreError("is no plain file, so it is not replaced", where=_shown(path), hint="move it away")
+            raise StoreError("is not a plain file, so it is not replaced", where=_shown(path), hint="move it away")
         path.parent.mkdir(parents=True, exist_ok=True)
         # A name that a pull request cannot know, and nothing that is there is opened.
         part = path.with_name(f".{path.name}.{token_hex(8)}.part")

@@ -226,21 +226,21 @@ def read_note(tree: Tree, name: str, again: str) -> Note:
     where = f"{tree.where}/{name}"
     content = tree.read([name], _LARGEST_NOTE).get(name)
     if content is None:
-        hint = "give the folder that `hlodiff check` left in .hlodiff/pending or where --pending said"
-        raise StoreError("is missing, so it is not known what this was compared with", where=where, hint=hint)
+        hint = "give the folder that `hlodiff check` left in .hlodiff/pending or in the folder that --pending named"
+        raise StoreError("is missing, so what this was compared with is unknown", where=where, hint=hint)
     try:
         note = json.loads(content)
     except (ValueError, RecursionError):
-        raise StoreError("is no JSON", where=where, hint=again) from None
+        raise StoreError("is not JSON", where=where, hint=again) from None
     version = note.get("format_version") if isinstance(note, dict) else None
     if isinstance(version, int) and version > PENDING_VERSION:
         raise FutureFormatError("was written by a newer hlodiff", where=where, hint=NEWER)
     try:
         if version != PENDING_VERSION or note["kind"] not in KINDS or not isinstance(note["base"], str):
-            raise ValueError("not what stands in a note")
+            raise ValueError("not a note")
         return Note(note["kind"], note["base"], from_plain(note["origin"]) if "origin" in note else None)
     except (KeyError, TypeError, ValueError):
-        raise StoreError("does not say what hlodiff writes there", where=where, hint=again) from None
+        raise StoreError("does not hold what hlodiff writes there", where=where, hint=again) from None
 
 
 def read_origin(tree: Tree, key: Key) -> CaptureOrigin | None:

@@ -217,7 +217,7 @@ def read_snapshot(tree: Tree, key: Key) -> Snapshot:
         where = f"{tree.where}/{base}/{name}"
         if plain is not None and packed is not None:
             raise StoreError(
-                f"stands beside {name}.gz, so it is not clear which one counts", where=where, hint=_again(key)
+                f"exists beside {name}.gz, so it is unclear which one counts", where=where, hint=_again(key)
             )
         if plain is None and packed is None:
             raise StoreError("is missing", where=where, hint=_again(key))
@@ -254,7 +254,7 @@ def source_problem(tree: Tree, key: Key, snapshot: Snapshot) -> str:
     if snapshot.source is None:
         name = f"{key.folder}/{SOURCE}"
         try:
-            return "is damaged: it is no JSON table" if tree.read([name], _LARGEST_SOURCE) else ""
+            return "is damaged: it is not a JSON table" if tree.read([name], _LARGEST_SOURCE) else ""
         except StoreError as error:
             return error.what
     return "" if _fits(snapshot) else "belongs to other programs than those beside it"

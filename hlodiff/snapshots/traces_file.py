@@ -75,7 +75,7 @@ def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
         refuse_stale(table, where, f"hlodiff update {scenario}")
         counts = from_plain(table.get("functions"))
     except (UnicodeDecodeError, ValueError) as error:
-        raise StoreError(f"is no record of traces: {error}", where=where) from None
+        raise StoreError(f"is not a record of traces: {error}", where=where) from None
     return RecordedTraces(scenario, str(table.get("jax", "")), counts)
 
 

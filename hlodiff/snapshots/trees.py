@@ -195,7 +195,7 @@ class FolderTree:
         """
         if self.root.exists() and not self.root.is_dir():
             hint = "move it away, or set `snapshots` in [tool.hlodiff] to another place"
-            raise StoreError("is no folder", where=str(self.root), hint=hint)
+            raise StoreError("is not a folder", where=str(self.root), hint=hint)
         found: list[str] = []
         for folder, folders, names in os.walk(self.root, onerror=_unreadable):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -224,7 +224,7 @@ class FolderTree:
             except OSError as error:
                 raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from None
             if not stat.S_ISREG(about.st_mode):
-                raise StoreError("is no regular file (links are not followed)", where=str(path))
+                raise StoreError("is not a regular file (links are not followed)", where=str(path))
             _refuse_large(about.st_size, limit, str(path))
             try:
                 contents[name] = path.read_bytes()
@@ -324,7 +324,7 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
     else:
         tree = find_object(repository, f"{commit}:{folder}", spec)
     if tree and git(repository, ["cat-file", "-t", tree], spec, accept=(0, 128)).strip() != b"tree":
-        what = f"{folder} is no folder there: it is a file, a link or a submodule, and none of these is followed"
+        what = f"{folder} is not a folder there: it is a file, a link or a submodule, and none of these is followed"
         raise StoreError(what, where=spec, hint="give the folder itself, or a revision in the submodule's own folder")
     return GitTree(repository, spec, tree, _entries(repository, tree, spec) if tree else {})
 

@@ -393,10 +393,10 @@ def _array(new: Leaf, old: Leaf) -> Iterator[Cause]:
         yield Cause(kind, new.path, what, ADVICE[kind], new.text, old.text)
     if new.sharding != old.sharding:
         now, before = new.sharding or "wherever JAX puts it", old.sharding or "wherever JAX put it"
-        what = f"`{new.path}` lies {_format_sharding(now)}, before {_format_sharding(before)}"
+        what = f"`{new.path}` is {_format_sharding(now)}, before {_format_sharding(before)}"
         yield Cause("sharding", new.path, what, ADVICE["sharding"])
     elif new.devices != old.devices:
-        what = f"`{new.path}` lies on devices {new.devices}, before on devices {old.devices}"
+        what = f"`{new.path}` is on devices {new.devices}, before on devices {old.devices}"
         yield Cause("sharding", new.path, what, ADVICE["sharding"])
 
 

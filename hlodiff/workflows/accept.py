@@ -413,7 +413,7 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
     refuse_links(shown_path(config.root / FOLDER))  # what is settled is deleted there
     keys = list_pending(root)
     if not keys:
-        what = "is no folder" if not root.is_dir() else "nothing is pending here"
+        what = "is not a folder" if not root.is_dir() else "nothing is pending here"
         hint = "`hlodiff check` leaves here what is new or changed"
         raise UsageError(
             what if root.is_dir() else f"nothing is pending: {what}", where=str(shown_path(root)), hint=hint
@@ -452,7 +452,7 @@ def _counted(keys: Sequence[Key]) -> str:
 def _choices(keys: Sequence[Key]) -> str:
     names = list(dict.fromkeys(key.name for key in keys))
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"name programs, or give --everything; pending: {', '.join(names[:5])}{more}"
+    return f"name programs, or pass --everything; pending: {', '.join(names[:5])}{more}"
 
 
 def _error_lines(error: HlodiffError) -> tuple[str, ...]:

@@ -332,7 +332,7 @@ def _config_of(checkout: Checkout, config: Config) -> Config:
     try:
         root = checkout.counterpart(config.root)
     except ValueError:
-        hint = "run it where pyproject.toml lies inside the repository"
+        hint = "run it where pyproject.toml is inside the repository"
         raise UsageError("the project is outside this git repository", where=str(config.root), hint=hint) from None
     where = f"{checkout.label}:pyproject.toml"
     try:

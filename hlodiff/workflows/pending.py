@@ -303,7 +303,7 @@ def _refuse_other(pending: PendingRecord, where: str) -> None:
             checked_record(load_text(pending.text, where), key.function, key.case)
             return
         if dump(traces_table(traces_of(pending.text, key.function))) != pending.text:
-            raise ValueError("they are about another scenario, or say more or other things")
+            raise ValueError("they are about another scenario, or have missing or unknown fields")
     except ValueError as error:
         raise StoreError(f"its {key.target} are not as hlodiff writes them: {error}", where=where, hint=hint) from None
 

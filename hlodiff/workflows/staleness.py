@@ -69,7 +69,7 @@ class Freshness:
 
     def _changes(self, origin: CaptureOrigin | None) -> tuple[str, ...]:
         if origin is None:
-            return ("it does not say what it was captured from, as captures of an older hlodiff do not",)
+            return ("it does not record what it was captured from; an older hlodiff made it",)
         return (*self._files(origin), *self._settings(origin), *self._packages(origin))
 
     def _files(self, origin: CaptureOrigin) -> tuple[str, ...]:

@@ -195,7 +195,7 @@ def _text(table: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str:
 def _count(table: Mapping[str, Any], name: str) -> int:
     value = table.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise CodeHostError(f"`{name}` is no number", where="GitHub's answer")
+        raise CodeHostError(f"`{name}` is not a number", where="GitHub's answer")
     return value
 
 

@@ -41,7 +41,7 @@ class GitLabRequest:
         user = self.client.request("GET", "/user")
         me = user.get("id") if isinstance(user, Mapping) else None
         if not isinstance(me, int):
-            raise CodeHostError("does not say whose token this is", where="GET /user")
+            raise CodeHostError("does not name the owner of this token", where="GET /user")
         notes = [note for note in self.client.pages(self._path, {"sort": "asc"}) if isinstance(note, Mapping)]
         return [PostedComment(int(note["id"]), str(note.get("body") or "")) for note in notes if _author(note) == me]
 

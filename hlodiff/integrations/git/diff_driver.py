@@ -186,8 +186,8 @@ class GitSide:
         except OSError as error:
             return {}, f"cannot be read: {error.strerror}"
         except (ValueError, RecursionError):
-            return {}, "is damaged: it is no JSON"
-        return (value, "") if isinstance(value, dict) else ({}, "is damaged: it is no table")
+            return {}, "is damaged: it is not JSON"
+        return (value, "") if isinstance(value, dict) else ({}, "is damaged: it is not a table")
 
 
 def _beside(path: str) -> bytes:
@@ -472,7 +472,7 @@ def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     following = [name for name in names if _section(name) in _FOLLOWING]
     if following:
         sections = ", ".join(dict.fromkeys(_section(name).replace("_", " ") for name in following))
-        yield f"{'and ' if shown else ''}{many(len(following), 'figure')} that the programs say themselves ({sections})"
+        yield f"{'and ' if shown else ''}{many(len(following), 'derived figure')} ({sections})"
 
 
 def _toolchain(table: Mapping[str, Any]) -> str:
