@@ -377,7 +377,7 @@ def test_devices_deaths_and_the_same_bytes(tmp_path: Path) -> None:
         )
         shutil.rmtree(tmp_path / "snapshots")
     assert records[0] == records[1]
-    assert b"`x` is as P(d) over d=4, before wherever JAX put it" in records[0][1]
+    assert b"`x` is sharded as P(d) over d=4, before wherever JAX put it" in records[0][1]
     assert b"called: steps.py:18" in records[0][0] and b"0x" not in records[0][0] + records[0][1]
 
 

@@ -460,7 +460,7 @@ def _dtype(leaf: Leaf) -> str:
 
 
 def _format_sharding(sharding: str) -> str:
-    return sharding if sharding.startswith(("on ", "wherever")) else f"as {sharding}"
+    return sharding if sharding.startswith(("on ", "wherever")) else f"sharded as {sharding}"
 
 
 def _format_array(leaf: Leaf) -> str:
