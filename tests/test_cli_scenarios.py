@@ -207,7 +207,7 @@ def test_a_scenario_that_raises_is_broken(runner: Runner, said: Ask) -> None:
     assert out.startswith(
         "two on cpu  traces-broken: m.py:12: ValueError: \\x1b[31mno\n  a\n  b\n  hint: do better\n\n"
     )
-    assert out.endswith("1 could not be judged, 1 unchanged; next: hlodiff check two, once it is repaired\n")
+    assert out.endswith("1 could not be judged, 1 unchanged; next, once it is repaired: hlodiff check two\n")
     code, out, _ = said("update")
     assert code == 2 and "two  traces  failed\n  m.py:12" in out
 
@@ -341,7 +341,7 @@ def test_the_real_worker(tmp_path: Path) -> None:
         "three_steps on cpu  traces-budget: `step` has 3 traces, max_traces allows 1\n"
         "\n"
         "checked 1 scenario on cpu\n"
-        "scenarios: 1 over budget; next: hlodiff check three_steps, once within limits\n"
+        "scenarios: 1 over budget; next, once within limits: hlodiff check three_steps\n"
     )
     (tmp_path / "steps.py").write_text(STEPS.replace("Layer(relu)", "Layer({1, 2})"))
     code, out = hlodiff(tmp_path, "check")

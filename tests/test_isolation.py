@@ -347,7 +347,7 @@ def test_list_check_and_update_do_the_others(project: Project, tmp_path: Path) -
 
     code, out = hlodiff(tmp_path, "check")
     assert (code, out.count("could not be judged: ")) == (2, 5)
-    assert out.endswith("5 could not be judged, 3 unchanged; next: hlodiff check one, once it is repaired\n")
+    assert out.endswith("5 could not be judged, 3 unchanged; next, once it is repaired: hlodiff check one\n")
     code, out = hlodiff(
         tmp_path, "inspect", "growth", "two", "after", says=NOTES.split("\n")[1].removeprefix("note: ").format(**places)
     )
@@ -359,7 +359,7 @@ def test_list_check_and_update_do_the_others(project: Project, tmp_path: Path) -
     (tmp_path / "programs.py").write_text(text.replace("jnp.cos", "jnp.exp"))
     code, out = hlodiff(tmp_path, "update")
     assert code == 2 and out.startswith("after  cpu   changed\n")
-    assert out.endswith("1 changed, 2 unchanged, 5 failed; next: hlodiff update, once it is repaired\n")
+    assert out.endswith("1 changed, 2 unchanged, 5 failed; next, once it is repaired: hlodiff update\n")
     assert "exponential" in (tmp_path / "snapshots" / "after" / "cpu" / "stablehlo.mlir").read_text()
 
 

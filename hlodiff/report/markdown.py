@@ -32,7 +32,16 @@ from hlodiff.report.view import (
     StageView,
 )
 from hlodiff.report.view_builder import build_view
-from hlodiff.report.wording import FORMATS, format_bytes, format_names, format_pair, format_sides, format_targets, many
+from hlodiff.report.wording import (
+    FORMATS,
+    format_bytes,
+    format_names,
+    format_pair,
+    format_sides,
+    format_targets,
+    many,
+    split_next,
+)
 
 WIDEST = 160
 _SEVERAL = 4  # functions that changed: more than a reviewer keeps in mind
@@ -56,7 +65,8 @@ def title(view: ReportView) -> list[str]:
     if len(view.functions) == 1 and view.functions[0].what:
         lines += [_what(view.functions[0]), ""]
     if view.verdict and view.next:
-        lines += [f"next: {code(view.next)}", ""]
+        label, command = split_next(view.next)
+        lines += [f"{label}: {code(command)}", ""]
     lines += _toolchain(view)
     lines += [f"- {escape_markdown(words)}" for words in view.causes]
     return [*lines, *([""] if view.toolchain else [])]
@@ -81,7 +91,8 @@ def totals(view: ReportView, link: str = "") -> str:
     """The last line: the totals, the next command as code where the title has none, a link to all of it."""
     following = "" if view.verdict else view.next
     words = format_totals(replace(view, next=following))
-    text = f"{escape_markdown(words.removesuffix(following))}{code(following)}" if following else escape_markdown(words)
+    command = split_next(following)[1]
+    text = f"{escape_markdown(words.removesuffix(command))}{code(command)}" if command else escape_markdown(words)
     return f"{text} ([details]({link}))" if link else text
 
 

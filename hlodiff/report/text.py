@@ -36,7 +36,7 @@ from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
 from hlodiff.report.view_builder import build_view
-from hlodiff.report.wording import format_names, format_pair, format_targets, many
+from hlodiff.report.wording import format_names, format_next, format_pair, format_targets, many
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further program text: what was written comes first, then what each compiler made of it
@@ -132,7 +132,7 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
         if line.style != NEXT:
             yield line
         elif is_said:
-            yield Line(line.indent, f"next: {report.next}", wrap=True)
+            yield Line(line.indent, format_next(report.next), wrap=True)
     if footer:
         ends_with_next = not is_said or rows > _MOST_ON_A_SCREEN
         totals = format_totals(report if ends_with_next else replace(report, next=""))

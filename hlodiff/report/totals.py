@@ -10,7 +10,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import PROGRAM_NAMES
 from hlodiff.policy.findings import SCENARIO_RULES, of_policy
 from hlodiff.report.counts import checked_scenarios, outcomes, scenario_totals
-from hlodiff.report.wording import many
+from hlodiff.report.wording import format_next, many
 
 if TYPE_CHECKING:
     from hlodiff.report.report import Report
@@ -51,7 +51,7 @@ def format_totals(report: Report | ReportView) -> str:
     words += "".join(f", {many(count, f'{rule} finding')}" for rule, count in sorted(rules.items()))
     warned = sum(of_policy(finding) and finding.severity == "warning" for finding in further)
     words += f", {many(warned, 'warning')}" if warned else ""
-    return f"{words}; next: {report.next}" if report.next else words
+    return f"{words}; {format_next(report.next)}" if report.next else words
 
 
 def format_checked(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -140,6 +141,33 @@ def format_names(names: Sequence[str], most: int = 3) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+_CONDITION = re.compile(r"(.*), (once [a-z ]+)")
+
+
+def split_next(following: str) -> tuple[str, str]:
+    """The next command and the words before it, with its condition: what comes last can be typed as it is printed.
+
+    Args:
+        following: a command, which may end with when to type it: `hlodiff check f, once within limits`.
+
+    Example:
+        >>> split_next("hlodiff check f, once within limits")
+        ('next, once within limits', 'hlodiff check f')
+    """
+    found = _CONDITION.fullmatch(following)
+    return (f"next, {found[2]}", found[1]) if found else ("next", following)
+
+
+def format_next(following: str) -> str:
+    """The same as one line.
+
+    Example:
+        >>> format_next("hlodiff review"), format_next("hlodiff check f, once it is repaired")
+        ('next: hlodiff review', 'next, once it is repaired: hlodiff check f')
+    """
+    return ": ".join(split_next(following))
 
 
 def format_seconds(seconds: float) -> str:

@@ -19,7 +19,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.headline import headline
 from hlodiff.report.lines import json_text, printable
-from hlodiff.report.wording import many
+from hlodiff.report.wording import format_next, many
 from hlodiff.snapshots import (
     FutureFormatError,
     Key,
@@ -331,7 +331,7 @@ def _totals(result: UpdateResult) -> str:
         following = "hlodiff update --prune"
     else:
         following = f"git add {result.snapshots}" if recorded else "hlodiff check"
-    return f"{totals or 'nothing is registered'}; next: {following}"
+    return f"{totals or 'nothing is registered'}; {format_next(following)}"
 
 
 def update_json(result: UpdateResult) -> str:

@@ -37,6 +37,7 @@ from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
 from hlodiff.report.view import ChangedLine, ChangeView, ReportView
 from hlodiff.report.view_builder import build_view
+from hlodiff.report.wording import split_next
 
 MOST_VERDICTS = 100
 """Rows of the table of verdicts; the table of programs has every one."""
@@ -110,6 +111,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "tiles": tiles_of(rows),
         "marks": MARKS,
         "verdict_names": VERDICT_NAMES,
+        "split_next": split_next,
         "address_of": program_address,
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "functions": [one for one in view.functions if not one.folded][:MOST_FUNCTIONS] if not in_order else (),
