@@ -441,7 +441,7 @@ def format_uncalled(old: Module, new: Module) -> tuple[str, ...]:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> entry, spare = "ENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}", "s {\\n  ROOT p = f32[] parameter(0)\\n}\\n"
         >>> format_uncalled(*(read_hlo("HloModule m\\n" + more + entry) for more in ("", spare)))
-        ('1 computation that nothing calls is only in the new program (%s); it runs nowhere and is no edit',)
+        ('1 computation that nothing calls is only in the new program (%s); it runs nowhere and is not an edit',)
     """
     places = uncalled(old), uncalled(new)
     if not places[0] and not places[1]:
@@ -460,10 +460,12 @@ def format_uncalled(old: Module, new: Module) -> tuple[str, ...]:
                 names.append(f"%{module.computations[index].name}")
         if names:
             what = "1 computation" if len(names) == 1 else f"{len(names):,} computations"
-            verb, runs = ("is", "it runs nowhere and is") if len(names) == 1 else ("are", "they run nowhere and are")
+            verb, runs = ("is", "it runs nowhere and is not an edit")
+            if len(names) > 1:
+                verb, runs = "are", "they run nowhere and are not edits"
             more = ", ..." if len(names) > _MOST_NAMED else ""
             listed = ", ".join(names[:_MOST_NAMED]) + more
-            found.append(f"{what} that nothing calls {verb} only in the {word} program ({listed}); {runs} no edit")
+            found.append(f"{what} that nothing calls {verb} only in the {word} program ({listed}); {runs}")
     return tuple(found)
 
 

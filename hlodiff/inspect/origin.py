@@ -195,7 +195,7 @@ def touch_words(touch: PassTouch) -> str:
     if touch.kind == "moved":
         words.insert(0, f"moved from %{moved.old} to %{moved.new}" if moved else "moved to another computation")
     if not words:
-        words = ["returned in the place of another one"]
+        words = ["returned instead of another one"]
     return "; ".join(words) + renamed
 
 

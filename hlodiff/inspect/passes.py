@@ -366,7 +366,7 @@ def _limits(view: PassesView) -> str:
     if not cut:
         return ""
     names = ", ".join(step.passed.label for step in cut[:3]) + (f" and {len(cut) - 3} more" if len(cut) > 3 else "")
-    return f"Matching was cut short in {names}: the edits are complete but may not be the fewest; --pass says more."
+    return f"Matching was cut short in {names}: the edits are complete but may not be the fewest; --pass shows which."
 
 
 def _edit_lines(step: PassStep, everything: bool, root: str) -> Iterator[Line]:
