@@ -78,7 +78,7 @@ def test_undo(changed: Compiler, said: Ask) -> None:  # noqa: F811
     before = contents(Path())
     code, out = review("uxtauAuq")
     assert code == 0, out
-    assert "nothing is decided yet\n" in out and "no key of ours: x\n" in out
+    assert "nothing is decided yet\n" in out and "unknown key: x; ? explains the keys\n" in out
     assert "undone: f on cpu\n\n[1/3] f  ▲ worse on cpu: temp +200 %" in out, "back to the question"
     assert "undone: f on cpu, f on tpu-v5e-2x2, g/small on cpu and 1 more\n\n[1/3] f" in out, "A is one decision"
     assert out.rstrip().endswith("4 still pending; next: hlodiff review")

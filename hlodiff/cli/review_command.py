@@ -254,7 +254,8 @@ class _ReviewWalk:
         if not key:
             shown = self.review.report(ready) if name else None
             title = _title(name, shown.programs) if shown else "all of them"
-            click.echo(f"\n{question.head} {_summary(_text(shown)) if shown else _same(ready)}", nl=False)
+            head = f"{question.head} "
+            click.echo(f"\n{head}{_summary(_text(shown, len(head))) if shown else _same(ready)}", nl=False)
             targets = len({one.key.target for one in ready})
             key = self.asked(title, shown, several=bool(name) and targets > 1)
             self.answer(at, key, before)
@@ -311,7 +312,8 @@ class _ReviewWalk:
             elif key == "u":
                 click.echo("nothing is decided yet")
             else:
-                click.echo(f"no key of ours: {key}" if key.isprintable() else "no key of ours")
+                known = f": {key}" if key.strip() and key.isprintable() else ""
+                click.echo(f"unknown key{known}; ? explains the keys")
 
 
 def _prompt(title: str, keys: str, columns: int) -> str:
@@ -381,8 +383,9 @@ def _record_text(one: PendingRecord, old: str | None, everything: bool = False) 
     return "".join(printable(line) + "\n" for line in lines)
 
 
-def _text(report: Report) -> str:
-    return to_terminal(report, width=width(), color=color(), footer=False, legend=report.all)
+def _text(report: Report, taken: int = 0) -> str:
+    """The report for this window, less what is before its first line."""
+    return to_terminal(report, width=width() - taken, color=color(), footer=False, legend=report.all)
 
 
 def _same(group: Sequence[PendingProgram]) -> str:

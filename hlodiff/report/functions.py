@@ -33,7 +33,7 @@ from hlodiff.report.sentences import (
     sentences_of,
 )
 from hlodiff.report.shared_text import ProgramText, ReportTexts, differs
-from hlodiff.report.verdict import decisive_numbers, format_short
+from hlodiff.report.verdict import both_sides, decisive_numbers, format_short
 from hlodiff.report.view import (
     ChangedLine,
     ChangeView,
@@ -239,6 +239,17 @@ def _numbers(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
     for number in decisive_numbers(first.numbers, verdict):
         same = all(any(_same(number, other) for other in one.numbers) for one in group)
         words.append(format_short(number, first.targets[0] if several and not same else ""))
+    return words
+
+
+def _both_sides(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
+    """The same with the values before and after."""
+    first = group[0]
+    words = []
+    for number in decisive_numbers(first.numbers, verdict):
+        same = all(any(both_sides(number) == both_sides(other) for other in one.numbers) for one in group)
+        on = f" on {first.targets[0]}" if first.targets and not same else ""
+        words.append(both_sides(number) + on)
     return words
 
 
@@ -842,6 +853,7 @@ class VerdictRow:
         targets: () where they are not known.
         verdict: a verdict, or "new" and "orphaned" (in a diff "added" and "removed") of programs of one side.
         largest: the change of a number that decides.
+        sides: the same with its values before and after; "" where functions that share the row have other values.
         where: the line of Python.
     """
 
@@ -851,6 +863,7 @@ class VerdictRow:
     largest: str = ""
     where: str = ""
     also: tuple[str, ...] = ()
+    sides: str = ""
 
     @property
     def label(self) -> str:
@@ -881,11 +894,14 @@ def verdict_rows(
         for one in view.targets:
             by.setdefault(one.verdict, []).append(one)
         for verdict, group in by.items():
-            largest = _numbers(verdict, group) if verdict != "same" else []
+            most = {"mixed": 2, "same": 0}.get(verdict, 1)
             targets = tuple(target for one in group for target in one.targets)
-            words = ", ".join(largest[: 2 if verdict == "mixed" else 1])
             margin = view.budget if view.budget_target in (targets or (None,)) else ""
-            rows.append(VerdictRow(view.name, targets, verdict, "; ".join(filter(None, (words, margin))), where))
+            largest, sides = (
+                "; ".join(filter(None, (", ".join(words[:most]), margin)))
+                for words in (_numbers(verdict, group), _both_sides(verdict, group))
+            )
+            rows.append(VerdictRow(view.name, targets, verdict, largest, where, sides=sides))
     rows.sort(key=lambda row: WORST.index(row.verdict))
     judged_names = {view.name for view in functions}
     for program in programs:  # a result of an older hlodiff holds no verdicts
@@ -900,9 +916,10 @@ def verdict_rows(
     rows += [VerdictRow(name, tuple(filter(None, on)), word) for (name, word), on in found_once.items()]
     found: dict[object, VerdictRow] = {}
     for row in rows:
-        same = replace(row, name="")
+        same = replace(row, name="", sides="")
         known = found.get(same)
-        found[same] = replace(known, also=(*known.also, row.name)) if known else row
+        sides = row.sides if known is None or known.sides == row.sides else ""
+        found[same] = replace(known, also=(*known.also, row.name), sides=sides) if known else row
     return tuple(found.values())
 
 

@@ -97,6 +97,8 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         'broken: run [removed] to repair it'
         >>> known_text("failure of qr7", {"qr7"}), known_text("failure of qr7 evil_2", {"qr7"})
         ('failure of qr7', 'failure of qr7 [removed]')
+        >>> known_text("replaced tanh by silu (2 silu())")
+        'replaced tanh by silu (2 silu())'
     """
     found: list[str] = []
     parts = _BLANKS.split(text)
@@ -164,7 +166,7 @@ def _kind_of_words(word: str, core: str, bare: str) -> _Kind:
     if _PAIR.fullmatch(word.lstrip("(\"'`")) or _PLACE.fullmatch(core):
         return "name"
     opened = word.lstrip("({\"'`*▲▼").rstrip(",;:.!?\"'`}*")
-    for one in (opened, opened.rstrip(")"), core):
+    for one in (opened, opened.removesuffix(")"), opened.rstrip(")"), core):
         if _ODD.search(one) and one.count("(") == one.count(")") and (_NAME.fullmatch(one) or _SCOPE.fullmatch(one)):
             return "name"
     return "removed"

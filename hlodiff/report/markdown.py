@@ -374,7 +374,7 @@ def verdict_table(rows: Sequence[VerdictRow], link: str = "", page: str = "") ->
         "function": [_names(row) for row in rows],
         "target": [_targets(row.targets) for row in rows],
         "verdict": [verdict_words(row.verdict) for row in rows],
-        "largest change": [escape_markdown(clip(row.largest, _WIDEST)) for row in rows],
+        "largest change": [escape_markdown(clip(row.sides or row.largest, _WIDEST)) for row in rows],
         "line": [code(clip(row.where, 2 * _WIDEST)) if row.where else "" for row in rows],
     }
     if link or page:
@@ -488,12 +488,12 @@ def _numbers_by_target(function: FunctionView) -> list[str]:
     for one in function.targets:
         on = ", ".join(map(code, one.targets))
         for number in one.numbers:
-            sign = f"{SIGNS[number.mark]} {number.mark}" if number.mark else ""
+            sign = f" {SIGNS[number.mark]} {number.mark}" if number.mark else ""
             old, new = _sides(number)
-            cells = (on, escape_markdown(number.name + number.per), old, new, by_how_much(number), sign)
+            cells = (on, escape_markdown(number.name + number.per), old, new, by_how_much(number) + sign)
             rows.append(f"| {' | '.join(cells)} |")
     below = sum(one.below for one in function.targets)
-    lines = ["| target | number | before | after | change | |", "| --- | --- | ---: | ---: | ---: | --- |", *rows, ""]
+    lines = ["| target | number | before | after | change |", "| --- | --- | ---: | ---: | --- |", *rows, ""]
     return [*(lines if rows else []), *([f"{many(below, 'number')} below the threshold.", ""] if below else [])]
 
 
