@@ -173,4 +173,4 @@ def test_a_function_that_was_renamed_since_a_revision() -> None:
     module = read_text(PROGRAM)
     gone = ProgramComparison("f", "cpu", "compiled", "removed", module=module)
     programs = (gone, replace(gone, name="g", status="added"))
-    assert renamed(programs, recorded=False) == ("g compiles to what f was: it may have been renamed",)
+    assert renamed(programs, recorded=False) == ("f was probably renamed to g (identical program)",)

@@ -307,7 +307,7 @@ def damage_future(folder: Path) -> None:
         (damage_link, "is not a regular file"),
         (damage_name, "its summary is about"),
         (damage_note, "is not JSON"),
-        (damage_missing_note, "it is not known what this was compared with"),
+        (damage_missing_note, "what this was compared with is unknown"),
         (damage_missing_summary, "summary.yaml: is missing"),
         (damage_future, "was written by a newer hlodiff"),
     ],

@@ -121,6 +121,15 @@ def test_the_branch_of_a_fork_is_no_query(code_host: CodeHost, said: Ask) -> Non
     assert "head=guest%3Aa+branch%26state%3Dclosed&" in asked
 
 
+def test_each_line_links_to_its_file_in_the_commit(code_host: CodeHost, said: Ask) -> None:
+    value = json.loads(red())
+    value["sheet"]["programs"][0]["where"] = {"file": "a b/net.py", "line": 6, "function": "f", "library": False}
+    code_host.archive = zipped({"hlodiff.json": json.dumps(value), "pull-request": "7"})
+    assert said("comment")[0] == 0
+    address = f"https://forge.example/owner/project/blob/{COMMIT}/a%20b/net.py#L6"
+    assert f"| [`a b/net.py:6`]({address}) |" in code_host.bodies()[-1]
+
+
 def test_each_function_links_to_its_place_on_the_page(code_host: CodeHost, said: Ask) -> None:
     assert said("comment", "--page", "https://pages.example/7/hlodiff.html#old")[0] == 0
     assert "| [details](https://pages.example/7/hlodiff.html#f/cpu) |" in code_host.bodies()[-1]

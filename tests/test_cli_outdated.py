@@ -186,7 +186,7 @@ def test_a_note_that_says_nothing_of_it_is_refused(project: Compiler, said: Ask)
     table = json.loads(note.read_text())
     assert str(Path.cwd()) not in note.read_text(), "no path of this machine"
     note.write_text(json.dumps({name: value for name, value in table.items() if name != "origin"}))
-    assert "it does not say what it was captured from" in said("accept", "f", "--target", "cpu")[1]
+    assert "it does not record what it was captured from" in said("accept", "f", "--target", "cpu")[1]
     wrong: list[Any] = [1, {"files": {}}, {"files": {"m.py": 1}, "settings": {}, "packages": {}}, []]
     for origin in wrong:
         note.write_text(json.dumps(table | {"origin": origin}))

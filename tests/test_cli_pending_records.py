@@ -167,8 +167,8 @@ def note(content: str) -> Callable[[Path], object]:
             text("jax:", "run: !!python/object/apply:os.system ['touch executed']\njax:"),
             "tags (`!name`) are not allowed",
         ),
-        (text("scenario: one", "scenario: ../one"), "they are about another scenario, or say more"),
-        (text("jax:", "more: 1\njax:"), "they are about another scenario, or say more"),
+        (text("scenario: one", "scenario: ../one"), "they are about another scenario, or have"),
+        (text("jax:", "more: 1\njax:"), "they are about another scenario, or have"),
         (text("traces: 2", "traces: .inf"), "`step` cannot be read: OverflowError"),
         (text("traces: 2", "traces: '2'"), "have missing or unknown fields"),
         (text("jax:", "# \x1b[31m<script>\njax:"), "YAML"),
@@ -178,7 +178,7 @@ def note(content: str) -> Callable[[Path], object]:
         (large, "bytes are more than hlodiff reads"),
         (note("[" * 4000), "is not JSON"),
         (note('{"format_version": 2}'), "was written by a newer hlodiff"),
-        (lambda file: file.with_name("traces.pending.json").unlink(), "it is not known what this was compared with"),
+        (lambda file: file.with_name("traces.pending.json").unlink(), "what this was compared with is unknown"),
     ],
 )
 def test_hostile_records_are_refused(changed: Runner, said: Ask, damage: Callable[[Path], object], words: str) -> None:

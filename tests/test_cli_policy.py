@@ -61,7 +61,7 @@ def test_how_much_of_a_budget_a_changed_program_uses(compiler: Compiler, said: A
     said("check", "--report", "comment=comment.md", "--report", "html=page.html", "--report", "json=result.json")
     comment = Path("comment.md").read_text().replace("\\", "")
     row = next(line for line in comment.splitlines() if line.startswith("| `f` |"))
-    assert f"| temp +200 %; {words} |" in row and row.count("|") <= 7, "at most six columns"
+    assert f"| temp 8 B -&gt; 24 B (+200 %); {words} |" in row and row.count("|") <= 7, "at most six columns"
     assert f"\nClosest budget: {words}.\n" in comment
     assert f"Closest budget: {words}" in Path("page.html").read_text()
     assert said("diff", "result.json", "--format", "comment")[1] == Path("comment.md").read_text()
@@ -80,7 +80,7 @@ def test_fail_on_lets_other_classes_pass_and_still_tells_them(compiler: Compiler
     code, out, _ = said("check")
     assert code == 0
     assert "): structure\n" in out and "    changed tanh -> exponential  (8 flops, 64 B)\n" in out
-    assert "  passes on cpu: compiles to another program than the snapshot, but only in structure, which" in out
+    assert "  passes on cpu: no longer matches its snapshot, but only in structure, which" in out
     assert out.endswith("\n1 changed (passes), 3 unchanged\n") and "\n  next: hlodiff accept f\n" in out
     assert "1 changed \\(passes\\), 3 unchanged" in said("check", "--format", "markdown")[1]
     totals = json.loads(said("check", "--format", "json")[1])["totals"]

@@ -204,7 +204,7 @@ UNKNOWN = WHILE.replace("%n = s32[] constant(16)", "%n = s32[] get-tuple-element
 
 def test_eager_fusions_are_not_denied() -> None:
     text = variants_text([Comparison("g", "0.10.2", (), (replace(NONE, fusions=8),))])
-    assert "5 launches: each operation runs on its own, and the 8 fusions are inside of single operations" in text
+    assert "5 launches: each operation runs on its own, and the 8 fusions are inside single operations" in text
 
 
 def test_one_executable_that_is_launched_often_is_not_one_program() -> None:

@@ -43,7 +43,7 @@ from hlodiff.report import (
     to_json,
     to_terminal,
 )
-from hlodiff.report.comment import MARKER
+from hlodiff.report.comment import MARKER, to_comment
 from hlodiff.report.grouping import format_scopes, most_changed, scope_of
 from hlodiff.report.view import Number
 from hlodiff.report.wording import Place
@@ -125,7 +125,7 @@ def test_a_comment() -> None:
         "\n"
         "| function | target | verdict | largest change | line | link |\n"
         "| --- | --- | --- | --- | --- | --- |\n"
-        "| `f` | `cpu` | 🔴 worse | \\+2 all-gathers \\(24.0 KiB\\) | `model.py:31` "
+        "| `f` | `cpu` | 🔴 worse | all-gather 0 -&gt; 2 \\(24.0 KiB\\) | `model.py:31` "
         "| [details](https://ci.example/run/7) |\n"
         "\n"
         "<details open><summary>🔴 f: worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -&#62; 0 B; "
@@ -133,13 +133,13 @@ def test_a_comment() -> None:
         "\n"
         "changed on cpu\\: numerics\n"
         "\n"
-        "| target | number | before | after | change | |\n"
-        "| --- | --- | ---: | ---: | ---: | --- |\n"
-        "| `cpu` | all-gather | 0 (0 B) | 2 (24.0 KiB) | was 0 | 🔴 worse |\n"
-        "| `cpu` | aliased | 512 B | 0 B | now 0 | 🔴 worse |\n"
-        "| `cpu` | temp | 1.0 KiB | 4.0 KiB | +300 % | 🔴 worse |\n"
-        "| `cpu` | compiled ops | 10 | 14 | +40 % |  |\n"
-        "| `cpu` | copies in loops | 0 | 3 | was 0 |  |\n"
+        "| target | number | before | after | change |\n"
+        "| --- | --- | ---: | ---: | --- |\n"
+        "| `cpu` | all-gather | 0 (0 B) | 2 (24.0 KiB) | was 0 🔴 worse |\n"
+        "| `cpu` | aliased | 512 B | 0 B | now 0 🔴 worse |\n"
+        "| `cpu` | temp | 1.0 KiB | 4.0 KiB | +300 % 🔴 worse |\n"
+        "| `cpu` | compiled ops | 10 | 14 | +40 % |\n"
+        "| `cpu` | copies in loops | 0 | 3 | was 0 |\n"
         "\n"
         "**compiled** on cpu\n"
         "\n"
@@ -155,6 +155,14 @@ def test_a_comment() -> None:
     )
 
 
+def test_lines_of_a_comment_lead_to_the_files_of_its_commit() -> None:
+    view = replace(build_view(report(changed(), same())), folder="packages/my (ml)")
+    source = "https://code.example/owner/project/blob/0123abc/"
+    line = "[`model.py:31`](https://code.example/owner/project/blob/0123abc/packages/my%20%28ml%29/model.py#L31)"
+    assert f"| {line} |" in to_comment(view, source=source)
+    assert "](https" not in to_comment(view)
+
+
 def test_annotations() -> None:
     lines = to_form(every_kind(), "github").split("\n")
     assert lines == [
@@ -164,7 +172,7 @@ def test_annotations() -> None:
         "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions, model.py:31 (loss)%0A"
         "33, 65%0A"
         "hint: roll the loop",
-        "::error file=model.py,line=31,title=f on cpu%3A changed::compiles to another program than the snapshot%0A"
+        "::error file=model.py,line=31,title=f on cpu%3A changed::no longer matches its snapshot%0A"
         "worse on cpu: +2 all-gathers (24.0 KiB), aliased 512 B -> 0 B; literal: 0 -> 1 at model.py:31%0A"
         "compiled: numerics: 2 all-gathers added (24.0 KiB); 1 changed of 3 instructions, model.py:31 (loss)",
         "::error title=g on cpu%3A new::has no snapshot%0Ahint: hlodiff update g",
@@ -268,7 +276,7 @@ def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> 
     lines = to_form(told, "github").splitlines()
     assert lines[0].startswith(
         "::error file=model.py,line=31,title=50 programs%3A changed::function_0 on cpu, function_1 on cpu, "
-        "function_2 on cpu and others%0Acompiles to another program"
+        "function_2 on cpu and others%0Ano longer matches its snapshot"
     )
     assert len(lines) == 3
 
@@ -465,7 +473,7 @@ def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report
     comment = to_form(told, "comment")
     for function in sheet.functions[:1]:
         numbers = [number for one in function.targets for number in one.numbers]
-        assert all(f"| {by_how_much(number)} |" in comment for number in numbers)
+        assert all(f"| {by_how_much(number)} " in comment for number in numbers)
 
 
 def test_a_number_that_stayed_with_other_bytes() -> None:
@@ -655,10 +663,16 @@ def altered(change: Callable[[dict[str, Any]], None]) -> str:
             altered(lambda v: v["sheet"]["programs"][0].update(status="fine")),
             "sheet.programs.0.status is 'fine', not one",
         ),
-        (altered(lambda v: v["sheet"]["programs"][0].update(edited=-1)), "sheet.programs.0.edited is not an int"),
-        (altered(lambda v: v["sheet"]["programs"][0].update(edited=True)), "sheet.programs.0.edited is not an int"),
-        (altered(lambda v: v["sheet"]["programs"][0].update(name=7)), "sheet.programs.0.name is not a str"),
-        (altered(lambda v: v["sheet"]["programs"][0]["numbers"][0].update(old=1e308)), "old is not a float"),
+        (
+            altered(lambda v: v["sheet"]["programs"][0].update(edited=-1)),
+            "edited is not a whole number",
+        ),
+        (
+            altered(lambda v: v["sheet"]["programs"][0].update(edited=True)),
+            "edited is not a whole number",
+        ),
+        (altered(lambda v: v["sheet"]["programs"][0].update(name=7)), "sheet.programs.0.name is not a string"),
+        (altered(lambda v: v["sheet"]["programs"][0]["numbers"][0].update(old=1e308)), "old is not a number"),
         (altered(lambda v: v["sheet"]["findings"][0].update(severity="x")), "severity is 'x', not one of"),
         (altered(lambda v: v["sheet"].update(folder="../..")), "sheet.folder"),
     ],

@@ -66,7 +66,7 @@ def command(result: Path | None, artifact: str, author: str, page: str, dry_run:
         return 0
     view = read_untrusted_view(task.result, task.where)
     quiet = is_quiet(view)
-    body = to_comment(view, task.link, page)
+    body = to_comment(view, task.link, page, task.source)
     body = body if artifact == _ARTIFACT else named(body, artifact)
     body = with_commit(body, task.commit) if task.commit else body
     if task.record and view.command == "check" and any(p.status in ("changed", "added") for p in view.programs):

@@ -9,7 +9,7 @@ import click
 # Each is imported when it is used.
 _COMMANDS = {
     "growth": "Show how programs grow with a size, and where.",
-    "parity": "Show where a call compiles to another program than `.lower()` gives.",
+    "parity": "Show where a call compiles to a different program than `.lower()` gives.",
     "variants": "Run a computation jitted in several ways and compare what that compiles to.",
     "profile": "Show how long a function takes to trace, lower and compile, pass by pass.",
     "passes": "Show what each of XLA's passes did to a program.",

@@ -141,7 +141,8 @@ class Edit:
         is_replaced: whether the region's line really computes less of what was removed and more of what was added:
             only then a report says that one replaced the other.
         passes: since which pass of XLA it is there, in words; "" where that was not asked for.
-        old, new: the first site; None where it has none on that side.
+
+    `old` and `new` are its first site; None where it has none on that side.
     """
 
     kind: Kind

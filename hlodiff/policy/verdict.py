@@ -117,7 +117,7 @@ def _outcomes(both: ProgramPair, fails: Iterable[str]) -> Iterator[Finding]:
 def _changed(both: ProgramPair, fails: Iterable[str]) -> Finding:
     stages = [program for program in (both.stablehlo, both.compiled) if program is not None]
     classes = dict.fromkeys(name for program in stages for name in program.classes if program.status == "changed")
-    what = "compiles to another program than the snapshot"
+    what = "no longer matches its snapshot"
     changed = [program for program in stages if program.status == "changed"]
     failing = set(fails)
     if any(failing & {one.stage, *one.classes, *(f"{one.stage}.{name}" for name in one.classes)} for one in changed):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hlodiff.report import markdown
 from hlodiff.report.functions import verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
-from hlodiff.report.markdown import ROW_WORDS, closing
+from hlodiff.report.markdown import ROW_WORDS, Links, closing
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
@@ -24,13 +24,14 @@ _LONGEST_LINE = 2_000
 _UNFOLDED = 2  # up to this many details are shown unfolded
 
 
-def to_comment(view: ReportView, link: str = "", page: str = "") -> str:
+def to_comment(view: ReportView, link: str = "", page: str = "", source: str = "") -> str:
     """The body of a comment, under 60,000 characters.
 
     Args:
         view: what a report says.
         link: where all of it can be read; "" where that is nowhere.
         page: address of the HTML page of the same result: each function's row links to its program there.
+        source: address of the commit's files, ending in a slash: each line of Python links to its place there.
 
     Returns:
         Markdown ending in a newline, with the totals as its last line. Where it would be too long, details go first,
@@ -43,9 +44,8 @@ def to_comment(view: ReportView, link: str = "", page: str = "") -> str:
         <BLANKLINE>
         nothing to compare
     """
-    return _fitted(
-        view, link or page, page, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT
-    )
+    links = Links(link or page, page, source)
+    return _fitted(view, links, [MARKER], lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2 < _COMMENT)
 
 
 def to_summary(view: ReportView, link: str = "", page: str = "") -> str:
@@ -55,25 +55,25 @@ def to_summary(view: ReportView, link: str = "", page: str = "") -> str:
         >>> to_summary(ReportView("check", "a", "b", ())).split("\\n")[0]
         '### hlodiff: check'
     """
-    return _fitted(view, link or page, page, [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
+    return _fitted(view, Links(link or page, page), [], lambda text: len(text.encode("utf-8", "replace")) < _SUMMARY)
 
 
-def _fitted(view: ReportView, link: str, page: str, head: list[str], fits: Callable[[str], bool]) -> str:
+def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
     details = [] if view.brief else markdown.folds(view, unfolded=len(view.functions) <= _UNFOLDED)
     rows = len(verdict_rows(view.functions, view.programs, ROW_WORDS[view.command]))
 
     def with_details(count: int) -> str:
-        return _whole(view, link, page, head, details[:count], len(details) - count)
+        return _whole(view, links, head, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
-        return _short(view, link, page, head, count)
+        return _short(view, links, head, count)
 
     for form, most in ((with_details, len(details)), (with_rows, rows)):
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
-    least = _text([*head, "### hlodiff", "", _last(replace(view, verdict=""), link)])
-    return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{_linked(link)}"])
+    least = _text([*head, "### hlodiff", "", _last(replace(view, verdict=""), links.details)])
+    return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{_linked(links.details)}"])
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
@@ -85,26 +85,26 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _whole(view: ReportView, link: str, page: str, head: list[str], details: list[list[str]], left: int) -> str:
+def _whole(view: ReportView, links: Links, head: list[str], details: list[list[str]], left: int) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
     lines += [
-        *markdown.table(view, link, page=page),
+        *markdown.table(view, links),
         *markdown.numbers_table(view),
         *markdown.not_checked(view, _MOST_FINDINGS),
     ]
     lines += markdown.shared(view) if (details or not left) and not view.brief else []
     lines += [line for detail in details for line in detail]
-    lines += [f"Details of {many(left, 'more function')} do not fit here{_linked(link)}.", ""] if left else []
-    return _text([*lines, *closing(view), markdown.totals(view, link)])
+    lines += [f"Details of {many(left, 'more function')} do not fit here{_linked(links.details)}.", ""] if left else []
+    return _text([*lines, *closing(view), markdown.totals(view, links.details)])
 
 
-def _short(view: ReportView, link: str, page: str, head: list[str], count: int) -> str:
+def _short(view: ReportView, links: Links, head: list[str], count: int) -> str:
     """No details, and so many rows."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
-    lines += markdown.table(view, link, count, page)
-    lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(link)}.", ""]
-    return _text([*lines, _last(view, link)])
+    lines += markdown.table(view, links, count)
+    lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(links.details)}.", ""]
+    return _text([*lines, _last(view, links.details)])
 
 
 def _last(view: ReportView, link: str) -> str:

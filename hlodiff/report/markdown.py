@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from urllib.parse import quote
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
@@ -39,6 +41,7 @@ from hlodiff.report.wording import (
     format_pair,
     format_sides,
     format_targets,
+    line_in_repository,
     many,
     split_next,
 )
@@ -52,6 +55,25 @@ _SEVERITIES = {
     "warning": "warning",
     "info": "note",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where a table leads to; "" where that is nowhere.
+
+    Args:
+        details: all of the result, such as the CI run.
+        page: the HTML page: each row then links to its program there instead.
+        source: the files of the commit, ending in a slash: each line of Python then links to it.
+    """
+
+    details: str = ""
+    page: str = ""
+    source: str = ""
+
+
+NO_LINKS = Links()
+NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 
 
 def title(view: ReportView) -> list[str]:
@@ -96,37 +118,38 @@ def totals(view: ReportView, link: str = "") -> str:
     return f"{text} ([details]({link}))" if link else text
 
 
-def table(view: ReportView, link: str = "", most: int | None = None, page: str = "") -> list[str]:
+def table(view: ReportView, links: Links = NO_LINKS, most: int | None = None) -> list[str]:
     """A row for each function and verdict, worst first; what is beyond the twelfth is folded.
 
     Args:
         view: what a report says.
-        link: address of the details.
+        links: where its cells lead to.
         most: how many rows are shown at all, none of them folded; None for every one.
-        page: address of the HTML page, to whose programs the rows link.
     """
     every = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
     rows = every[:most]
     shown, more = (rows, ()) if most is not None else (rows[:MOST_ROWS], rows[MOST_ROWS:])
     if not shown:
         return []
-    lines = [*verdict_table(shown, link, page), ""]
+    sources = _sources_of(view, links.source) if links.source else {}
+    lines = [*verdict_table(shown, links, sources), ""]
     if more:
         names = {name for row in more for name in (row.name, *row.also)}
         lines += [f"<details><summary>{many(len(names), 'more function')}</summary>", ""]
-        lines += [*verdict_table(more, link, page), "", "</details>", ""]
+        lines += [*verdict_table(more, links, sources), "", "</details>", ""]
     left = {name for row in every[len(rows) :] for name in (row.name, *row.also)}
-    return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(link)}", ""] if left else [])]
+    return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(links.details)}", ""] if left else [])]
 
 
 def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
     """In how many programs each number got worse and better, and where most; for reports of `several` functions."""
     if len(view.functions) < several or not view.numbers:
         return []
-    lines = ["| number | 🔴 worse in | most | 🟢 better in | most |", "| --- | ---: | --- | ---: | --- |"]
+    lines = ["| number | worse in | better in | most |", "| --- | ---: | ---: | --- |"]
     for one in view.numbers:
-        most = [escape_markdown(clip(words, WIDEST)) for words in (one.most_worse, one.most_better)]
-        lines.append(f"| {escape_markdown(one.name)} | {one.worse:,} | {most[0]} | {one.better:,} | {most[1]} |")
+        both = (SIGNS["worse"], one.most_worse), (SIGNS["better"], one.most_better)
+        most = "<br>".join(f"{sign} {escape_markdown(clip(words, WIDEST))}" for sign, words in both if words)
+        lines.append(f"| {escape_markdown(one.name)} | {one.worse:,} | {one.better:,} | {most} |")
     return [*lines, ""]
 
 
@@ -360,13 +383,22 @@ def verdict_words(verdict: str) -> str:
     return f"{SIGNS[verdict]} {word}" if verdict in SIGNS else escape_markdown(word)
 
 
-def verdict_table(rows: Sequence[VerdictRow], link: str = "", page: str = "") -> list[str]:
+def _sources_of(view: ReportView, source: str) -> dict[str, str]:
+    """The address of each line that a row may name, as the row writes it."""
+    places = {one.where for one in view.functions if one.where} | {one.where for one in view.programs if one.where}
+    found = {f"{where.file}:{where.line}": line_in_repository(where, view.folder) for where in places}
+    return {words: f"{source}{quote(at[0])}#L{at[1]}" for words, at in found.items() if at}
+
+
+def verdict_table(
+    rows: Sequence[VerdictRow], links: Links = NO_LINKS, sources: Mapping[str, str] = NO_SOURCES
+) -> list[str]:
     """The table of verdicts, at most six columns: function, target, verdict, largest change, line, link.
 
     Args:
         rows: worst first.
-        link: address of all of it, such as the CI run; "" where there is none.
-        page: address of the HTML page: each row then links to its program there.
+        links: where the last cells lead to.
+        sources: addresses of lines of Python.
     """
     if not rows:
         return []
@@ -375,13 +407,18 @@ def verdict_table(rows: Sequence[VerdictRow], link: str = "", page: str = "") ->
         "target": [_targets(row.targets) for row in rows],
         "verdict": [verdict_words(row.verdict) for row in rows],
         "largest change": [escape_markdown(clip(row.sides or row.largest, _WIDEST)) for row in rows],
-        "line": [code(clip(row.where, 2 * _WIDEST)) if row.where else "" for row in rows],
+        "line": [_linked_line(row.where, sources) for row in rows],
     }
-    if link or page:
-        columns["link"] = [f"[details]({_on_page(row, page) if page else link})" for row in rows]
+    if links.details or links.page:
+        columns["link"] = [f"[details]({_on_page(row, links.page) if links.page else links.details})" for row in rows]
     kept = [name for name, cells in columns.items() if any(cells)]
     lines = [f"| {' | '.join(kept)} |", f"|{' --- |' * len(kept)}"]
     return [*lines, *(f"| {' | '.join(columns[name][n] for name in kept)} |" for n in range(len(rows)))]
+
+
+def _linked_line(where: str, sources: Mapping[str, str]) -> str:
+    words = code(clip(where, 2 * _WIDEST)) if where else ""
+    return f"[{words}]({sources[where]})" if words and where in sources else words
 
 
 def _on_page(row: VerdictRow, page: str) -> str:

@@ -18,7 +18,7 @@ _FINGERPRINT = "hlodiffFinding/v1"
 _MOST_RESULTS = 25_000  # GitHub takes no file with more in one run, and shows 5,000
 # What the rules mean; what else was found (growth, parity, traces) has its name.
 _RULES = {
-    "changed": "The function compiles to another program than the recorded one.",
+    "changed": "The function no longer compiles to the recorded program.",
     "new": "The function has no recorded program.",
     "orphaned": "A recorded program belongs to no registered function.",
     "not-checked": "The program could not be compiled here, so it is not known whether it changed.",

@@ -291,7 +291,7 @@ def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: 
 
 
 def passing_lines(report: Report, name: str) -> tuple[str, ...]:
-    """Why changes of one name do not fail: `passes on cpu: compiles to another program, but only in cost ...`.
+    """Why changes of one name do not fail: `passes on cpu: no longer matches its snapshot, but only in ...`.
 
     Example:
         >>> passing_lines(Report("check", "a", "b", ()), "f")

@@ -531,19 +531,13 @@ def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:
     """
     if not numbers:
         return
-    cells = [("number", f"{MARKS['worse']} worse in", f"{MARKS['better']} better in")]
-    cells += [
-        (one.name, _with_most(one.worse, one.most_worse), _with_most(one.better, one.most_better)) for one in numbers
-    ]
-    widths = [min(max(len(row[n]) for row in cells), _WIDEST_CELL) for n in range(2)]
-    for number, row in enumerate(cells):
-        text = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip()
-        yield Line(0, text, style="" if number else "bold", wrap=True)
+    width = max(len(one.name) for one in numbers)
+    yield Line(0, f"{'number':<{width}}  worse in  better in", ("most",), "bold", wrap=True)
+    for one in numbers:
+        both = (MARKS["worse"], one.most_worse), (MARKS["better"], one.most_better)
+        most = tuple(f"{mark} {words}" for mark, words in both if words)
+        yield Line(0, f"{one.name:<{width}}  {one.worse:>8,}  {one.better:>9,}", most, wrap=True)
     yield Line(0, "")
-
-
-def _with_most(count: int, most: str) -> str:
-    return f"{count:,} (most: {most})" if count > 1 else f"{count:,} ({most})" if count else "-"
 
 
 def _few(targets: Sequence[str]) -> str:

@@ -85,8 +85,8 @@ def renamed(programs: Iterable[ProgramComparison], *, recorded: bool = True) -> 
         if len(olds) == 1:
             pairs[olds[0], name] = None
     return tuple(
-        f"{new} compiles to what {old} was: "
-        + (f"if it was renamed, `hlodiff update --prune {new} {old}`" if recorded else "it may have been renamed")
+        f"{old} was probably renamed to {new} (identical program)"
+        + (f"; to move its snapshot: `hlodiff update --prune {new} {old}`" if recorded else "")
         for old, new in pairs
     )
 

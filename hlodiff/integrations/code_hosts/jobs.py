@@ -32,6 +32,7 @@ class CommentTask:
         link: to the run.
         record: what to type to record what CI captured.
         commit: the hash that the result is about; "" where the job does not say it.
+        source: address of the files of that commit, ending in a slash; "" where it is not known.
     """
 
     comments: Comments
@@ -40,6 +41,7 @@ class CommentTask:
     link: str
     record: str = ""
     commit: str = ""
+    source: str = ""
 
 
 def comment_task(result: Path | None, artifact: str, author: str, variables: Mapping[str, str]) -> CommentTask | None:
@@ -85,13 +87,15 @@ class _Job:
                 hint = "run it in a workflow on `pull_request`, or without RESULT.json in one on `workflow_run`"
                 raise UsageError("this event has no pull request", hint=hint)
             comments = GitHubRequest(client, repository, number, author)
+            commit = _commit(head.get("sha") if isinstance(head, Mapping) else None)
             return CommentTask(
                 comments,
                 read_result(result),
                 str(result),
                 _run(server, repository, run),
                 _download(repository, run, artifact),
-                _commit(head.get("sha") if isinstance(head, Mapping) else None),
+                commit,
+                _files(f"{server}/{repository}/blob", commit) if server else "",
             )
         about = triggered_by(event)
         found = uploaded(client, about, artifact)
@@ -110,6 +114,7 @@ class _Job:
             link,
             _download(about.repository, str(about.run), artifact),
             about.commit,
+            _files(f"{server}/{about.repository}/blob", about.commit) if server else "",
         )
 
     def gitlab(self, result: Path | None) -> CommentTask:
@@ -120,7 +125,9 @@ class _Job:
         )
         comments = merge_request_of(client, self.variables)
         link, commit = self._address("CI_PIPELINE_URL"), _commit(self.variables.get("CI_COMMIT_SHA"))
-        return CommentTask(comments, read_result(result), str(result), link, commit=commit)
+        project = self._address("CI_PROJECT_URL")
+        source = _files(f"{project}/-/blob", commit) if project else ""
+        return CommentTask(comments, read_result(result), str(result), link, commit=commit, source=source)
 
     def _event(self) -> dict[str, Any]:
         path = self._variable("GITHUB_EVENT_PATH")
@@ -152,6 +159,10 @@ class _Job:
 
 def _commit(value: object) -> str:
     return value if isinstance(value, str) and COMMIT.fullmatch(value) else ""
+
+
+def _files(folder: str, commit: str) -> str:
+    return f"{folder}/{commit}/" if commit else ""
 
 
 def _run(server: str, repository: str, run: str) -> str:
