@@ -110,10 +110,12 @@ def test_a_limit_is_said_also_of_what_is_folded() -> None:
     cut = LimitHit("search", 1, 1, "matching was cut short in 1 computation")
     hit = replace(told.programs[0], diff=replace(found, limit_hits=(cut,)))
     told = replace(told, programs=(hit, *told.programs[1:]))
-    assert "\nlimits: f00: matching was cut short in 1 computation\n" in to_terminal(told)
+    assert "\nlimits: f00: matching was cut short in 1 computation: " in to_terminal(told)
     sheet = read_untrusted_view(to_form(told, "json"))
-    assert sheet.limits == ("f00: matching was cut short in 1 computation",)
-    assert "- limits: f00\\: matching was cut short in 1 computation\n" in to_form(told, "comment")
+    assert [words.partition(": the edits")[0] for words in sheet.limits] == [
+        "f00: matching was cut short in 1 computation"
+    ]
+    assert "- limits: f00\\: matching was cut short in 1 computation\\: " in to_form(told, "comment")
 
 
 CALLED = """ENTRY e {
