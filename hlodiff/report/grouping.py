@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from hlodiff.differ.costs import added_up, bytes_written
-from hlodiff.differ.grouping import weight_of
-from hlodiff.differ.line_work import ARRANGING
+from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.hlo.model import CALLS
