@@ -20,7 +20,7 @@ from hlodiff.hlo.files import MAX_BYTES, content_of
 from hlodiff.integrations.git import diff_driver
 from hlodiff.integrations.history import commits
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
-from hlodiff.snapshots.origin import from_plain
+from hlodiff.snapshots.pending import from_plain
 from hlodiff.workflows.accept import _dropped
 from hlodiff.workflows.passes import pass_dumps
 from hlodiff.workflows.sides import Side, SideProgram, open_side, pair

@@ -11,8 +11,7 @@ import pytest
 
 from hlodiff.tracing import Function, Leaf, Trace
 from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
-from hlodiff.tracing.counts import count, from_plain
-from hlodiff.tracing.format import format_counts
+from hlodiff.tracing.counts import count, format_counts, from_plain
 from hlodiff.tracing.records import Call, Compilation
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,7 +11,7 @@ from hlodiff.hlo.model import STAGE_NAMES, STAGES, Module
 from hlodiff.report.program_analysis import AnalysisNote, analysis_notes, listed, program_analysis_json
 from hlodiff.report.wording import format_bytes, format_count
 from hlodiff.snapshots import Key, RecordedTraces, Tree, attach_source, read_snapshot
-from hlodiff.tracing.format import format_counts
+from hlodiff.tracing.counts import format_counts
 from hlodiff.workflows.growth import PythonLoops
 
 if TYPE_CHECKING:

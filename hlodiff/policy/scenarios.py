@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from hlodiff.policy.findings import Finding, Severity
 from hlodiff.tracing.compare import TraceComparison
-from hlodiff.tracing.format import format_counts
+from hlodiff.tracing.counts import format_counts
 
 _TARGET = "cpu"
 

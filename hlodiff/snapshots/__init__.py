@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.keys import Key as Key
     from hlodiff.snapshots.keys import is_safe as is_safe
     from hlodiff.snapshots.keys import keys_of as keys_of
-    from hlodiff.snapshots.origin import CaptureOrigin as CaptureOrigin
     from hlodiff.snapshots.pending import OWN_FOLDER as OWN_FOLDER
     from hlodiff.snapshots.pending import RECORDS as RECORDS
+    from hlodiff.snapshots.pending import CaptureOrigin as CaptureOrigin
     from hlodiff.snapshots.pending import Pending as Pending
     from hlodiff.snapshots.pending import PendingRecord as PendingRecord
     from hlodiff.snapshots.pending import digest as digest
@@ -80,9 +80,9 @@ _FILES = {
     "backup": "Backup back_up digests restore",
     "growth_file": "list_growth read_growth remove_growth write_growth",
     "keys": "PYTEST Key is_safe keys_of",
-    "origin": "CaptureOrigin",
-    "pending": "OWN_FOLDER RECORDS Pending PendingRecord digest drop_pending drop_record holding keep_pending"
-    " keep_record list_records program_id read_pending read_record record_digest record_id recorded_text tidy_pending",
+    "pending": "OWN_FOLDER RECORDS CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding"
+    " keep_pending keep_record list_records program_id read_pending read_record record_digest record_id"
+    " recorded_text tidy_pending",
     "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of unpack",

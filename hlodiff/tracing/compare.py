@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from hlodiff.tracing.counts import FunctionCounts, TraceCounts
-from hlodiff.tracing.format import many
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts, many
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
 Budgets = tuple[tuple[str, int], ...]

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count
-from hlodiff.tracing.format import format_counts, format_function, many
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count, format_counts, format_function, many
 from hlodiff.tracing.observer import CompiledProgram, Observer, observing
 from hlodiff.tracing.plain_events import fingerprint_of, plain_events
 

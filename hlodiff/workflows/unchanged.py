@@ -21,8 +21,7 @@ from hlodiff.capture import Inputs
 from hlodiff.capture.inputs import package_version
 from hlodiff.config import Config, in_ci, process_environment
 from hlodiff.snapshots import CaptureOrigin, Key, Snapshot
-from hlodiff.snapshots.origin import from_plain, to_plain
-from hlodiff.snapshots.pending import digest
+from hlodiff.snapshots.pending import digest, from_plain, to_plain
 from hlodiff.workflows.staleness import Freshness, settings_of
 
 VARIABLE = "HLODIFF_CACHE"
