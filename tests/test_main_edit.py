@@ -124,6 +124,8 @@ def test_other_operands() -> None:
     groups = [one("changed", "dot", "dot", "dot %d.1 f32[8]: operands", fields=("operands",))]
     assert main_edit("same cost", (), (), groups) == "dot has other operands"
     assert main_edit("same cost", (), (), groups * 3) == "3 dot operations have other operands"
+    groups.append(one("changed", "add", "add", "add %a.1 f32[8]: operands", count=2, fields=("operands",)))
+    assert main_edit("same cost", (), (), groups) == "3 operations have other operands"
 
 
 def test_a_field_that_is_too_long_for_a_first_line_is_named() -> None:

@@ -453,3 +453,13 @@ def test_a_value_of_another_type_and_size_is_another_value(size: str, word: str)
     found = hlodiff.diff(old, new)
     kinds = {edit.kind for edit in found.reported for site in [edit.new] if site and site.opcode.startswith("dynamic")}
     assert kinds == {word}
+
+
+def test_a_mask_that_is_saved_in_the_place_of_numbers_begins_with_a_constant_of_its_own() -> None:
+    lines = SAVED.replace("bf16[1,#]", "pred[1,4]").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith(("%j", "%y")))
+    old = text.replace("@", "f32[8,4] dynamic-update-slice(%z, %v, %i, %i)")
+    new = text.replace("f32[] constant(0)", "pred[] constant(false)").replace("%z = f32", "%z = pred")
+    found = hlodiff.diff(program(old), program(new.replace("@", "pred[8,4] dynamic-update-slice(%z, %w, %i, %i)")))
+    kinds = {edit.kind for edit in found.reported for site in [edit.new] if site and site.opcode == "constant"}
+    assert kinds == {"added"} and found.replay().complete

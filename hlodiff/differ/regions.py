@@ -241,8 +241,10 @@ class _Regions:
         if "literal" not in fields:
             return not alone and not self._shares_user(edit.old, edit.new)
         if "element_type" in fields:
-            is_other = not _are_alike(at(self.modules[0], edit.old), at(self.modules[1], edit.new))
-            return not alone and (is_other or not self._shares_user(edit.old, edit.new))
+            one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+            if _kind(one) != _kind(other) and not self._arguments.retyped:  # a mask in the place of a number
+                return True
+            return not alone and not (_are_alike(one, other) and self._shares_user(edit.old, edit.new))
         return not self._shares_user(edit.old, edit.new, keeps_values=True)
 
     def _are_other_values(self, edit: RawEdit, one: Instruction, other: Instruction, fields: set[str]) -> bool:

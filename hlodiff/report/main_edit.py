@@ -374,6 +374,8 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
             found[words] += group.count
     if 1 < len(found) <= _FEW and all(_ONE_FOR_ANOTHER.fullmatch(words) for words in found):
         return ", ".join(found)
+    if len(found) > 1 and all(words.endswith(" has other operands") for words in found):
+        return f"{found.total():,} operations have other operands"
     if len(found) != 1:
         return ""
     ((words, count),) = found.items()
