@@ -463,3 +463,17 @@ def test_a_mask_that_is_saved_in_the_place_of_numbers_begins_with_a_constant_of_
     found = hlodiff.diff(program(old), program(new.replace("@", "pred[8,4] dynamic-update-slice(%z, %w, %i, %i)")))
     kinds = {edit.kind for edit in found.reported for site in [edit.new] if site and site.opcode == "constant"}
     assert kinds == {"added"} and found.replay().complete
+
+
+def test_a_literal_beside_a_broadcast_value_is_one_of_another_division() -> None:
+    """A mean of means became one mean: the second division went, and the first has another number."""
+    lines = """%r = f32[] parameter(1)
+%y = f32[8] broadcast(%r), dimensions={}
+%n = f32[8] sine(%y)@
+%k = f32[] constant(2)
+%b = f32[8] broadcast(%k), dimensions={}
+ROOT %q = f32[8] divide(%n, %b)@"""
+    other = lines.replace("%n = f32[8] sine(%y)@\n", "").replace("divide(%n", "divide(%y")
+    for pair in ((lines, other.replace("constant(2)", "constant(64)")), (other.replace("(2)", "(64)"), lines)):
+        found = hlodiff.diff(*map(program, pair))
+        assert not [edit for edit in found.reported if "literal" in edit.fields] and found.replay().complete

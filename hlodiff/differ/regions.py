@@ -305,15 +305,22 @@ class _Regions:
         return any(matched is not None and matched[1] in after for matched in matches)
 
     def _are_kept(self, old: Place, new: Place) -> bool:
-        """Whether each operand that is no constant is an operand still, by evidence that is not weak."""
+        """Whether two instructions take the same values, constants apart, by evidence that is not weak."""
         theirs = at(self.modules[1], new).operands
-        for operand in at(self.modules[0], old).operands:
+        ours = at(self.modules[0], old).operands
+        kept = [operand for operand in ours if not self._is_literal(0, (old[0], operand))]
+        for operand in kept:
             place = old[0], operand
-            if at(self.modules[0], place).opcode not in _FEEDERS:
-                matched = self.mapping[0].get(place)
-                if matched is None or matched[1] not in theirs or self._is_another(place):
-                    return False
-        return True
+            matched = self.mapping[0].get(place)
+            if matched is None or matched[1] not in theirs or self._is_another(place):
+                return False
+        return len(kept) == sum(not self._is_literal(1, (new[0], operand)) for operand in theirs)
+
+    def _is_literal(self, side: int, place: Place) -> bool:
+        it = at(self.modules[side], place)
+        while it.opcode in _FEEDERS and it.operands:
+            it = at(self.modules[side], (place[0], it.operands[0]))
+        return it.opcode in _FEEDERS
 
     def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
         """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts.

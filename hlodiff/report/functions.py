@@ -536,9 +536,9 @@ class _Lines:
             edits = [file.of_statement(side, frame.line) for frame, file in own]
             edits += [file.of_function(side, frame.line) for frame, file in own]
             found.setdefault(next(filter(None, edits), number), []).extend(groups)
-        if entries and all(isinstance(edit, int) for edit in found):
-            program = self.report.programs[entries[0][1][0].edits[0][0]]
-            if (only := self._only_edit(program)) is not None:
+        if entries:
+            only = self._only_edit(self.report.programs[entries[0][1][0].edits[0][0]])
+            if only is not None and all(isinstance(edit, int) or edit == only for edit in found):
                 found = {only: [group for _, groups in entries for group in groups]}
         return [
             entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
