@@ -117,6 +117,25 @@ PairCosts = dict[tuple[int, int], tuple[int, int]]
 """What two instructions cost as partners: inside of what they call, and themselves."""
 
 
+_Misfits = tuple[int, Sequence[Sequence[Move]]]
+"""How many operands were looked at, and for each order of them those that do not fit."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What bounds need of a pairing while nothing moves.
+
+    Args:
+        near: see `_edited_near`.
+        saved: how much cheaper an instruction can get with its partner.
+        misfits: by instruction and partner, see `_all_misfits`.
+    """
+
+    near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    saved: dict[int, int] = field(default_factory=dict)
+    misfits: dict[Move, _Misfits] = field(default_factory=dict)
+
+
 class CostModel:
     """A pairing and the cost of each of its instructions.
 
@@ -160,7 +179,9 @@ class CostModel:
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
-        self._near: dict[tuple[int, int], list[int]] = {}
+        # What bounds look at again and again: where nothing was moved yet, and while several moves are compared.
+        self._settled = _Known()
+        self._passing: _Known | None = None
         self.costs = [self.cost(n) for n in range(old.size + 2)], [self.cost_of_new(n) for n in range(new.size)]
         self.total = sum(map(sum, self.costs))
 
@@ -222,7 +243,7 @@ class CostModel:
         left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
         self._known.clear()
-        self._near.clear()
+        self._settled = _Known()
         return left
 
     def update(self) -> int:
@@ -428,26 +449,38 @@ class CostModel:
         self._walked += len(touched)
         return self.total - saved + spent + displaced
 
+    def least_after_each(self, moves: Sequence[Move]) -> list[int]:
+        """`least_after` of several moves, from what is now."""
+        self._passing = _Known()
+        found = [self.least_after(*move) for move in moves]
+        self._passing = None
+        return found
+
     def _edited_near(self, which: int, start: int) -> list[int]:
         """Old instructions that cost something now and may cost something else where one of a side (0 old) moves."""
-        is_settled = not self._links  # most moves that are looked at are not made
-        found = self._near.get((which, start)) if is_settled else None
+        known = self._settled if not self._links else self._passing  # most moves that are looked at are not made
+        found = known.near.get((which, start)) if known else None
         if found is None:
             partners, costs = (self.pairing.old, self.pairing.new)[which], self.costs[0]
             above = self._above((self.old, self.new)[which], partners, start)
             found = [n for n in ([partners[n] for n in above] if which else above) if n >= 0 and costs[n]]
-            if is_settled:
-                self._near[which, start] = found
+            if known:
+                known.near[which, start] = found
         return found
 
     def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
         """How much cheaper an instruction that keeps its partner, or has none, can get when others move."""
-        partner = self.pairing.old[position]
-        if partner < 0 or self._is_parameter[position]:
-            return 0
-        inside, own = self._pair(position, partner)
-        saved = self.costs[0][position] - inside - own
-        return 0 if saved and self._is_certain(position, partner, moved) else saved
+        known = self._settled if not self._links else self._passing
+        saved = known.saved.get(position) if known else None
+        if saved is None:
+            partner = self.pairing.old[position]
+            saved = 0
+            if partner >= 0 and not self._is_parameter[position]:
+                inside, own = self._pair(position, partner)
+                saved = self.costs[0][position] - inside - own
+            if known:
+                known.saved[position] = saved
+        return 0 if saved and self._is_certain(position, self.pairing.old[position], moved) else saved
 
     def _is_certain(self, position: int, partner: int, moved: tuple[Move, Move]) -> bool:
         """Whether two instructions as partners have other operands for certain, wherever the moved ones go.
@@ -455,26 +488,38 @@ class CostModel:
         They do where both operands of one slot have partners that are not each other and do not move. Of those that may
         have their operands in another order this is not known.
         """
-        ours, theirs = self.old.operands[position], self.new.operands[partner]
-        if len(ours) != len(theirs) or self._is_call[position]:
-            return False
-        self._looked += len(ours)
-        partners, back = self.pairing.old, self.pairing.new
-        slots = self.old.operand_edges[position]
-        orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
-        for order in orders:
-            for (x, result), (y, same) in zip(ours, order, strict=True):
-                if (
-                    (partners[x] != y or result != same)
-                    and partners[x] >= 0
-                    and back[y] >= 0
-                    and x not in moved[0]
-                    and y not in moved[1]
-                ):
+        known = self._settled if not self._links else self._passing
+        found = known.misfits.get((position, partner)) if known else None
+        if found is None:
+            found = self._all_misfits(position, partner)
+            if known:
+                known.misfits[position, partner] = found
+        looked, orders = found
+        self._looked += looked
+        for misfits in orders:
+            for x, y in misfits:
+                if x not in moved[0] and y not in moved[1]:
                     break
             else:
                 return False
-        return True
+        return bool(orders)
+
+    def _all_misfits(self, position: int, partner: int) -> _Misfits:
+        """In each order of the operands that is possible those of one slot that have partners other than each other."""
+        ours, theirs = self.old.operands[position], self.new.operands[partner]
+        if len(ours) != len(theirs) or self._is_call[position]:
+            return 0, ()
+        partners, back = self.pairing.old, self.pairing.new
+        slots = self.old.operand_edges[position]
+        orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
+        return len(ours), [
+            [
+                (x, y)
+                for (x, result), (y, same) in zip(ours, order, strict=True)
+                if (partners[x] != y or result != same) and partners[x] >= 0 and back[y] >= 0
+            ]
+            for order in orders
+        ]
 
     def _least_of_pair(self, one: int, other: int) -> int:
         inside, own = self._pair(one, other)
@@ -1072,17 +1117,19 @@ class _LocalSearch:
     ) -> Move | None:
         """The cheapest next step of a chain after which the whole costs less than `below`; None where there is none."""
         model = self.model
-        tried: dict[Move, int] = {}
+        tried: dict[Move, None] = {}
         for move in self._followers(made, displaced):
             if move in tried or move[0] in fixed[0] or move[1] in fixed[1]:
                 continue
             if len(tried) == _FOLLOWERS:
                 break
-            tried[move] = model.least_after(*move)
+            tried[move] = None
+        moves = list(tried)
+        bounds = model.least_after_each(moves)
         found: Move | None = None
         rank = -1
         # The likeliest first, so that bounds end most; of equals the first that was named.
-        for least, n, move in sorted((least, n, move) for n, (move, least) in enumerate(tried.items())):
+        for least, n, move in sorted(zip(bounds, range(len(moves)), moves, strict=True)):
             if least > below or (least == below and n > rank):
                 break
             checkpoint = model.checkpoint()
