@@ -550,15 +550,17 @@ class CostModel:
         self._looked += len(wanted)
         if wanted == theirs:
             return False
-        roads = [(ours, theirs, partners, 1), (theirs, ours, self.pairing.new, 0)]
+        roads: list[tuple[Sequence[int], list[int] | None, int]] = [(theirs, wanted, 1), (ours, None, 0)]
         if is_opened:  # the operands of the one that has fewer are looked for, in any order
             roads = roads[1:] if len(ours) > len(theirs) else roads[:1]
-        for some, others, partners, which in roads:
-            self._looked += len(some)
-            wanted = [partners[operand] for operand in some]
-            apart = set(wanted)
+        for others, found, which in roads:
+            if found is None:
+                back = self.pairing.new
+                found = [back[operand] for operand in theirs]
+            self._looked += len(found)
+            apart = set(found)
             missing = apart.difference(others)
-            if is_opened and not missing and len(apart) == len(wanted):
+            if is_opened and not missing and len(apart) == len(found):
                 return False
             if missing and self._is_out_of_reach(missing, others, which):
                 return True
