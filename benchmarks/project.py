@@ -2,6 +2,8 @@
 
 Every step is a new process. Its time is the clock's and the processor's, each also as a ratio to one plain process
 that does the same work; only ratios of one run mean something, and on a shared machine only those of the processor.
+What one process does is measured on a third of the functions and counted three times: on all it would take half the time
+of the whole benchmark.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from hlodiff.capture.environment import CUDA, LIBTPU, ptxas_folder
 _ROOT = Path(__file__).resolve().parent.parent
 _TARGETS = ("cpu", "tpu-v5e-2x2", "cuda-h100")
 _LARGE = 1_000
+# Models, of ten functions each, from which on one process takes a part of them; and one of how many it takes.
+_MANY, _PART = 6, 3
 MOST_KIB = 50.0
 """What a change of one function may add to the repository."""
 
@@ -40,6 +44,10 @@ class Step:
     seconds: float
     processor: float
     memory: int
+
+    def times(self, factor: float) -> Step:
+        """What so many times the work takes."""
+        return Step(self.seconds * factor, self.processor * factor, self.memory)
 
 
 @dataclass(slots=True)
@@ -114,22 +122,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     functions = _LARGE if options.large else options.functions
     cores = (min(os.sched_getaffinity(0)),) if options.one_core else ()
     with tempfile.TemporaryDirectory(prefix="hlodiff.bench-") as temporary:
-        folder = Path(temporary, "project")
-        folder.mkdir()
-        project_files.write(folder, functions, tuple(options.targets))
-        bench = Bench(folder, cores)
+        whole = Bench(_written(Path(temporary, "project"), functions, options.targets), cores)
+        some = functions if functions < _MANY * project_files.PER_MODEL else functions // _PART
+        part = whole if some == functions else Bench(_written(Path(temporary, "part"), some, options.targets), cores)
         count = len(os.sched_getaffinity(0)) if not cores else 1
         print(f"{functions:,} functions for {', '.join(options.targets)}; {count} cores")
         print(f"{'':<48}{'seconds':>10}{'ratio':>8}{'processor':>11}{'ratio':>8}{'GiB':>7}", flush=True)
-        return _steps(bench, Path(temporary, "cache"), functions, options)
+        started = time.perf_counter()
+        code = _steps(whole, part, functions / some, Path(temporary, "cache"), functions, options)
+        print(f"{(time.perf_counter() - started) / 60:.0f} minutes altogether")
+        return code
 
 
-def _steps(bench: Bench, cache: Path, functions: int, options: argparse.Namespace) -> int:
+def _written(folder: Path, functions: int, targets: Sequence[str]) -> Path:
+    folder.mkdir()
+    project_files.write(folder, functions, tuple(targets))
+    return folder
+
+
+def _steps(bench: Bench, part: Bench, factor: float, cache: Path, functions: int, options: argparse.Namespace) -> int:
     jobs = str(options.jobs)
-    bare = _show("plain JAX, one process", bench.bare(1), None)
+    note = f", {factor:.1f} times {functions / factor:.0f}" if part is not bench else ""
+    bare = _show(f"plain JAX, one process{note}", part.bare(1).times(factor), None)
+    one = _show(f"update --jobs 1{note}", part.hlodiff("update", "--jobs", "1").times(factor), bare)
+    shutil.rmtree(part.folder / "snapshots")
     shared = _show(f"plain JAX, {jobs} processes", bench.bare(options.jobs), bare)
-    one = _show("update --jobs 1", bench.hlodiff("update", "--jobs", "1"), bare)
-    shutil.rmtree(bench.folder / "snapshots")
     more = _show(f"update --jobs {jobs}", bench.hlodiff("update", "--jobs", jobs, cache=str(cache)), bare)
     _show("check, nothing changed since the update", bench.hlodiff("check", cache=str(cache)), bare)
     _show("check in a new checkout", bench.hlodiff("check", "--jobs", jobs), bare)
@@ -139,7 +156,10 @@ def _steps(bench: Bench, cache: Path, functions: int, options: argparse.Namespac
     print(f"{jobs} workers: {one.seconds / more.seconds:.2f} times as fast as one;", end=" ")
     print(f"{jobs} plain processes {bare.seconds / shared.seconds:.2f} times as fast as one;", end=" ")
     print(f"update --jobs {jobs} takes {more.seconds / shared.seconds:.2f} times {jobs} plain processes")
-    return _growth(bench, functions, options)
+    started = time.perf_counter()
+    code = _growth(bench, functions, options)
+    print(f"{options.changes} updates of one function took {time.perf_counter() - started:.1f} s")
+    return code
 
 
 def _growth(bench: Bench, functions: int, options: argparse.Namespace) -> int:
