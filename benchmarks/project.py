@@ -2,8 +2,8 @@
 
 Every step is a new process. Its time is the clock's and the processor's, each also as a ratio to one plain process
 that does the same work; only ratios of one run mean something, and on a shared machine only those of the processor.
-What one process does is measured on a third of the functions and counted three times: on all it would take half the time
-of the whole benchmark.
+What one process does is measured on a third of the functions and counted three times: on all of them it would take
+half the time of the whole benchmark.
 """
 
 from __future__ import annotations
