@@ -122,7 +122,7 @@ _Misfits = tuple[int, Sequence[Sequence[Move]]]
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownBounds:
     """What bounds need of a pairing while nothing moves.
 
     Args:
@@ -180,8 +180,8 @@ class CostModel:
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
         # What bounds look at again and again: where nothing was moved yet, and while several moves are compared.
-        self._settled = _Known()
-        self._passing: _Known | None = None
+        self._settled = _KnownBounds()
+        self._passing: _KnownBounds | None = None
         self.costs = [self.cost(n) for n in range(old.size + 2)], [self.cost_of_new(n) for n in range(new.size)]
         self.total = sum(map(sum, self.costs))
 
@@ -243,7 +243,7 @@ class CostModel:
         left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
         self._known.clear()
-        self._settled = _Known()
+        self._settled = _KnownBounds()
         return left
 
     def update(self) -> int:
@@ -451,7 +451,7 @@ class CostModel:
 
     def least_after_each(self, moves: Sequence[Move]) -> list[int]:
         """`least_after` of several moves, from what is now."""
-        self._passing = _Known()
+        self._passing = _KnownBounds()
         found = [self.least_after(*move) for move in moves]
         self._passing = None
         return found
