@@ -256,7 +256,7 @@ def test_damaged_and_missing_programs(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(snapshot_module, "LARGEST", 1000)
     assert "unpacks to more than any program" in refused(lambda: read_snapshot(tree, KEY))
     packed.with_suffix("").write_text(COMPILED)
-    assert "it is not clear which one counts" in refused(lambda: read_snapshot(tree, KEY))
+    assert "it is unclear which one counts" in refused(lambda: read_snapshot(tree, KEY))
     packed.unlink()
     packed.with_suffix("").write_bytes(b"HloModule \xff")
     assert "is not UTF-8 text" in refused(lambda: read_snapshot(tree, KEY))
