@@ -265,7 +265,7 @@ class KnownSearches:
             return is_whole
         pairing.exchange(known.old, known.new, known.matchers)
         budget.left -= known.spent
-        budget.waiting -= size
+        budget.pending -= size
         return known.is_whole
 
     @staticmethod
@@ -293,7 +293,7 @@ def match_programs(
     pairs: dict[tuple[int, int], ComputationMatch] = {}
     start = (old.module.entry, new.module.entry)
     pairs[start] = ComputationMatch(*start, count=1)
-    budget.waiting = _size(old, new, pairs[start])
+    budget.pending = _size(old, new, pairs[start])
     worklist: list[tuple[tuple[int, int], parameters.CallContext | None]] = [(start, None)]
     for key, reached in worklist:
         pair = pairs[key]
@@ -305,7 +305,7 @@ def match_programs(
                 pairs[child] = ComputationMatch(*child)
                 worklist.append((child, call))
                 if old.hashes[child[0]] != new.hashes[child[1]]:
-                    budget.waiting += _size(old, new, pairs[child])
+                    budget.pending += _size(old, new, pairs[child])
             pairs[child].callers.append((*key, embedded))
     _count(pairs)
     _find_elements(pairs, old, new)

@@ -51,7 +51,7 @@ _BODY = 600
 _BOUNDED = 2_000
 # Operands looked at while costs are worked out that take as long as one cost does.
 _STEPS = 100
-# How far a value is followed through instructions without partner to see whose cost may change.
+# How far a value is followed through instructions without a match to see whose cost may change.
 _FAR = 256
 
 
@@ -111,10 +111,10 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
 
 
 Move = tuple[int, int]
-"""An old instruction and its new partner; -1 for none."""
+"""An old instruction and its new match; -1 for none."""
 _NOTHING = (0, 0)
 PairCosts = dict[tuple[int, int], tuple[int, int]]
-"""What two instructions cost as partners: inside of what they call, and themselves."""
+"""What two instructions cost as a match: inside of what they call, and themselves."""
 
 
 _Misfits = tuple[int, Sequence[Sequence[Move]]]
@@ -127,8 +127,8 @@ class _KnownBounds:
 
     Args:
         near: see `_edited_near`.
-        saved: how much cheaper an instruction can get with its partner.
-        misfits: by instruction and partner, see `_all_misfits`.
+        saved: how much cheaper an instruction can get with its match.
+        misfits: by instruction and match, see `_all_misfits`.
     """
 
     near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
@@ -265,11 +265,11 @@ class CostModel:
             may follow.
         """
         olds, news = self._dirty
-        partners, costs = self.pairing.old, self.costs
+        mapping, costs = self.pairing.old, self.costs
         for position in news:
             self._set_cost(1, position, self.cost_of_new(position))
         news.clear()
-        certain = [n for n in olds if n < self._size and partners[n] < 0]
+        certain = [n for n in olds if n < self._size and mapping[n] < 0]
         for position in certain:
             self._set_cost(0, position, self._cost_alone(self.old, position, 0))
         olds.difference_update(certain)
@@ -292,7 +292,7 @@ class CostModel:
             self.total += cost - before
 
     def _saved_by_operands(self, position: int) -> int:
-        """How much cheaper an instruction that costs something can get with the partner that it has now."""
+        """How much cheaper an instruction that costs something can get with the match that it has now."""
         cost = self.costs[0][position]
         if position >= self._size or self._is_parameter[position]:
             return cost
@@ -300,18 +300,18 @@ class CostModel:
         return cost - inside - own
 
     def cost(self, position: int) -> int:
-        """Of an old instruction with its partner, what is inside of what they call included."""
+        """Of an old instruction with its match, what is inside of what they call included."""
         self._priced += 1
         if position >= self._size:
             return self._cost_of_root() if position == self._size else self._cost_of_call()
-        partner = self.pairing.old[position]
-        if partner < 0:
+        matched = self.pairing.old[position]
+        if matched < 0:
             return self._cost_alone(self.old, position, 0)
-        inside, own = self._pair(position, partner)
+        inside, own = self._pair(position, matched)
         if self._is_parameter[position]:
             return (
                 own
-                if self._expected.fits(position, partner)
+                if self._expected.fits(position, matched)
                 else own + 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
             )
         if self.is_rewired(position):
@@ -330,14 +330,14 @@ class CostModel:
         return EDIT * edits if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0
 
     def cost_of_new(self, position: int) -> int:
-        """Of a new instruction that has no partner."""
+        """Of a new instruction that has no match."""
         return self._cost_alone(self.new, position, 1) if self.pairing.new[position] < 0 else 0
 
     def is_least(self) -> bool:
         """True where no pairing of the two computations that a search may find can cost less than this one.
 
-        A lower bound, as in branch and bound: each old instruction costs at least what its cheapest partner does. One
-        that goes without a partner costs itself and, where the other side has as many, one there that does too. Most
+        A lower bound, as in branch and bound: each old instruction costs at least what its cheapest match does. One
+        that goes without a match costs itself and, where the other side has as many, one there that does too. Most
         edits of one instruction reach the bound, and nothing is searched for. False where that was not worked out.
         """
         old, new, size = self.old, self.new, self.new.size
@@ -345,7 +345,7 @@ class CostModel:
         if len(edited) * size > _BOUNDED:
             return False
         alone = EDIT if size >= self._size else 0
-        # What the bound is at most; it falls as the cheapest partners become known.
+        # What the bound is at most; it falls as the cheapest matches become known.
         most = [self._cost_alone(old, position, 0) + alone for position in edited]
         bound = EDIT * max(size - self._size, 0) + sum(most)
         kinds: dict[tuple[int, int, int], int] = {}  # one of each: equals cost the same
@@ -359,11 +359,11 @@ class CostModel:
         for position, before in zip(edited, most, strict=True):
             if old.labels[EXACT][position] in equal:
                 continue
-            partner, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
+            matched, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
             self._looked += len(kinds)
             likely = [n for (_, any_, structure), n in kinds.items() if any_ == call or structure == kind]
-            if partner >= 0:
-                likely.append(partner)
+            if matched >= 0:
+                likely.append(matched)
             bound += min([before, *(sum(self._pair(position, n)) for n in likely)]) - before
             if self.total > bound:
                 return False
@@ -413,9 +413,9 @@ class CostModel:
         return max(alone, together) >= edits
 
     def least_after(self, one: int, other: int) -> int:
-        """At least what the whole costs once an old instruction has another partner (-1: none).
+        """At least what the whole costs once an old instruction has another match (-1: none).
 
-        A lower bound, as in branch and bound. What the move touches keeps its partner, so that no more than the cost of
+        A lower bound, as in branch and bound. What the move touches keeps its match, so that no more than the cost of
         its operands is saved there; what the two displace goes together or alone. It takes a tenth of the time of
         making the move and taking it back.
         """
@@ -461,39 +461,39 @@ class CostModel:
         known = self._settled if not self._links else self._passing  # most moves that are looked at are not made
         found = known.near.get((which, start)) if known else None
         if found is None:
-            partners, costs = (self.pairing.old, self.pairing.new)[which], self.costs[0]
-            above = self._above((self.old, self.new)[which], partners, start)
-            found = [n for n in ([partners[n] for n in above] if which else above) if n >= 0 and costs[n]]
+            mapping, costs = (self.pairing.old, self.pairing.new)[which], self.costs[0]
+            above = self._above((self.old, self.new)[which], mapping, start)
+            found = [n for n in ([mapping[n] for n in above] if which else above) if n >= 0 and costs[n]]
             if known:
                 known.near[which, start] = found
         return found
 
     def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
-        """How much cheaper an instruction that keeps its partner, or has none, can get when others move."""
+        """How much cheaper an instruction that keeps its match, or has none, can get when others move."""
         known = self._settled if not self._links else self._passing
         saved = known.saved.get(position) if known else None
         if saved is None:
-            partner = self.pairing.old[position]
+            matched = self.pairing.old[position]
             saved = 0
-            if partner >= 0 and not self._is_parameter[position]:
-                inside, own = self._pair(position, partner)
+            if matched >= 0 and not self._is_parameter[position]:
+                inside, own = self._pair(position, matched)
                 saved = self.costs[0][position] - inside - own
             if known:
                 known.saved[position] = saved
         return 0 if saved and self._is_certain(position, self.pairing.old[position], moved) else saved
 
-    def _is_certain(self, position: int, partner: int, moved: tuple[Move, Move]) -> bool:
-        """Whether two instructions as partners have other operands for certain, wherever the moved ones go.
+    def _is_certain(self, position: int, matched: int, moved: tuple[Move, Move]) -> bool:
+        """Whether two instructions as a match have other operands for certain, wherever the moved ones go.
 
-        They do where both operands of one slot have partners that are not each other and do not move. Of those that may
+        They do where both operands of one slot have matches that are not each other and do not move. Of those that may
         have their operands in another order this is not known.
         """
         known = self._settled if not self._links else self._passing
-        found = known.misfits.get((position, partner)) if known else None
+        found = known.misfits.get((position, matched)) if known else None
         if found is None:
-            found = self._all_misfits(position, partner)
+            found = self._all_misfits(position, matched)
             if known:
-                known.misfits[position, partner] = found
+                known.misfits[position, matched] = found
         looked, orders = found
         self._looked += looked
         for misfits in orders:
@@ -504,19 +504,19 @@ class CostModel:
                 return False
         return bool(orders)
 
-    def _all_misfits(self, position: int, partner: int) -> _Misfits:
-        """In each order of the operands that is possible those of one slot that have partners other than each other."""
-        ours, theirs = self.old.operands[position], self.new.operands[partner]
+    def _all_misfits(self, position: int, matched: int) -> _Misfits:
+        """In each order of the operands that is possible those of one slot that have matches other than each other."""
+        ours, theirs = self.old.operands[position], self.new.operands[matched]
         if len(ours) != len(theirs) or self._is_call[position]:
             return 0, ()
-        partners, back = self.pairing.old, self.pairing.new
+        mapping, back = self.pairing.old, self.pairing.new
         slots = self.old.operand_edges[position]
         orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
         return len(ours), [
             [
                 (x, y)
                 for (x, result), (y, same) in zip(ours, order, strict=True)
-                if (partners[x] != y or result != same) and partners[x] >= 0 and back[y] >= 0
+                if (mapping[x] != y or result != same) and mapping[x] >= 0 and back[y] >= 0
             ]
             for order in orders
         ]
@@ -526,27 +526,27 @@ class CostModel:
         return own if self._is_parameter[one] else inside + own
 
     def is_rewired(self, position: int) -> bool:
-        """True where the operands of a paired instruction are not the partners of what they were."""
+        """True where the operands of a paired instruction are not the matches of what they were."""
         old, new, pairing = self.old, self.new, self.pairing
-        partner = pairing.old[position]
+        matched = pairing.old[position]
         # Calls of computations that differ: their operands correspond as the parameters inside do.
-        is_opened = self._is_call[position] and self._exact[0][position] != self._exact[1][partner]
-        known = self._is_rewired_at_once(position, partner, is_opened) if self._is_plain else None
+        is_opened = self._is_call[position] and self._exact[0][position] != self._exact[1][matched]
+        known = self._is_rewired_at_once(position, matched, is_opened) if self._is_plain else None
         if known is not None:
             return known
         if is_opened:
             return not same_operands_in_any_order(old, new, pairing, position)
-        calls = old.computation.instructions[position], new.computation.instructions[partner]
+        calls = old.computation.instructions[position], new.computation.instructions[matched]
         return operands_changed(old, new, pairing, position, None, self._operand_symmetric(*calls))
 
-    def _is_rewired_at_once(self, position: int, partner: int, is_opened: bool) -> bool | None:
+    def _is_rewired_at_once(self, position: int, matched: int, is_opened: bool) -> bool | None:
         """Whether it is, if the matches of its operands alone decide that; None if the slower test has to.
 
         Most calls take tens of operands, and a move changes one of them.
         """
-        ours, theirs = self._taken[0][position], self._taken[1][partner]
-        partners = self.pairing.old
-        wanted = [partners[operand] for operand in ours]
+        ours, theirs = self._taken[0][position], self._taken[1][matched]
+        mapping = self.pairing.old
+        wanted = [mapping[operand] for operand in ours]
         self._looked += len(wanted)
         if wanted == theirs:
             return False
@@ -567,40 +567,40 @@ class CostModel:
         return None
 
     def _is_out_of_reach(self, missing: Iterable[int], operands: Sequence[int], which: int) -> bool:
-        """Whether one of some instructions (1: new ones) is no value that operands without partner lead to."""
+        """Whether one of some instructions (1: new ones) is no value that operands without a match lead to."""
         missing = [n for n in missing if n >= 0]
         if not missing:
             return False
-        partners, reach = (self.pairing.old, self.pairing.new)[which], self.pairing.reach((self.old, self.new), which)
+        mapping, reach = (self.pairing.old, self.pairing.new)[which], self.pairing.reach((self.old, self.new), which)
         found = 0
         for operand in operands:
-            if partners[operand] < 0:
+            if mapping[operand] < 0:
                 found |= reach.below(operand)
         return any(not found >> n & 1 for n in missing)
 
-    def _pair(self, position: int, partner: int) -> tuple[int, int]:
-        """What two instructions cost as partners, whatever their operands: inside of what they call, and themselves."""
+    def _pair(self, position: int, matched: int) -> tuple[int, int]:
+        """What two instructions cost as a match, whatever their operands: inside of what they call, and themselves."""
         if self._elements and (elements := self._elements_of(position)) is not None:
-            found = self._of_elements.get((position, partner))
+            found = self._of_elements.get((position, matched))
             if found is None:
-                found = self._of_elements[position, partner] = self._cost_inside_and_own(position, partner, elements)
+                found = self._of_elements[position, matched] = self._cost_inside_and_own(position, matched, elements)
             return found
         ours, theirs = self._exact
-        labels = ours[position], theirs[partner]
+        labels = ours[position], theirs[matched]
         if labels[0] == labels[1]:
             return _NOTHING
         found = self._by_label.get(labels)
         if found is None:
-            found = self._by_label[labels] = self._cost_inside_and_own(position, partner, None)
+            found = self._by_label[labels] = self._cost_inside_and_own(position, matched, None)
         return found
 
     def _elements_of(self, position: int) -> Elements | None:
         below = self.old.operand_edges[position]
         return self._elements.get(below[0][0]) if below else None
 
-    def _cost_inside_and_own(self, position: int, partner: int, elements: Elements | None) -> tuple[int, int]:
-        one, other = self.old.computation.instructions[position], self.new.computation.instructions[partner]
-        same = self.old.labels[OWN][position] == self.new.labels[OWN][partner]
+    def _cost_inside_and_own(self, position: int, matched: int, elements: Elements | None) -> tuple[int, int]:
+        one, other = self.old.computation.instructions[position], self.new.computation.instructions[matched]
+        same = self.old.labels[OWN][position] == self.new.labels[OWN][matched]
         fields = 0 if same else count_field_changes(one, other)
         if elements is not None and element_of(one) is not None:
             fields = len(with_elements(field_changes(one, other), one, other, elements))
@@ -638,16 +638,16 @@ class CostModel:
             olds.add(self._size)
         olds.update(self.pairing.new[n] for n in above if self.pairing.new[n] >= 0)
 
-    def _above(self, side: MatchGraph, partners: Sequence[int], start: int) -> list[int]:
+    def _above(self, side: MatchGraph, mapping: Sequence[int], start: int) -> list[int]:
         found = [start, *side.users[start]]
         for user in side.users[start]:
-            if partners[user] < 0:
+            if mapping[user] < 0:
                 break
         else:
             return found
         seen = set(found)
         for position in found:
-            if partners[position] < 0 and position != start and len(found) < _FAR:
+            if mapping[position] < 0 and position != start and len(found) < _FAR:
                 for user in side.users[position]:
                     if user not in seen:
                         seen.add(user)
@@ -659,8 +659,8 @@ class CostModel:
 # --- Local search: re-pairs edited instructions wherever that makes the script shorter.
 #
 # Evidence pairs most instructions rightly, but where several edits touch, an early pair can block a better one. This is
-# a local search over the few instructions that cost anything. A move gives an old instruction another partner or none;
-# their former partners go to each other where that is cheaper. Where no single move helps, a chain of them may: what a
+# a local search over the few instructions that cost anything. A move gives an old instruction another match or none;
+# their former matches go to each other where that is cheaper. Where no single move helps, a chain of them may: what a
 # move displaced, or what it put beside a neighbour that does not fit, moves next (ejection chains, Glover 1996, as
 # Kernighan and Lin 1970 did for partitions). Chains stay among neighbours, so that the work grows with the number of
 # edits and not with its square. An exact search is out of the question: the shortest script between two graphs is an
@@ -713,7 +713,7 @@ def candidates(
     around: dict[int, _Vicinity] = {}
     count = 0
     for one in olds:
-        # What is part of no edit is asked to give up its partner only for its equal.
+        # What is part of no edit is asked to give up its match only for its equal.
         label = old.labels[OWN][one]
         near = {other: None for other in _near(old, new, pairing, one) if other in wanted or own[other] == label}
         for labels, few, places in buckets:
@@ -756,22 +756,22 @@ def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -
                 yield from (below for below, _, _ in new.operand_edges[operand])
 
 
-def _sources(side: MatchGraph, partners: Sequence[int], position: int) -> Iterator[int]:
+def _sources(side: MatchGraph, mapping: Sequence[int], position: int) -> Iterator[int]:
     """Paired operands, and those of free operands."""
     for operand, _, _ in side.operand_edges[position][:_BUSY]:
-        if partners[operand] >= 0:
+        if mapping[operand] >= 0:
             yield operand
         else:
-            yield from (n for n, _, _ in side.operand_edges[operand][:_BUSY] if partners[n] >= 0)
+            yield from (n for n, _, _ in side.operand_edges[operand][:_BUSY] if mapping[n] >= 0)
 
 
-def _users(side: MatchGraph, partners: Sequence[int], position: int) -> Iterator[int]:
+def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> Iterator[int]:
     """Paired users, and those of free users."""
     for user, _, _ in side.uses[position][:_BUSY]:
-        if partners[user] >= 0:
+        if mapping[user] >= 0:
             yield user
         else:
-            yield from (n for n, _, _ in side.uses[user][:_BUSY] if partners[n] >= 0)
+            yield from (n for n, _, _ in side.uses[user][:_BUSY] if mapping[n] >= 0)
 
 
 class _Vicinity(NamedTuple):
@@ -780,7 +780,7 @@ class _Vicinity(NamedTuple):
     Args:
         labels: what it is by itself, see `_WEIGHTS`.
         degrees: how many.
-        paired: those that have partners, by their new position and slot; of a new instruction all.
+        paired: those that have matches, by their new position and slot; of a new instruction all.
         free: those without, by the label of their structure and slot.
     """
 
@@ -792,19 +792,19 @@ class _Vicinity(NamedTuple):
     @staticmethod
     def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Vicinity:
         """Of an instruction of one side (0 old, 1 new)."""
-        partners, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
+        mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
         uses, slots = side.uses[position], side.operand_edges[position]
         users, operands = uses[:_BUSY], slots[:_BUSY]
         if which:
             paired = [(n, slot) for n, slot, _ in users], [(n, slot) for n, slot, _ in operands]
         else:
             paired = (
-                [(partners[n], slot) for n, slot, _ in users if partners[n] >= 0],
-                [(partners[n], slot) for n, slot, _ in operands if partners[n] >= 0],
+                [(mapping[n], slot) for n, slot, _ in users if mapping[n] >= 0],
+                [(mapping[n], slot) for n, slot, _ in operands if mapping[n] >= 0],
             )
         free = (
-            [(labels[n], slot) for n, slot, _ in users if partners[n] < 0],
-            [(labels[n], slot) for n, slot, _ in operands if partners[n] < 0],
+            [(labels[n], slot) for n, slot, _ in users if mapping[n] < 0],
+            [(labels[n], slot) for n, slot, _ in operands if mapping[n] < 0],
         )
         return _Vicinity([side.labels[level][position] for level in _WEIGHTS], (len(uses), len(slots)), paired, free)
 
@@ -815,7 +815,7 @@ _WEIGHTS = {EXACT: 1.0, OWN: 4.0, VALUE: 3.0, STRUCTURE: 3.0, TYPE: 1.0}
 def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
     """How much two instructions have in common, in what they are and in what stands around them.
 
-    That is, of their neighbours those in the same slot: partners, as a share of the larger neighbourhood, and free ones
+    That is, of their neighbours those in the same slot: matches, as a share of the larger neighbourhood, and free ones
     of equal structure, for two chains of free instructions pair along each other.
     """
     found = 0.0
@@ -849,12 +849,12 @@ _TRIES = 4
 _PATIENCE = 90
 # No chain helped where more than this many are edited on either side and they are most of it: such a computation is
 # replaced as a whole.
-_STORY = 40
+_MOST_IN_CHAINS = 40
 # What a chain may cost on its way: of all that ended well on the corpus none was dearer by more than two edits and a
 # half.
 _DEAREST = 3 * EDIT
 # Beyond this many edited instructions the work does not grow: programs of unrelated compilers, where the shortest list
-# is no better story.
+# is no better explanation.
 _MANY = 200
 # And where they are most of two computations, there is no story to find: what is found at once is enough.
 _UNLIKE = 20
@@ -875,11 +875,11 @@ class SearchBudget:
 
     Args:
         left: costs that may still be worked out; negative where the last search went beyond.
-        waiting: instructions of the computations that may still be searched.
+        pending: instructions of the computations that may still be searched.
     """
 
     left: int
-    waiting: int = 0
+    pending: int = 0
 
     @staticmethod
     def of(limits: Limits) -> SearchBudget:
@@ -893,12 +893,12 @@ class SearchBudget:
             size: instructions of both.
 
         Example:
-            >>> SearchBudget(4000, waiting=100).share(1), SearchBudget(4000, waiting=100).share(90)
+            >>> SearchBudget(4000, pending=100).share(1), SearchBudget(4000, pending=100).share(90)
             (320, 3500)
-            >>> SearchBudget(100, waiting=100).share(90)
+            >>> SearchBudget(100, pending=100).share(90)
             0
         """
-        fair = _SHARES * self.left * size // max(self.waiting, size, 1)
+        fair = _SHARES * self.left * size // max(self.pending, size, 1)
         return min(max(fair, _LEAST), self.left * 7 // 8) if self.left >= _LEAST else 0
 
 
@@ -915,7 +915,7 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
     """
     size = model.old.size + model.new.size
     share = budget.share(size)
-    budget.waiting -= size
+    budget.pending -= size
     if not model.total:
         return True
     start = model.effort
@@ -998,7 +998,7 @@ class _LocalSearch:
         """Old and new instructions that are part of an edit, and operands that do not fit."""
         model, pairing = self.model, self.model.pairing
         olds = {n for n in range(model.old.size) if model.costs[0][n]}
-        news = {n for n, partner in enumerate(pairing.new) if partner < 0}
+        news = {n for n, matched in enumerate(pairing.new) if matched < 0}
         for one in sorted(olds):
             if pairing.old[one] < 0:
                 continue
@@ -1009,12 +1009,12 @@ class _LocalSearch:
         return sorted(olds), sorted(news)
 
     def _misfits(self, one: int, other: int) -> Iterator[Move]:
-        """Operands of a pair that are not partners although they stand in the same slot."""
-        partners = self.model.pairing.old
+        """Operands of a pair that are not matches although they stand in the same slot."""
+        mapping = self.model.pairing.old
         for (a, _, _), (b, _, _) in zip(
             self.model.old.operand_edges[one], self.model.new.operand_edges[other], strict=False
         ):
-            if partners[a] != b:
+            if mapping[a] != b:
                 yield a, b
 
     def _is_rewired(self, one: int) -> bool:
@@ -1039,7 +1039,7 @@ class _LocalSearch:
                     self.news.setdefault(others[rank], []).append(one)
 
     def _moves(self, olds: Sequence[int], depth: int) -> Iterator[Move]:
-        """The likeliest pairs first; then going without a partner."""
+        """The likeliest pairs first; then going without a match."""
         starts = [n for n in self.olds if depth < _LONG or self._is_rewired(n)]
         for rank in range(_LIKELY if depth else 2 * _CANDIDATES):
             for one in starts:
@@ -1055,7 +1055,7 @@ class _LocalSearch:
 
     def _is_replaced(self, olds: int, news: int) -> bool:
         """Whether so much of both computations is edited that the one goes as a whole and the other comes."""
-        return min(olds, news) > _STORY and 2 * (olds + news) > self.model.old.size + self.model.new.size
+        return min(olds, news) > _MOST_IN_CHAINS and 2 * (olds + news) > self.model.old.size + self.model.new.size
 
     def _is_hopeless(self, one: int, other: int, depth: int) -> bool:
         """Whether a move is none, or is too dear whatever follows from it."""
@@ -1143,7 +1143,7 @@ class _LocalSearch:
         return found
 
     def _followers(self, made: Iterable[Move], displaced: Iterable[Move]) -> Iterator[Move]:
-        """New partners for what was displaced, and pairs of neighbours of what moved, the last first."""
+        """New matches for what was displaced, and pairs of neighbours of what moved, the last first."""
         pairing = self.model.pairing
         for one, other in displaced:
             if one >= 0:
