@@ -9,7 +9,7 @@ from random import Random
 from benchmarks.edits import make_one, make_several
 from benchmarks.noise import QUIET, Noise, add_noise
 from benchmarks.truth import Made, TrueEdit
-from benchmarks.workbench import Node, Place, Workpiece, put_together, take_apart
+from benchmarks.workbench import Node, Place, Workpiece, drop_unread_captures, put_together, take_apart
 from benchmarks.writer import write
 from hlodiff.hlo import read_text
 from hlodiff.hlo.model import Module
@@ -65,6 +65,8 @@ def make_pair(text: str, kind: str, noise: Noise, chance: Random, at_once: int =
     made = _edit(piece, kind, chance, at_once)
     if made is None:
         return None
+    if piece.stage == "stablehlo":
+        drop_unread_captures(piece)
     keep = {id(e.node) for m in made for half in (m.edits, *m.halves) for e in half if e.node is not None}
     add_noise(piece, noise, chance, keep | {id(n) for m in made if m.fusion_change for n in m.touched})
     unread, places = put_together(piece)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from hlodiff.hlo.model import Computation, Frame, Instruction, Module, Shape, Stage
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module, Shape, Stage, is_captured
 
 Place = tuple[int, int]  # index of the computation, index of the instruction
 
@@ -126,6 +126,24 @@ def take_apart(module: Module) -> Workpiece:
             node.control = [body.nodes[n] for n in it.control_predecessors]
             node.calls = [(name, [bodies[n] for n in group]) for name, group in it.calls]
     return Workpiece(module.name, module.stage, bodies, bodies[module.entry], list(module.attributes), module.frames)
+
+
+def drop_unread_captures(piece: Workpiece) -> None:
+    """Values that a region of StableHLO captures and nothing in it reads any more: no text has them."""
+    for body in reversed(piece.bodies):  # an inner region may have been the only reader
+        for node in body.nodes:
+            slot = len(node.operands) - sum(is_captured(one.record) for region in node.callees for one in region.nodes)
+            for region in node.callees:
+                for parameter in region.parameters():
+                    if not is_captured(parameter.record):
+                        continue
+                    if region.users(parameter) or parameter is region.root:
+                        slot += 1
+                    else:
+                        del node.operands[slot]
+                        region.nodes = [one for one in region.nodes if one is not parameter]
+                for number, parameter in enumerate(region.parameters()):
+                    parameter.record = replace(parameter.record, literal=str(number))
 
 
 def put_together(piece: Workpiece) -> tuple[Module, dict[int, Place]]:
