@@ -118,3 +118,38 @@ def exchanged(module: hlodiff.Module) -> hlodiff.Module:
 def test_captured_values_that_were_exchanged_are_a_change() -> None:
     found = hlodiff.diff(program(), exchanged(program()))
     assert found.edits and found.replay().complete
+
+
+CALL = """module @m {
+  func.func public @main(%x: tensor<4xf32>, %y: tensor<2xf32>, %z: tensor<3xf32>)
+      -> (tensor<4xf32>, tensor<2xf32>, tensor<3xf32>) {
+    %a = stablehlo.sine %x : tensor<4xf32>
+    %b = stablehlo.cosine %y : tensor<2xf32>
+    %c = stablehlo.tanh %z : tensor<3xf32>
+    %r:3 = call @g(ARGUMENTS) : (TYPES) -> (tensor<4xf32>, tensor<2xf32>, tensor<3xf32>)
+    return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<2xf32>, tensor<3xf32>
+  }
+  func.func private @g(PARAMETERS) -> (tensor<4xf32>, tensor<2xf32>, tensor<3xf32>) {
+    %s = stablehlo.negate %p : tensor<4xf32>
+    %t = stablehlo.abs %q : tensor<2xf32>
+    %u = stablehlo.exponential %r : tensor<3xf32>
+    return %s, %t, %u : tensor<4xf32>, tensor<2xf32>, tensor<3xf32>
+  }
+}
+"""
+
+
+def call(order: str) -> str:
+    taken = {"p": ("%a", "tensor<4xf32>"), "q": ("%b", "tensor<2xf32>"), "r": ("%c", "tensor<3xf32>")}
+    text = CALL.replace("ARGUMENTS", ", ".join(taken[name][0] for name in order))
+    text = text.replace("TYPES", ", ".join(taken[name][1] for name in order))
+    return text.replace("PARAMETERS", ", ".join(f"%{name}: {taken[name][1]}" for name in order))
+
+
+@pytest.mark.parametrize("order", ["qpr", "rpq", "qrp"])
+def test_parameters_of_a_function_that_are_exchanged_with_the_operands_of_its_call_are_nothing(order: str) -> None:
+    old, new = (hlodiff.read_text(call(each), trusted=True) for each in ("pqr", order))
+    found = hlodiff.diff(old, new)
+    assert not found.edits and found.replay().complete
+    other = hlodiff.read_text(call(order).replace("exponential", "log"), trusted=True)
+    assert [edit.fields for edit in hlodiff.diff(old, other).edits] == [("opcode",)]

@@ -463,7 +463,8 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
             slots = bound[0].get(key[0], ()), bound[1].get(key[1], ())
             if embedded and one.opcode in BINDS:  # others call it too, with operands of their own
                 slots = (-1,) * len(slots[0]), (-1,) * len(slots[1])
-            cost = sites if max(map(max, filter(None, slots)), default=-1) >= 0 else _NEVER
+            has_names = one.opcode in BINDS or max((*slots[0], *slots[1]), default=-1) >= 0
+            cost = sites if has_names else _NEVER
             elements = loops.get(position) if not embedded else None
             found.append((key, _call(pair, position, slots, cost, elements), embedded))
     return found
