@@ -160,7 +160,8 @@ def run_variants(
 
 def _select(names: tuple[str, ...], patterns: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
-        raise UsageError("no function uses @hlodiff.variants", hint="see docs/what-to-jit.md")
+        hint = 'decorate one that returns {"inner": hlodiff.Case(f, x), "outer": hlodiff.Case(jax.jit(f), x)}'
+        raise UsageError("no function uses @hlodiff.variants", hint=hint)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             near = closest(pattern, names)

@@ -16,7 +16,7 @@ from hlodiff.errors import HlodiffError, StoreError, UsageError
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.report import Report
 from hlodiff.report.shared_text import texts_of
-from hlodiff.report.wording import many
+from hlodiff.report.wording import format_names, many
 from hlodiff.snapshots import (
     RECORDS,
     Key,
@@ -136,9 +136,11 @@ def _of_word(word: str, ids: Mapping[Key, str]) -> list[Key]:
     if len(found) > 1:
         raise UsageError(f"`{word}` begins {len(found)} ids", hint="give more digits")
     if not found:
-        near = closest(word, dict.fromkeys(key.name for key in ids))
-        hint = f"did you mean `{near}`? " if near else ""
-        raise UsageError(f"no pending program is called `{word}`", hint=f"{hint}`hlodiff check` captures it again")
+        names = list(dict.fromkeys(key.name for key in ids))
+        near = closest(word, names)
+        hint = f"did you mean `{near}`? " if near else f"pending: {format_names(names)}; " if names else ""
+        again = "`hlodiff check` captures what differs from its snapshot"
+        raise UsageError(f"no pending program is called `{word}`", hint=f"{hint}{again}")
     return found
 
 
