@@ -80,7 +80,7 @@ def tab(browser: Browser) -> Iterator[Tab]:
     context = browser.new_context(viewport={"width": 1600, "height": 1000}, offline=True)
     tab = context.new_page()
     wrong: list[str] = []
-    tab.on("request", lambda request: wrong.append(request.url) if not request.url.endswith(".html") else None)
+    tab.on("request", lambda one: None if one.url.partition("?")[0].endswith(".html") else wrong.append(one.url))
     tab.on("console", lambda message: wrong.append(f"{message.type}: {message.text}"))
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     yield tab
@@ -155,6 +155,28 @@ def test_filters(tab: Tab, small: Path) -> None:
     tab.select_option("#filter-finding", "")
     tab.click("[data-status=orphaned].tile")
     assert shown(tab) == ["gone cpu"]
+
+
+def test_the_address_keeps_the_filters(tab: Tab, small: Path) -> None:
+    opened(tab, small)
+    words = tab.eval_on_selector("#filter-verdict", "one => [...one.options].map(option => option.value)")
+    verdict = tab.eval_on_selector("#programs tr[data-target=tpu-v5e]", "row => row.dataset.verdict")
+    assert verdict in words and len(words) > 2, "all, and two verdicts"
+    tab.select_option("#filter-verdict", verdict)
+    assert "train_step cpu" not in (rows := shown(tab)) and "train_step tpu-v5e" in rows
+    tab.fill("#filter-text", "train tpu")
+    assert shown(tab) == ["train_step tpu-v5e"]
+    assert f"?text=train+tpu&verdict={verdict.replace(' ', '+')}" in tab.url
+    tab.click("a.main:visible")
+    tab.wait_for_selector("#program:not([hidden])")
+    tab.go_back()
+    tab.reload()
+    tab.wait_for_selector("html.ready")
+    assert shown(tab) == ["train_step tpu-v5e"]
+    tab.click("#clear")
+    assert "?" not in tab.url
+    opened(tab, small, "?verdict=none-of-these&target=cpu")
+    assert tab.input_value("#filter-verdict") == "" and len(shown(tab)) > 1
 
 
 def test_keys_alone_lead_to_an_edit_and_back(tab: Tab, small: Path) -> None:

@@ -28,7 +28,14 @@ function startTable() {
     for (const key of document.querySelectorAll(".tile")) {
       key.setAttribute("aria-pressed", String(byId("filter-status").value === key.dataset.status));
     }
+    const chosen = new URLSearchParams(inputs.filter((input) => input.value.trim()).map((input) => [input.dataset.filter, input.value.trim()]));
+    const query = String(chosen) && `?${chosen}`;
+    if (query !== location.search) history.replaceState(null, "", `${location.pathname}${query}${location.hash}`);
   };
+
+  // The address keeps the filters; a value that this page does not offer is ignored.
+  for (const input of inputs) input.value = new URLSearchParams(location.search).get(input.dataset.filter) || "";
+  for (const input of inputs) if (input.selectedIndex === -1) input.value = "";
 
   const clear = () => { for (const input of inputs) input.value = ""; apply(); };
   for (const input of inputs) {
