@@ -137,7 +137,7 @@ def test_what_raises_at_one_size_is_told_with_the_size(folder: Path) -> None:
         ({"grow": {"length": [8, 16, "32"]}}, "sizes are whole numbers above 0"),
         ({"grow": {"length": 8}}, "sizes are whole numbers above 0"),
         ({"grow": 8}, "`grow` of `one` is 8"),
-        ({"max_growth": "linear"}, "has `max_growth` and no `grow`"),
+        ({"max_growth": "linear"}, "has `max_growth` but no `grow`"),
         ({"grow": {"length": [8, 16, 32]}, "max_growth": "cubic"}, "`max_growth` of `one` is 'cubic'"),
         ({"grow": {"length": [8, 16, 32]}, "max_growth": {"ops": "linear"}}, "`max_growth` of `one` is {'ops'"),
     ],
