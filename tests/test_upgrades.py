@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
-from hlodiff.report import Report, ToolchainChange, upgrade_text
+from hlodiff.report import Report, ToolchainChange, to_form, upgrade_text
 from hlodiff.report.html.bodies import bodies_of
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.markdown import to_markdown
@@ -17,6 +17,7 @@ from hlodiff.report.view_builder import build_view
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
 from hlodiff.workflows.temporary_environment import OtherEnvironment, imported_as
 from hlodiff.workflows.upgrade import _library_lines as read_library_lines
+from tests.page_parts import parsed
 
 TANH = "HloModule m\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
 
@@ -119,6 +120,18 @@ def test_other_forms_have_the_same_numbers() -> None:
     assert "gpu\\|x" in text and "\x1b" not in text
     assert "2 changed by the compiler alone" in text.rstrip().split("\n")[-1]
     assert "<details>" in upgrade_markdown(REPORT, details=True)
+    page = parsed(to_form(REPORT, "html"))
+    verdicts = {row["data-name"]: row["data-verdict"] for row in page.rows() if row["data-verdict"]}
+    assert verdicts == {"compiler": "worse", "lowering": "same cost"}
+    assert "temp 1.0 KiB -> 2.0 KiB (+100 %)" in {element.text for element in page.all("td")}
+
+
+def test_the_next_command_of_an_upgrade_can_be_typed() -> None:
+    command = "hlodiff upgrade 'jax>=0.10' --details"
+    told = replace(REPORT, next=command)
+    assert f"next: {command}" in upgrade_text(told, width=120).split("\n")[:10]
+    assert f"\nnext: `{command}`\n" in upgrade_markdown(told)
+    assert "next" not in upgrade_text(replace(told, programs=REPORT.programs[:2]))
 
 
 TABLES = """HloModule m, entry_computation_layout={{(f32[8]{{0}})->f32[8]{{0}}}}

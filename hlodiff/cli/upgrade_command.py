@@ -10,6 +10,7 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, messages, width
+from hlodiff.report.forms import to_form
 from hlodiff.report.upgrade_table import upgrade_json, upgrade_markdown, upgrade_text
 from hlodiff.workflows.upgrade import compare_environments
 
@@ -20,6 +21,7 @@ from hlodiff.workflows.upgrade import compare_environments
 Examples:
   hlodiff upgrade 'jax==0.10.2'
   hlodiff upgrade 'jax==0.10.2' 'optax==0.2.8' --name 'train*' --details
+  hlodiff upgrade 'jax==0.10.2' --format html -o upgrade.html
 """,
 )
 @click.argument("requirements", nargs=-1, metavar="[REQUIREMENT]...")
@@ -30,7 +32,7 @@ Examples:
 @click.option("--details", is_flag=True, help="List every change below the table, as `check` does.")
 @click.option("--passes", is_flag=True, help="Report which of XLA's passes did it; compiles changed programs again.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True,
+    "--format", "form", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True,
     help="Form of the report.",
 )  # fmt: skip
 @options.output
@@ -71,6 +73,8 @@ def command(
     if form == "text":
         to_file = output not in (None, "-")
         text = upgrade_text(report, 160 if to_file else width(), not to_file and color(), details)
+    elif form == "html":
+        text = to_form(report, "html")
     else:
         text = upgrade_json(report) if form == "json" else upgrade_markdown(report, details)
     emit(text, output)
