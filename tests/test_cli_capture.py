@@ -79,7 +79,7 @@ def test_one_edited_line_is_explained(clean: Path) -> None:
         f"first_gradient = same cost on cpu; jnp.mean -> jnp.sum at hlodiff_programs.py:{line} changed on cpu ("
     )
     assert f"hlodiff_programs.py:{line} (loss)" in check.stdout
-    assert check.stdout.endswith("1 changed; next: hlodiff accept first_gradient\n")
+    assert check.stdout.endswith("\n1 changed\n") and "\n  next: hlodiff accept first_gradient\n" in check.stdout
     update = hlodiff(clean, "update", "--format", "json")
     assert json.loads(update.stdout)["programs"][0]["status"] == "changed"
     assert "source.json" in git(clean, "status", "--short"), "provenance goes with its program"
