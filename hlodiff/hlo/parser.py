@@ -697,9 +697,8 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     behind = line[1:].lstrip()
     if behind and not behind.startswith((",", "/")):
         raise reader.error("expected `, attribute=value`", number, len(line) - len(behind) + 1)
-    text = without_comments(behind).removeprefix(",")
     try:
-        parts = split_commas(text)
+        parts = split_commas(without_comments(behind).removeprefix(",")) if behind else []
     except Unbalanced as at:
         raise reader.error("bracket or quote without its partner", number, at.position + 2) from None
     attributes = tuple(_closing_attribute(reader, part, number) for part in parts)
