@@ -16,6 +16,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from hlodiff.renderers import RENDERERS
+
 if TYPE_CHECKING:
     from hlodiff.capture.devices import Target as Target
     from hlodiff.differ import diff as diff
@@ -84,19 +86,17 @@ if not TYPE_CHECKING:  # a type checker would accept every misspelt name
     def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module 'hlodiff' has no attribute {name!r}")
-        value = getattr(import_module(_HOME[name]), name)
-        if name in ("diff", "ModuleDiff"):
-            import_module("hlodiff.differ.result").renderers.update(
-                {form: partial(_shown, form) for form in ("text", "html")}
-            )
-        globals()[name] = value
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
         return value
 
 
-def _shown(form: str, diff: ModuleDiff) -> str:
-    """How `print` and notebooks show a difference: the renderer is imported when somebody looks."""
-    shown: str = getattr(import_module("hlodiff.report.notebook"), f"show_{form}")(diff)
+def _shown(form: str, value: object) -> str:
+    """How `print` and notebooks show a difference or a report: the renderer is imported when somebody looks."""
+    shown: str = getattr(import_module("hlodiff.report.notebook"), f"show_{form}")(value)
     return shown
+
+
+RENDERERS.update({form: partial(_shown, form) for form in ("text", "html")})
 
 
 def __dir__() -> list[str]:

@@ -18,6 +18,7 @@ from hlodiff.hlo.model import Frame, Instruction, Module
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import callees, preorder
 from hlodiff.normalizer.constants import format_elided
+from hlodiff.renderers import RENDERERS
 
 if TYPE_CHECKING:
     from hlodiff.differ.script import EditScript
@@ -222,10 +223,6 @@ class FusionChange:
         }
 
 
-renderers: dict[str, Callable[[ModuleDiff], str]] = {}
-"""What shows a difference as "text" and "html". Reports are above the differ, so `import hlodiff` sets them."""
-
-
 @dataclass(frozen=True, slots=True)
 class ModuleDiff:
     """The whole difference of two programs of one stage.
@@ -286,16 +283,15 @@ class ModuleDiff:
 
     def __str__(self) -> str:
         """The short report, as `hlodiff diff` prints it."""
-        return renderers["text"](self) if "text" in renderers else repr(self)
+        return RENDERERS["text"](self)
 
-    def _repr_html_(self) -> str | None:
-        """The same with its colours, for a notebook; None where nothing makes reports."""
-        return renderers["html"](self) if "html" in renderers else None
+    def _repr_html_(self) -> str:
+        """The same with its colours, for a notebook."""
+        return RENDERERS["html"](self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Both, for notebooks that choose."""
-        html = self._repr_html_()
-        return {"text/plain": str(self)} | ({"text/html": html} if html is not None else {})
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     @property
     def limits(self) -> tuple[str, ...]:

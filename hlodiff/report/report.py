@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import PROGRAM_RULES, Finding
+from hlodiff.renderers import RENDERERS
 from hlodiff.report.counts import State, count_programs, state_of
 from hlodiff.report.timings import RunParts, Timing
 
@@ -95,11 +95,11 @@ class Report:
 
     def __str__(self) -> str:
         """The short text, as commands print it."""
-        return _shown(self, "text")
+        return RENDERERS["text"](self)
 
     def _repr_html_(self) -> str:
         """The short text with its colours, for a notebook."""
-        return _shown(self, "html")
+        return RENDERERS["html"](self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Both, for notebooks that choose."""
@@ -127,12 +127,6 @@ class Report:
         for program in self.programs:
             found.setdefault(program.name, []).append(program)
         return found
-
-
-def _shown(report: Report, form: str) -> str:
-    """The renderer is imported when somebody looks: it is made of everything that makes reports."""
-    shown: str = getattr(import_module("hlodiff.report.notebook"), f"show_{form}")(report)
-    return shown
 
 
 def toolchain_changes(
