@@ -155,7 +155,7 @@ def test_no_two_files_differ_by_a_grammatical_ending() -> None:
 
 
 def test_no_circle_of_imports() -> None:
-    """Between files, imports in functions and under TYPE_CHECKING included: a file is read after those it needs."""
+    """Between files, imports in functions, under TYPE_CHECKING and by a name in a string included."""
     files = {".".join(("hlodiff", *file.relative_to(PACKAGE).with_suffix("").parts)): file for file in sources()}
     graph: nx.DiGraph[str] = nx.DiGraph()
     for name, file in files.items():
@@ -165,6 +165,8 @@ def test_no_circle_of_imports() -> None:
                 graph.add_edges_from((name, home if home in files else str(node.module)) for home in homes)
             elif isinstance(node, ast.Import):
                 graph.add_edges_from((name, alias.name) for alias in node.names)
+            elif isinstance(node, ast.Constant) and str(node.value).partition(":")[0] in files:
+                graph.add_edge(name, str(node.value).partition(":")[0])
     circles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
     assert circles == []
 
