@@ -140,6 +140,18 @@ def test_a_link_on_the_way_is_said(project: Compiler, said: Ask, victim: Path) -
         assert err == "error: snapshots: is a link, and links are not followed\nhint: git rm snapshots\n"
 
 
+@pytest.mark.parametrize("link", ["snapshots/f", "snapshots/f/cpu"])
+def test_check_advises_to_remove_a_link(project: Compiler, said: Ask, victim: Path, link: str) -> None:
+    """Recording the function again writes through no link either."""
+    shutil.rmtree(link)
+    Path(link).symlink_to(victim)
+    code, out, _ = said("check")
+    assert code == 2 and f"{link}: is a link, and links are not followed\n  hint: git rm {link}\n" in out
+    assert "hlodiff update" not in out
+    Path(link).unlink()
+    assert said("check")[0] == 1
+
+
 @pytest.mark.parametrize("name", ["", "..", "/etc", "a\0b", "../../victim", "a//b", "a/../b", ".partial/x", "-x"])
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     root = tmp_path / "a/snapshots"

@@ -20,6 +20,10 @@ from hlodiff.snapshots.keys import is_safe
 _PROJECT = (".git", "pyproject.toml")
 
 
+class LinkError(StoreError):
+    """A folder on the way is a link. Nothing is written through it either, so recording again repairs nothing."""
+
+
 def place_below(root: Path, name: str) -> Path:
     """The path of a file or folder that is to be written or deleted.
 
@@ -90,7 +94,7 @@ def _is_project(folder: Path) -> bool:
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         shown = _shown(path)
-        raise StoreError("is a link, and links are not followed", where=shown, hint=f"git rm {shlex.quote(shown)}")
+        raise LinkError("is a link, and links are not followed", where=shown, hint=f"git rm {shlex.quote(shown)}")
 
 
 def _shown(path: Path) -> str:

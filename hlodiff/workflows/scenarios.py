@@ -17,6 +17,7 @@ from hlodiff.snapshots import (
     FolderTree,
     FutureFormatError,
     Key,
+    LinkError,
     RecordedTraces,
     StaleError,
     Tree,
@@ -111,7 +112,7 @@ def _compared(tree: Tree, found: DiscoveredScenario, outcome: ScenarioRun, pendi
     try:
         recorded, text = read_traces(tree, name), recorded_text(tree, key)
     except HlodiffError as error:
-        advice = error.hint if isinstance(error, FutureFormatError) else f"hlodiff update {name}"
+        advice = error.hint if isinstance(error, FutureFormatError | LinkError) else f"hlodiff update {name}"
         return TraceComparison(name, "not_checked", reason=str(error), advice=advice)
     old = recorded.counts if recorded else None
     if outcome.what:
