@@ -16,7 +16,9 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -33,10 +35,16 @@ _SHOWN = 3  # finds of one kind
 _AFTER_EACH = b"."
 
 
+@cache
+def _seeds(target: str) -> Sequence[bytes]:
+    """The good inputs of a target: reading and packing them takes longer than many an input made from them."""
+    return TARGETS[target].seeds()
+
+
 def made(target: str, seed: int) -> bytes:
     """The input of a seed number."""
     of = TARGETS[target]
-    return mutated(of.seeds(), Random(f"{target} {seed}"), of.structured)
+    return mutated(_seeds(target), Random(f"{target} {seed}"), of.structured)
 
 
 def _say(text: str) -> None:
@@ -105,7 +113,7 @@ class Batch:
 
 def start(target: str, seeds: range) -> Batch:
     """Run inputs in a child."""
-    TARGETS[target].seeds()  # read once, before the child is made
+    _seeds(target)  # once, before the child is made
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
