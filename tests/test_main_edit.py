@@ -149,6 +149,7 @@ def test_what_comes_back_elsewhere_is_not_replaced() -> None:
         (3217, 19, {"iota": (38, 3039), "case": (3, 5)}, "3,217 operations added, 19 gone, mostly iota"),
         (3, 4, {"add": (3, 2), "dot": (0, 3)}, "3 operations added, 4 gone"),
         (0, 4, {"add": (4, 0)}, "4 operations gone, mostly add"),
+        (0, 4, {"add": (1, 0), "constant": (3, 0)}, "4 operations gone"),
         (1, 2, {"add": (2, 1), "dot": (0, 1)}, "1 operation added, 2 gone"),
         (1, 1, {"add": (1, 0), "dot": (0, 1)}, ""),
     ],

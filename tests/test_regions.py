@@ -186,6 +186,17 @@ def test_a_literal_without_a_frame_has_the_line_of_what_uses_it_and_not_of_its_f
     assert [(frame.file, frame.line) for frame in edit.source] == [("/srv/model.py", 36)]
 
 
+def test_a_literal_and_its_broadcast_with_the_line_of_a_loop_have_that_of_what_uses_them() -> None:
+    tables = TABLES.replace("2 {file_location_id=2 parent_frame_id=0}", "2 {file_location_id=2 parent_frame_id=0}\n"
+                            "3 {file_location_id=1 parent_frame_id=2}")  # fmt: skip
+    text = FUSED_LITERAL.replace("stack_frame_id=1", "stack_frame_id=3")
+    for line in ("constant(0.1)", "dimensions={}"):
+        text = text.replace(line, line + ', metadata={op_name="jit(f)/while" stack_frame_id=2}')
+    old, new = (hlodiff.read_text(f"HloModule m\n\n{tables}{each}") for each in (text, text.replace("0.1", "0.2")))
+    (edit,) = hlodiff.diff(old, new).reported
+    assert [(frame.file, frame.line) for frame in edit.source] == [("/srv/model.py", 36), ("/srv/loss.py", 8)]
+
+
 def test_what_went_from_one_function_is_not_replaced_by_what_came_to_another() -> None:
     line = ', metadata={op_name="jit(f)/add" stack_frame_id=2}'
     body = "%a = f32[8] abs(%x)@\n%b = f32[8] negate(%a)@\nROOT %r = f32[8] tanh(%b)"

@@ -149,23 +149,28 @@ class Origins:
             return own.frame
         user = self._user_frame(computation, instruction)
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
-        return user if inner[len(inner) - len(outer) :] == outer else own.frame
+        is_on_the_way = not outer or any((frame.file, frame.line) == (outer[0].file, outer[0].line) for frame in inner)
+        return user if is_on_the_way else own.frame
 
     def _user_frame(self, computation: int, instruction: int) -> int:
-        """The frame of the first user that has one, through what only shapes the value for its users."""
+        """The frame of the first user that has one, through what only shapes the value for its users.
+
+        What shapes it may have the line of the loop around them, as the literal has.
+        """
         if computation not in self._users:
             self._users[computation] = self.module.computations[computation].users()
         instructions = self.module.computations[computation].instructions
-        worklist, seen = [instruction], {instruction}
+        worklist, seen, outer = [instruction], {instruction}, -1
         for position in worklist:  # nearest first; it grows
             for user in self._users[computation][position]:
                 it = instructions[user]
-                if it.frame >= 0:
+                if it.frame >= 0 and (it.opcode not in _FEEDERS or it.frame != instructions[instruction].frame):
                     return it.frame
                 if it.opcode in _FEEDERS and user not in seen:
+                    outer = outer if outer >= 0 else it.frame
                     seen.add(user)
                     worklist.append(user)
-        return -1
+        return outer
 
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""

@@ -344,7 +344,7 @@ def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]]
     if added + removed < _FEW:
         return ""
     parts = [f"{count:,} {word}" for count, word in ((added, "added"), (removed, "gone")) if count]
-    by = {opcode: abs(new - old) for opcode, (old, new) in op_counts.items()}
+    by = {opcode: abs(new - old) for opcode, (old, new) in op_counts.items() if opcode != "constant"}
     most = max(by, key=lambda opcode: by[opcode], default="")
     is_most = by.get(most, 0) * 2 > added + removed
     last = f", with {callee}()" if callee else f", mostly {most}" if is_most else ""
