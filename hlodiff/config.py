@@ -563,7 +563,7 @@ def amount(value: object, metric: str, where: str, further: str = "") -> float:
     """A limit as a number; one of memory may have a unit.
 
     Raises:
-        ConfigError: it is no number of at least 0.
+        ConfigError: it is not a number of at least 0.
 
     Example:
         >>> amount("2 KiB", "temp_bytes", "here")
@@ -967,7 +967,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         its tables.
 
     Raises:
-        ValueError: it is no TOML (`tomllib.TOMLDecodeError`), nested too deep, or would take long to read.
+        ValueError: it is not TOML (`tomllib.TOMLDecodeError`), nested too deep, or would take long to read.
 
     Example:
         >>> parse_toml("[tool.hlodiff]\\njobs = 2")

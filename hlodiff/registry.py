@@ -242,7 +242,7 @@ def register(
         the decorated function, unchanged.
 
     Raises:
-        RegistryError: the name is no safe folder name, or the function needs parameters that nothing can give.
+        RegistryError: the name is not a safe folder name, or the function needs parameters that nothing can give.
 
     Example:
         >>> @register(name="sum_of_two", targets=["cpu"])
@@ -278,7 +278,7 @@ def variants(
         the decorated function, unchanged.
 
     Raises:
-        RegistryError: the name is no safe name, or the function needs parameters.
+        RegistryError: the name is not a safe name, or the function needs parameters.
 
     Example:
         >>> @variants
@@ -324,7 +324,7 @@ def scenario(
         the decorated function, unchanged.
 
     Raises:
-        RegistryError: the name is no safe folder name, the function has parameters, or a budget is no whole number.
+        RegistryError: the name is not a safe folder name, the function has parameters, or a budget is not an integer.
 
     Example:
         >>> @scenario(max_traces={"step": 1})

@@ -158,7 +158,7 @@ def test_targets_of_recorded_programs() -> None:
 
 
 def test_bytes_that_are_no_bytecode() -> None:
-    with pytest.raises(ReadError, match="no MLIR bytecode"):
+    with pytest.raises(ReadError, match="not MLIR bytecode"):
         mlir_text(b"module {}")
     with pytest.raises(ReadError, match="does not read"):
         mlir_text(b"ML\xefR but not more")

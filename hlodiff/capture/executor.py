@@ -67,7 +67,7 @@ def executed_on(executor: str | Executor | None) -> Iterator[None]:
         executor: an address, or a `concurrent.futures.Executor`; None for the address in HLODIFF_EXECUTOR, if any.
 
     Raises:
-        UsageError: it is no address of an executor.
+        UsageError: it is not an address of an executor.
         CaptureError: it cannot be reached, has no worker, or the package that it needs is not installed.
     """
     with _opened(executor) as running:

@@ -120,7 +120,7 @@ def show_saved(result: Path, form: str, output: str | None, further: Sequence[st
 
     Raises:
         UsageError: a form that needs the programs, or an option that needs a comparison.
-        ReadError: the file is no result.
+        ReadError: the file is not a result.
     """
     context = click.get_current_context()
     if further:

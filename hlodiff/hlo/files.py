@@ -36,7 +36,7 @@ def read(path: str | PathLike[str]) -> Module:
         The program; reading compiled HLO text imports neither jax nor jaxlib.
 
     Raises:
-        ReadError: the file is missing, is no program, or is broken, with line and column where there is one.
+        ReadError: the file is missing, is not a program, or is broken, with line and column where there is one.
 
     Example:
         >>> read("compiled.hlo").entry_computation.name  # doctest: +SKIP

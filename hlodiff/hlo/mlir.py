@@ -113,7 +113,7 @@ def parse_mlir(text: str, path: str = "") -> Any:
         path: the file as the user named it, for the error.
 
     Raises:
-        ReadError: the text is no valid MLIR; holds line, column and the line itself.
+        ReadError: the text is not valid MLIR; holds line, column and the line itself.
 
     Example:
         >>> parse_mlir("module @m {}").operation.name
@@ -172,7 +172,7 @@ def mlir_text(bytecode: bytes) -> str:
     Example:
         >>> mlir_text(b"text")
         Traceback (most recent call last):
-        hlodiff.errors.ReadError: <text>: the bytes are no MLIR bytecode
+        hlodiff.errors.ReadError: <text>: the bytes are not MLIR bytecode
     """
     try:
         if not bytecode.startswith(b"ML\xefR"):

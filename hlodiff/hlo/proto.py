@@ -26,13 +26,13 @@ def read_proto(data: bytes, *, path: str = "") -> Module:
         The module with `stage == "compiled"`, with Python frames where the proto has them.
 
     Raises:
-        ReadError: the bytes are no HLO proto.
+        ReadError: the bytes are not an HLO proto.
         HlodiffError: jaxlib is missing or of a version that hlodiff does not know.
 
     Example:
         >>> read_proto(b"no proto", path="a.pb")
         Traceback (most recent call last):
-        hlodiff.errors.ReadError: a.pb: the file is no HLO proto...
+        hlodiff.errors.ReadError: a.pb: the file is not an HLO proto...
     """
     return without_config(read_hlo(proto_text(data, path=path), path=path))
 

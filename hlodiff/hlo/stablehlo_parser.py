@@ -359,7 +359,7 @@ def read_stablehlo(text: str, *, path: str = "") -> Module:
         The module with `stage == "stablehlo"`.
 
     Raises:
-        ReadError: the text is no valid StableHLO module; says where.
+        ReadError: the text is not a valid StableHLO module; says where.
         HlodiffError: jaxlib is missing or of a version that hlodiff does not know.
 
     Example:

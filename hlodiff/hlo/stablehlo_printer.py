@@ -36,7 +36,7 @@ def print_stablehlo(module: Module) -> str:
         MLIR text that `read_stablehlo` reads into an equal module, up to names, lines, scopes and frames.
 
     Raises:
-        ReadError: the module is no valid program; the line is one of MLIR's generic form.
+        ReadError: the module is not a valid program; the line is one of MLIR's generic form.
 
     Example:
         >>> from hlodiff.hlo.stablehlo_parser import read_stablehlo

@@ -167,7 +167,7 @@ def variant_limits(varied: VariantsResult) -> Limits:
         limits by variant and count.
 
     Raises:
-        ConfigError: it names a variant or a count that does not exist, or a limit is no number.
+        ConfigError: it names a variant or a count that does not exist, or a limit is not a number.
 
     Example:
         >>> budget = {"outer": {"launches": 1}}

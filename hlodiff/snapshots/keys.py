@@ -46,7 +46,7 @@ class Key:
         """Path below the snapshots folder, with `/` on every system.
 
         Raises:
-            StoreError: a part of the name is no safe folder name.
+            StoreError: a part of the name is not a safe folder name.
         """
         parts = [self.function, *([self.case] if self.case else []), self.target]
         for part in parts:

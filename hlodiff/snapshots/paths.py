@@ -110,7 +110,7 @@ def write_project_file(path: Path, text: str) -> None:
         text: what it is to hold; bytes that are no text are surrogates.
 
     Raises:
-        StoreError: it cannot be written, it is no plain file, or it or a folder on the way is a link.
+        StoreError: it cannot be written, it is not a plain file, or it or a folder on the way is a link.
     """
     refuse_links(path)
     try:

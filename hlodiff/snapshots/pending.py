@@ -299,7 +299,7 @@ def record_path(key: Key) -> str:
     """Where a record lies below the snapshots folder and below the pending folder.
 
     Raises:
-        StoreError: a part of the name is no safe folder name.
+        StoreError: a part of the name is not a safe folder name.
 
     Example:
         >>> record_path(Key("steps", "", "traces")), record_path(Key("solve", "long", "growth"))
@@ -338,7 +338,7 @@ def recorded_text(tree: Tree, key: Key) -> str | None:
     """A record as it is written, None where there is none; only checked to be readable.
 
     Raises:
-        StoreError: the file is no YAML of ours, too large, or of a format of the future.
+        StoreError: the file is not YAML of ours, too large, or of a format of the future.
     """
     name = record_path(key)
     content = tree.read([name], _LARGEST).get(name)

@@ -231,7 +231,7 @@ def read_whole_snapshot(tree: Tree, key: Key) -> Snapshot:
     """The same where provenance too has to be as hlodiff wrote it: in a work tree, where it can be repaired.
 
     Raises:
-        StoreError: as `read_snapshot`, or source.json is no table, or belongs to other programs.
+        StoreError: as `read_snapshot`, or source.json is not a table, or belongs to other programs.
     """
     snapshot = read_snapshot(tree, key)
     problem = source_problem(tree, key, snapshot)

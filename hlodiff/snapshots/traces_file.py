@@ -111,8 +111,8 @@ def traces_of(text: str, scenario: str) -> RecordedTraces:
         scenario: whose it is taken for.
 
     Raises:
-        ValueError: it is no record of traces.
-        StoreError: it is no YAML of ours.
+        ValueError: it is not a record of traces.
+        StoreError: it is not YAML of ours.
     """
     table = load(text, scenario)
     return RecordedTraces(scenario, str(table.get("jax", "")), from_plain(table.get("functions")))

@@ -191,7 +191,7 @@ class FolderTree:
         """All files, sorted; () where the folder does not exist.
 
         Raises:
-            StoreError: it is no folder, or a folder below it cannot be read.
+            StoreError: it is not a folder, or a folder below it cannot be read.
         """
         if self.root.exists() and not self.root.is_dir():
             hint = "move it away, or set `snapshots` in [tool.hlodiff] to another place"

@@ -135,7 +135,7 @@ def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FIL
         False where everything was as it is already.
 
     Raises:
-        StoreError: the folder cannot be written, or the name is no safe folder name.
+        StoreError: the folder cannot be written, or the name is not a safe folder name.
 
     Example:
         >>> write_snapshot(Path("snapshots"), Snapshot("f", "", "cpu", {"format_version": 1}, ...))  # doctest: +SKIP
@@ -163,7 +163,7 @@ def write_new_snapshot(root: Path, snapshot: Snapshot) -> None:
         snapshot: what to record; nothing of its name is there.
 
     Raises:
-        StoreError: the folder cannot be written, or the name is no safe folder name.
+        StoreError: the folder cannot be written, or the name is not a safe folder name.
     """
     with clear_errors(root):
         place = place_below(root, snapshot.key.folder)

@@ -248,7 +248,7 @@ def pass_dumps(old: str, new: str | None, modules: Sequence[str] = ()) -> tuple[
         modules: regular expressions for modules; all that went through the passes where empty.
 
     Raises:
-        UsageError: one of them is no folder with a pass dump.
+        UsageError: one of them is not a folder with a pass dump.
     """
     found = []
     for spec in (old, new or ""):

@@ -341,7 +341,7 @@ def record_summary(key: Key, old: str | None, new: str, everything: bool = False
         everything: whether the details list every reason.
 
     Raises:
-        ValueError: a side is no record.
+        ValueError: a side is not a record.
     """
     if key.target == "growth":
         before = load_text(old, key.name) if old is not None else None

@@ -59,7 +59,7 @@ class HttpClient:
             the answer.
 
         Raises:
-            CodeHostError: there is none, or one that is no JSON or too large.
+            CodeHostError: there is none, or one that is not JSON or too large.
         """
         address = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
         content = self._read(self._open(method, address, dict(self.headers), body), _LARGEST_ANSWER, path)
@@ -72,7 +72,7 @@ class HttpClient:
         """A list that comes in pages of 100; the first 5,000.
 
         Raises:
-            CodeHostError: as for `request`, or the answer is no list.
+            CodeHostError: as for `request`, or the answer is not a list.
         """
         found: list[Any] = []
         for page in range(1, _PAGES + 1):

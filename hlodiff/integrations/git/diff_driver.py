@@ -159,7 +159,7 @@ class GitSide:
             content: of the file.
 
         Raises:
-            ReadError: it is no program.
+            ReadError: it is not a program.
         """
         from hlodiff.hlo import read_bytes
         from hlodiff.snapshots import attach_source
@@ -426,7 +426,7 @@ def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iter
         lines.
 
     Raises:
-        StoreError: a side is no YAML of ours, or holds conflict markers.
+        StoreError: a side is not YAML of ours, or holds conflict markers.
         ValueError: a record that is none.
     """
     for content in (old, new):

@@ -134,7 +134,7 @@ def change_query(metric: str, above: str | None, below: str | None, percent: str
     """What `--above`, `--below` or `--change` ask for; at most one is given.
 
     Raises:
-        UsageError: several are given, or one is no number.
+        UsageError: several are given, or one is not a number.
     """
     if sum(one is not None for one in (above, below, percent)) > 1:
         raise UsageError("--above, --below and --change exclude each other", hint="give one of them")
