@@ -129,11 +129,13 @@ class _KnownBounds:
         near: see `_edited_near`.
         saved: how much cheaper an instruction can get with its match.
         misfits: by instruction and match, see `_all_misfits`.
+        least: see `least_after`.
     """
 
     near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     saved: dict[int, int] = field(default_factory=dict)
     misfits: dict[Move, _Misfits] = field(default_factory=dict)
+    least: dict[Move, int] = field(default_factory=dict)
 
 
 class CostModel:
@@ -448,6 +450,13 @@ class CostModel:
                 displaced = min(displaced, self._least_of_pair(a, b))
         self._walked += len(touched)
         return self.total - saved + spent + displaced
+
+    def least_after_now(self, one: int, other: int) -> int:
+        """`least_after` of a move from a pairing that nothing is tried on: deeper rounds ask for the same moves."""
+        found = self._settled.least.get((one, other))
+        if found is None:
+            found = self._settled.least[one, other] = self.least_after(one, other)
+        return found
 
     def least_after_each(self, moves: Sequence[Move]) -> list[int]:
         """`least_after` of several moves, from what is now."""
@@ -844,6 +853,7 @@ _FOLLOWERS = 24
 # Chains end after so many that failed for each edited instruction, and after so many of all. In pairs with 16 and 64
 # random edits those that helped came after at most 86 failures among 25 edited instructions, all others after at most
 # 36 and two for each; in pairs of two JAX versions after at most 26.
+# Of more than 40 edited instructions no chain began that helped, and half of that is enough.
 _LIKELY = _CANDIDATES
 _TRIES = 4
 _PATIENCE = 90
@@ -867,6 +877,11 @@ _SHARES = 8
 # Less than that is no search. Of 600 fusions of nine instructions each that all differ, three quarters of what a search
 # gains in a fusion is gained by then, and the rest takes twelve times as long.
 _LEAST = 120
+
+
+def _patience(edited: int) -> int:
+    """After how many chains that failed no other one is tried, for so many edited instructions."""
+    return min(_PATIENCE if edited <= _STORY else _PATIENCE // 2, _TRIES * (edited + 2))
 
 
 @dataclass(slots=True)
@@ -962,7 +977,7 @@ class _LocalSearch:
                     continue
                 if self._try(one, other, depth):
                     improved, failures, self.edited = True, 0, None
-                elif depth and (failures := failures + 1) > min(_PATIENCE, _TRIES * (len(olds) + 2)):
+                elif depth and (failures := failures + 1) > _patience(len(olds)):
                     break
                 if self.model.work > limit or self.model.effort > self.most:
                     return False
@@ -1061,7 +1076,7 @@ class _LocalSearch:
         """Whether a move is none, or is too dear whatever follows from it."""
         model = self.model
         dearest = model.total + _DEAREST + 1 if depth else model.total
-        return model.pairing.old[one] == other or model.least_after(one, other) >= dearest
+        return model.pairing.old[one] == other or model.least_after_now(one, other) >= dearest
 
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""

@@ -269,7 +269,9 @@ def _is_plain(text: str) -> bool:
     """Whether no string and no bracket is open at the end of a text, as far as counting can decide."""
     if '"' in text and "/*" not in text and "//" not in text:
         text = _STRING.sub("", text)
-    return '"' not in text and all(text.count(opening) == text.count(ending) for opening, ending in ("{}", "[]", "()"))
+    if '"' in text or text.count("{") != text.count("}"):
+        return False
+    return text.count("[") == text.count("]") and text.count("(") == text.count(")")
 
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ", "||||||| ")
