@@ -716,7 +716,7 @@ def candidates(
         most: how many for each.
     """
     wanted = set(news)
-    own = new.labels[OWN]
+    own, calls, kinds = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE]
     buckets = [(old.labels[level], few, _by_label(new, news, level)) for level, few in _COMMON]
     found: dict[int, list[int]] = {}
     around: dict[int, _Vicinity] = {}
@@ -729,8 +729,12 @@ def candidates(
             alike = places.get(labels[one], ())
             if len(alike) <= few:
                 near.update(dict.fromkeys(alike))
+        call, kind = old.labels[ANY][one], old.labels[STRUCTURE][one]
         fitting = [
-            other for other in near if may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other)
+            other
+            for other in near
+            if calls[other] == call
+            and (kinds[other] == kind or may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other))
         ]
         count += len(fitting)
         ours = _Vicinity.of(old, pairing, 0, one)
