@@ -885,7 +885,7 @@ _LEAST = 120
 
 def _patience(edited: int) -> int:
     """After how many chains that failed no other one is tried, for so many edited instructions."""
-    return min(_PATIENCE if edited <= _STORY else _PATIENCE // 2, _TRIES * (edited + 2))
+    return min(_PATIENCE if edited <= _MOST_IN_CHAINS else _PATIENCE // 2, _TRIES * (edited + 2))
 
 
 @dataclass(slots=True)
