@@ -104,6 +104,7 @@ def test_two_edited_lines_are_no_one_change() -> None:
         ([one("changed", "dot", "dot", "dot: x; y", fields=("precision", "shape"))], ""),
         ([one("added", "", "all-gather")], ""),
         ([one("changed", "divide", "multiply"), one("changed", "sqrt", "rsqrt")], "divide -> multiply, sqrt -> rsqrt"),
+        ([one("changed", "tanh", "sine", where="a.py:1"), one("changed", "abs", "sign", where="a.py:2")], ""),
     ],
 )
 def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None:

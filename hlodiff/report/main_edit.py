@@ -372,7 +372,8 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
             if len(words) > _MOST and opcodes:
                 words = f"{opcodes} has other {words[len(opcodes) + 1 :].partition(':')[0]}"
             found[words] += group.count
-    if 1 < len(found) <= _FEW and all(_ONE_FOR_ANOTHER.fullmatch(words) for words in found):
+    is_of_one_line = len({group.where for group in edit_groups}) == 1
+    if 1 < len(found) <= _FEW and is_of_one_line and all(_ONE_FOR_ANOTHER.fullmatch(words) for words in found):
         return ", ".join(found)
     if len(found) > 1 and all(words.endswith(" has other operands") for words in found):
         return f"{found.total():,} operations have other operands"
