@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.keys import Key as Key
     from hlodiff.snapshots.keys import is_safe as is_safe
     from hlodiff.snapshots.keys import keys_of as keys_of
-    from hlodiff.snapshots.paths import LinkError as LinkError
+    from hlodiff.snapshots.paths import BlockedError as BlockedError
     from hlodiff.snapshots.pending import OWN_FOLDER as OWN_FOLDER
     from hlodiff.snapshots.pending import RECORDS as RECORDS
     from hlodiff.snapshots.pending import CaptureOrigin as CaptureOrigin
@@ -81,7 +81,7 @@ _FILES = {
     "backup": "Backup back_up digests restore",
     "growth_file": "list_growth read_growth remove_growth write_growth",
     "keys": "PYTEST Key is_safe keys_of",
-    "paths": "LinkError",
+    "paths": "BlockedError",
     "pending": "OWN_FOLDER RECORDS CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding"
     " keep_pending keep_record list_records program_id read_pending read_record record_digest record_id"
     " recorded_text tidy_pending",

@@ -20,8 +20,8 @@ from hlodiff.snapshots.keys import is_safe
 _PROJECT = (".git", "pyproject.toml")
 
 
-class LinkError(StoreError):
-    """A folder on the way is a link. Nothing is written through it either, so recording again repairs nothing."""
+class BlockedError(StoreError):
+    """A folder on the way is a link, or a folder is in the place of a file: recording again would be refused too."""
 
 
 def place_below(root: Path, name: str) -> Path:
@@ -94,7 +94,7 @@ def _is_project(folder: Path) -> bool:
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         shown = _shown(path)
-        raise LinkError("is a link, and links are not followed", where=shown, hint=f"git rm {shlex.quote(shown)}")
+        raise BlockedError("is a link, and links are not followed", where=shown, hint=f"git rm {shlex.quote(shown)}")
 
 
 def _shown(path: Path) -> str:

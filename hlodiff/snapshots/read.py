@@ -236,6 +236,7 @@ def read_whole_snapshot(tree: Tree, key: Key) -> Snapshot:
     snapshot = read_snapshot(tree, key)
     problem = source_problem(tree, key, snapshot)
     if problem:
+        tree.read([f"{key.folder}/{SOURCE}"], _LARGEST_SOURCE)  # what is in its way has an error of its own
         raise StoreError(problem, where=f"{tree.where}/{key.folder}/{SOURCE}", hint=_again(key))
     return snapshot
 

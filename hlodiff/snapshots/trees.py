@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from hlodiff.errors import StoreError
-from hlodiff.snapshots.paths import refuse_leading_out, refuse_links
+from hlodiff.snapshots.paths import BlockedError, refuse_leading_out, refuse_links
 
 GIT = ("git", "-c", "safe.bareRepository=explicit")
 """Git, which must take no folder of the work tree for a repository: a pull request could bring one, with its hooks."""
@@ -223,6 +223,8 @@ class FolderTree:
                 continue
             except OSError as error:
                 raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from None
+            if stat.S_ISDIR(about.st_mode):
+                raise BlockedError("is a folder, where a file belongs", where=str(path), hint="move it away")
             if not stat.S_ISREG(about.st_mode):
                 raise StoreError("is not a regular file (links are not followed)", where=str(path))
             _refuse_large(about.st_size, limit, str(path))

@@ -32,7 +32,7 @@ from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.timings import Timing
-from hlodiff.snapshots import FutureFormatError, Key, LinkError, tidy
+from hlodiff.snapshots import BlockedError, FutureFormatError, Key, tidy
 from hlodiff.snapshots.pending import digest
 from hlodiff.tracing.compare import TraceComparison
 from hlodiff.workflows import scenarios as scenario_workflow
@@ -362,8 +362,8 @@ def timing(key: Key, captured: CapturedProgram) -> Timing:
 
 
 def _repair(key: Key, error: HlodiffError) -> str:
-    """The command that records an invalid snapshot again, unless a newer hlodiff wrote it or it is behind a link."""
-    other = isinstance(error, FutureFormatError | LinkError) or error.what.startswith("internal error")
+    """The command that records an invalid snapshot again, unless a newer one wrote it or something is in its way."""
+    other = isinstance(error, FutureFormatError | BlockedError) or error.what.startswith("internal error")
     return error.hint if other else f"hlodiff update {key.name} --target {key.target}"
 
 

@@ -14,10 +14,10 @@ from hlodiff.config import Config, shown_path
 from hlodiff.errors import HlodiffError
 from hlodiff.progress import progress
 from hlodiff.snapshots import (
+    BlockedError,
     FolderTree,
     FutureFormatError,
     Key,
-    LinkError,
     RecordedTraces,
     StaleError,
     Tree,
@@ -112,7 +112,7 @@ def _compared(tree: Tree, found: DiscoveredScenario, outcome: ScenarioRun, pendi
     try:
         recorded, text = read_traces(tree, name), recorded_text(tree, key)
     except HlodiffError as error:
-        advice = error.hint if isinstance(error, FutureFormatError | LinkError) else f"hlodiff update {name}"
+        advice = error.hint if isinstance(error, FutureFormatError | BlockedError) else f"hlodiff update {name}"
         return TraceComparison(name, "not_checked", reason=str(error), advice=advice)
     old = recorded.counts if recorded else None
     if outcome.what:
