@@ -816,8 +816,9 @@ def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 def _score(ours: _Around, theirs: _Around) -> float:
     """How much two instructions have in common; 0 where they may not pair."""
-    own, value, structure, kind, call = [a == b for a, b in zip(ours.labels, theirs.labels, strict=True)]
-    if not call or not (structure or kind) or ours.is_parameter != theirs.is_parameter:
+    one, other = ours.labels, theirs.labels
+    own, value, structure, kind = one[0] == other[0], one[1] == other[1], one[2] == other[2], one[3] == other[3]
+    if one[4] != other[4] or not (structure or kind) or ours.is_parameter != theirs.is_parameter:
         return 0.0
     neighbours, free = 0.0, 0
     for n in (0, 1):
