@@ -97,8 +97,8 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         'broken: run [removed] to repair it'
         >>> known_text("failure of qr7", {"qr7"}), known_text("failure of qr7 evil_2", {"qr7"})
         ('failure of qr7', 'failure of qr7 [removed]')
-        >>> known_text("replaced tanh by silu (2 silu())")
-        'replaced tanh by silu (2 silu())'
+        >>> known_text("replaced tanh by silu (2 silu())"), known_text("added func.call clip f32[8]")
+        ('replaced tanh by silu (2 silu())', 'added func.call clip f32[8]')
     """
     found: list[str] = []
     parts = _BLANKS.split(text)
@@ -110,8 +110,8 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         kind = _kind(word)
         if kind == "quoted" and _belongs_to(word, last):
             kind = ""
-        elif kind == "removed" and core in names:
-            kind = "name"
+        elif kind == "removed" and (core in names or (last == "func.call" and core.isidentifier() and core.isascii())):
+            kind = "name"  # also that of a callee
         is_order = kind == "word" and core.lower() in ORDERS and not word.startswith("(")
         if (kind == "name" and before) or (is_order and before == "name"):
             kind = "removed"
