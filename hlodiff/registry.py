@@ -422,7 +422,7 @@ def folder_name_problem(name: str) -> str:
 
     Example:
         >>> folder_name_problem("a/b")
-        "only letters, digits, '_', '-' and '.' are allowed, and the first is no '.' or '-'"
+        "only letters, digits, '_', '-' and '.' are allowed, and the first is not '.' or '-'"
     """
     if not _SAFE.fullmatch(name):
         return "only letters, digits, '_', '-' and '.' are allowed, and the first is not '.' or '-'"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hlodiff.report import markdown
-from hlodiff.report.functions import verdict_rows
+from hlodiff.report.functions import VerdictRow, verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
 from hlodiff.report.markdown import ROW_WORDS, Links, closing
 from hlodiff.report.totals import format_totals
@@ -61,15 +61,15 @@ def to_summary(view: ReportView, link: str = "", page: str = "") -> str:
 def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
     details = [] if view.brief else markdown.folds(view, unfolded=len(view.functions) <= _UNFOLDED)
-    rows = len(verdict_rows(view.functions, view.programs, ROW_WORDS[view.command]))
+    rows = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
 
     def with_details(count: int) -> str:
-        return _whole(view, links, head, details[:count], len(details) - count)
+        return _whole(view, rows, links, head, details[:count], len(details) - count)
 
     def with_rows(count: int) -> str:
-        return _short(view, links, head, count)
+        return _short(view, rows, links, head, count)
 
-    for form, most in ((with_details, len(details)), (with_rows, rows)):
+    for form, most in ((with_details, len(details)), (with_rows, len(rows))):
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
     least = _text([*head, "### hlodiff", "", _last(replace(view, verdict=""), links.details)])
@@ -85,11 +85,13 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _whole(view: ReportView, links: Links, head: list[str], details: list[list[str]], left: int) -> str:
+def _whole(
+    view: ReportView, rows: Sequence[VerdictRow], links: Links, head: list[str], details: list[list[str]], left: int
+) -> str:
     """Everything, but for details that are left out: so many."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
     lines += [
-        *markdown.table(view, links),
+        *markdown.table(rows, view, links),
         *markdown.numbers_table(view),
         *markdown.not_checked(view, _MOST_FINDINGS),
     ]
@@ -99,10 +101,10 @@ def _whole(view: ReportView, links: Links, head: list[str], details: list[list[s
     return _text([*lines, *closing(view), markdown.totals(view, links.details)])
 
 
-def _short(view: ReportView, links: Links, head: list[str], count: int) -> str:
+def _short(view: ReportView, rows: Sequence[VerdictRow], links: Links, head: list[str], count: int) -> str:
     """No details, and so many rows."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
-    lines += markdown.table(view, links, count)
+    lines += markdown.table(rows, view, links, count)
     lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(links.details)}.", ""]
     return _text([*lines, _last(view, links.details)])
 

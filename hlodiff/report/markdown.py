@@ -118,15 +118,15 @@ def totals(view: ReportView, link: str = "") -> str:
     return f"{text} ([details]({link}))" if link else text
 
 
-def table(view: ReportView, links: Links = NO_LINKS, most: int | None = None) -> list[str]:
+def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS, most: int | None = None) -> list[str]:
     """A row for each function and verdict, worst first; what is beyond the twelfth is folded.
 
     Args:
+        every: all rows.
         view: what a report says.
         links: where its cells lead to.
         most: how many rows are shown at all, none of them folded; None for every one.
     """
-    every = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
     rows = every[:most]
     shown, more = (rows, ()) if most is not None else (rows[:MOST_ROWS], rows[MOST_ROWS:])
     if not shown:
@@ -332,7 +332,10 @@ def _lines(view: ReportView, everything: bool) -> Iterator[str]:
     if sum(map(len, listed)) > _MOST_CHARACTERS and not everything:
         listed = [line for one in view.overviews for line in overview(one)]
         listed += [f"Details would be longer than {_MOST_CHARACTERS:,} characters: {MORE}.", ""]
-    yield from (*table(view), *numbers_table(view))
+    yield from (
+        *table(verdict_rows(view.functions, view.programs, ROW_WORDS[view.command]), view),
+        *numbers_table(view),
+    )
     yield from listed
     yield from not_checked(view, MOST_FINDINGS)
     yield from findings(view.further_findings(), len(view.findings))

@@ -126,7 +126,9 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
     """
     lines = list(lines)
     shown = [line for line in lines if line.style != NEXT]
-    rows = max(len(shown), len(lay_out(shown, width=width).splitlines()))
+    rows = len(shown)
+    if rows <= _MOST_ON_A_SCREEN:  # long lines take several rows
+        rows = max(rows, len(lay_out(shown, width=width).splitlines()))
     is_said = bool(report.next) and rows >= _MOST_AT_A_GLANCE and len(shown) < len(lines)
     for line in lines:
         if line.style != NEXT:
