@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from hlodiff.differ import ModuleDiff, diff
 from hlodiff.differ.causes import nearest_causes
+from hlodiff.differ.classify import classes_of
+from hlodiff.hlo import read_text
 from tests.scenarios import compare, line
 from tests.test_diff_properties import kinds, made
 
@@ -98,6 +100,34 @@ def test_what_operands_hand_on(body: str, exchange: list[tuple[str, str]], expec
         new = new.replace(old_words, new_words)
     found = story(compare(body, new))
     assert found == expected
+
+
+MASKED = """
+module @jit_f {{
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %c = stablehlo.constant dense<{number}> : tensor<f32>
+    %0 = call @_where(%arg0, %c) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }}
+  func.func private @_where(%arg0: tensor<8xf32>, %arg1: tensor<f32>) -> tensor<8xf32> {{
+    {convert}%1 = stablehlo.broadcast_in_dim {value}, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %2 = stablehlo.maximum %arg0, %1 : tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }}
+}}
+"""
+
+
+def test_a_convert_to_the_same_type_follows_from_the_number_that_took_the_place_of_an_array() -> None:
+    old = MASKED.format(number="-3.0e+38", convert="", value="%arg1")
+    convert = "%0 = stablehlo.convert %arg1 : tensor<f32>\n    "
+    new = MASKED.format(number="-1.0e+04", convert=convert, value="%0")
+    found = diff(read_text(old), read_text(new))
+    assert story(found) == ["changed constant literal", "  added convert"]
+    assert classes_of(found) == ("numerics",)
+    assert story(diff(read_text(old), read_text(MASKED.format(number="-3.0e+38", convert=convert, value="%0")))) == [
+        "added convert"
+    ]
 
 
 def test_constants_and_broadcasts_come_with_what_uses_them() -> None:

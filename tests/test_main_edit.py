@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 import hlodiff
 from hlodiff.report.grouping import EditGroup
-from hlodiff.report.main_edit import main_edit
+from hlodiff.report.main_edit import OperationCounts, main_edit, new_and_gone
 from hlodiff.report.sentences import buffer_sentences
 from hlodiff.report.view import ChangedLine, ChangeView
+from tests.scenarios import compare
 
 ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
 
@@ -138,35 +140,77 @@ def test_a_field_that_is_too_long_for_a_first_line_is_named() -> None:
 def test_what_comes_back_elsewhere_is_not_replaced() -> None:
     groups = [one("removed", "convert", ""), one("added", "", "add")]
     # The cast is there again, among the knock-on edits of the sum.
-    assert main_edit("same cost", (), (), groups, {}, {"convert": (5, 5), "add": (4, 5)}) == "add added"
-    assert main_edit("same cost", (), (), groups, {}, {"convert": (5, 4), "add": (4, 5)}) == "convert -> add"
+    assert main_edit("same cost", (), (), groups, op_counts={"convert": (5, 5), "add": (4, 5)}) == "add added"
+    assert main_edit("same cost", (), (), groups, op_counts={"convert": (5, 4), "add": (4, 5)}) == "convert -> add"
     elsewhere = [EditGroup((), "removed", 1, "", "a.py:1", group=("removed", "convert", "", ())), groups[1]]
     assert main_edit("same cost", (), (), elsewhere) == "add added, convert gone"
 
 
 @pytest.mark.parametrize(
-    ("added", "removed", "counts", "words"),
+    ("added", "removed", "words"),
     [
-        (3217, 19, {"iota": (38, 3039), "case": (3, 5)}, "3,217 operations added, 19 gone, mostly iota"),
-        (3, 4, {"add": (3, 2), "dot": (0, 3)}, "3 operations added, 4 gone"),
-        (0, 4, {"add": (4, 0)}, "4 operations gone, mostly add"),
-        (0, 4, {"add": (1, 0), "constant": (3, 0)}, "4 operations gone"),
-        (1, 2, {"add": (2, 1), "dot": (0, 1)}, "1 operation added, 2 gone"),
-        (1, 1, {"add": (1, 0), "dot": (0, 1)}, ""),
+        ({"subtract": 1, "compare": 1, "and": 1}, {}, "3 operations added: and, compare, subtract"),
+        ({"dot": 4, "divide": 2, "tanh": 1, "abs": 1}, {}, "8 operations added: 4 dot, 2 divide, abs, 1 more"),
+        ({}, {"add": 4, "constant": 8}, "4 operations gone: 4 add"),
+        ({"add": 1}, {}, ""),
+        ({"abs": 3, "maximum": 1}, {"multiply": 3, "sqrt": 1}, "3 multiply, sqrt -> 3 abs, maximum"),
+        ({"add": 3, "dot": 1}, {"add": 1, "tanh": 1}, "4 operations added, 2 gone, mostly add"),
+        ({"add": 1}, {"add": 1, "tanh": 1}, "1 operation added, 2 gone, mostly add"),
+        ({"func.call _where": 2, "add": 2}, {}, "4 operations added: 2 add, 2 _where()"),
     ],
 )  # fmt: skip
-def test_many_changes(added: int, removed: int, counts: dict[str, tuple[int, int]], words: str) -> None:
+def test_many_changes(added: dict[str, int], removed: dict[str, int], words: str) -> None:
     groups = [one("added", "", "add"), one("added", "", "dot")]
-    assert main_edit("same cost", (), (), groups, {"added": added, "removed": removed}, counts) == words
+    assert main_edit("same cost", (), (), groups, OperationCounts(Counter(added), Counter(removed))) == words
+
+
+def test_operations_of_several_lines_are_not_one_for_another() -> None:
+    groups = [one("added", "", opcode, where="a.py:1 (f)") for opcode in ("abs", "maximum")]
+    counts = OperationCounts(Counter({"abs": 2, "maximum": 1}), Counter({"sqrt": 2, "add": 1}))
+    of_one_line = [*groups, one("removed", "sqrt", "", where="a.py:1")]
+    assert main_edit("same cost", (), (), of_one_line, counts) == "2 sqrt, add -> 2 abs, maximum"
+    elsewhere = [*groups, one("removed", "sqrt", "", where="a.py:2")]
+    assert main_edit("same cost", (), (), elsewhere, counts) == "3 operations added, 3 gone"
+
+
+def test_operations_are_counted_without_what_follows_from_them() -> None:
+    old = "a = f32[8]{0} parameter(0)\n  n = f32[8]{0} negate(a)\n  ROOT r = f32[8]{0} tanh(n)"
+    new = (
+        "a = f32[8]{0} parameter(0)\n  n = f32[8]{0} negate(a)\n  c = f32[] constant(0.5)\n"
+        "  b = f32[8]{0} broadcast(c), dimensions={}\n  m = f32[8]{0} multiply(n, b)\n  ROOT r = f32[8]{0} tanh(m)"
+    )
+    knock_on = Counter(constant=1, broadcast=1)
+    assert new_and_gone(compare(old, new).reported) == OperationCounts(Counter(multiply=1), Counter(), knock_on)
+    assert new_and_gone(compare(new, old).reported) == OperationCounts(Counter(), Counter(multiply=1), knock_on)
+
+
+def test_knock_on_edits_are_counted_where_they_are_most_of_what_happened() -> None:
+    groups = [one("added", "", "add"), one("added", "", "dot")]
+    counts = OperationCounts(Counter(add=2, dot=1), Counter(tanh=1), Counter(broadcast=3000, concatenate=200))
+    words = "3 operations added, 1 gone, 3,200 knock-on edits, mostly broadcast"
+    assert main_edit("same cost", (), (), groups, counts) == words
 
 
 def test_a_function_that_is_called_now_is_named_among_many_operations() -> None:
     groups = [one("added", "", "func.call relu"), one("added", "", "select"), one("added", "", "compare")]
-    assert main_edit("same cost", (), (), groups, {"added": 11}) == "11 operations added, with relu()"
-    private = [one("added", "", "func.call _where"), *groups[1:]]
-    assert main_edit("same cost", (), (), private, {"added": 11}) == "11 operations added"
-    called = [one("removed", "func.call silu", ""), *groups]
-    assert main_edit("same cost", (), (), called, {"added": 11, "removed": 2}) == "11 operations added, 2 gone"
+    counts = Counter({"add": 8, "select": 1, "compare": 1, "func.call relu": 1})
+    words = "11 operations added: relu(), 8 add, compare, 1 more"
+    assert main_edit("same cost", (), (), groups, OperationCounts(counts)) == words
+    of_two_lines = [*groups, one("added", "", "add", where="a.py:2")]
+    both = main_edit("same cost", (), (), of_two_lines, OperationCounts(counts, Counter(add=1)))
+    assert both == "11 operations added, 1 gone, with relu()"
+
+
+def test_results_that_came_or_went_are_what_happened_to_a_return() -> None:
+    returned = one("changed", "return", "return", "return: operands", fields=("operands",))
+    assert main_edit("better: results -50 %", ("4 results instead of 7",), (), [returned]) == "4 results instead of 7"
+    assert main_edit("same cost", (), (), [returned]) == "return has other operands"
+
+
+def test_a_replaced_subgraph_that_is_too_long_is_counted() -> None:
+    replaced = EditGroup((), "replaced", 9, f"{'9 add, ' * 20} by tanh", "", group=("replaced",))
+    words = main_edit("same cost", (), (), [replaced], OperationCounts(Counter(tanh=1), Counter(add=180)))
+    assert words == "180 add -> tanh"
 
 
 def test_a_long_sentence_loses_what_is_in_brackets() -> None:
@@ -183,8 +227,8 @@ def test_what_a_verdict_says_is_not_said_again() -> None:
 def test_where_arguments_lie_is_not_what_happened() -> None:
     nested = "5 arguments at another path: state[0].count -> state[1][0].count, 4 more"
     assert main_edit("same cost", (nested,), (), [one("added", "", "tanh")]) == "tanh added"
-    groups, counts = [one("added", "", "tanh"), one("added", "", "add")], {"added": 36}
-    assert main_edit("same cost", (nested,), (), groups, counts) == "36 operations added"
+    groups, counts = [one("added", "", "tanh"), one("added", "", "add")], OperationCounts(Counter(tanh=30, add=6))
+    assert main_edit("same cost", (nested,), (), groups, counts) == "36 operations added: 30 tanh, 6 add"
 
 
 def test_a_mean_of_another_size_is_the_change_only_on_the_line_that_takes_it() -> None:

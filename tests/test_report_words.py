@@ -323,3 +323,19 @@ def test_equal_words_say_what_differs() -> None:
     changes = (FieldChange("element_type", "f32", "bf16"), FieldChange("literal", "dense<0xFF800000>", "dense<0xFF80>"))
     edit = Edit("changed", ("element_type", "literal"), changes=changes)
     assert [change.field for change in listed_changes(edit)] == ["element_type"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("%call.1, %a", "%call.1#1, %a", "operands: %call.1#1 instead of %call.1"),
+        (
+            "%call.1#1, %call.1",
+            "%call.1, %call.1#1",
+            "operands: %call.1 instead of %call.1#1, %call.1#1 instead of %call.1",
+        ),
+        ("%a, %b", "%a, %b", "operands: other values of the same names (%a, %b)"),
+    ],
+)
+def test_another_result_of_the_same_call(old: str, new: str, words: str) -> None:
+    assert format_field_change(FieldChange("operands", old, new)) == words

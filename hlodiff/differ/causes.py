@@ -384,7 +384,18 @@ def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
         users = [_edit_at(side, user, lambda e: e.kind == kind or _rewired(e)) for user in side.users(place)]
         known = [user for user in users if user is not None]
         return known[:1] if users and len(known) == len(users) else []
+    if it.opcode == "convert" and it.shape == side.instruction((place[0], it.operands[0])).shape:
+        # JAX writes one where a Python number took the place of an array: it computes nothing.
+        around = [*_origins(side, place), *side.users(place)]
+        return [index for near in around for index in side.at.get(near, ())][:1]
     return []
+
+
+def _origins(side: _ProgramEdits, place: Place) -> list[Place]:
+    """Where an operand comes from, and where a parameter is, what callers hand to it."""
+    given = side.sources(place)
+    handed = (side.sources(one) for one in given if side.instruction(one).opcode == "parameter")
+    return [*given, *(source for sources in handed for source in sources)]
 
 
 def _rewired(edit: RawEdit) -> bool:

@@ -166,7 +166,10 @@ def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: i
     texts = []
     for module, computation, index in ((old, pair.old, position), (new, pair.new, matched)):
         owner = module.computations[computation]
-        texts.append(", ".join("%" + owner.instructions[o].name for o in owner.instructions[index].operands))
+        it = owner.instructions[index]
+        numbers = [f"#{result}" if result else "" for result in it.results or (0,) * len(it.operands)]
+        named = zip(it.operands, numbers, strict=True)
+        texts.append(", ".join(f"%{owner.instructions[operand].name}{number}" for operand, number in named))
     return texts[0], texts[1]
 
 

@@ -147,6 +147,17 @@ def _few_of(words: Sequence[str]) -> str:
     return ", ".join([*words[:_MOST_VALUES], *more])
 
 
+def _other_results(old: str, new: str) -> str:
+    """Other results of the same calls, loops or sorts: `%call.1#1 instead of %call.1`; "" where more is different."""
+    pairs = list(zip(old.split(", "), new.split(", "), strict=False))
+    if old.count(",") != new.count(",") or any(_NUMBER.sub("", a) != _NUMBER.sub("", b) for a, b in pairs):
+        return ""
+    return ", ".join(dict.fromkeys(f"{b} instead of {a}" for a, b in pairs if a != b))
+
+
+_NUMBER = re.compile(r"#\d+$")
+
+
 def _change_of_shardings(old: str, new: str) -> str:
     """How many values there are, or those of which the sharding differs; "" where that does not say it."""
     before, after = _shardings_of_values(old), _shardings_of_values(new)
@@ -353,6 +364,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         return f"operands: constant {format_pair(*map(format_literal, change.literals))}"
     if change.field == "operands" and old == new:
         return f"operands: other values of the same names ({old if old.count(',') < _MOST_OPERANDS else '...'})"
+    if change.field == "operands" and (numbers := _other_results(old, new)):
+        return f"operands: {numbers}"
     if change.field == "operands" and max(counts := (old.count(",") + 1, new.count(",") + 1)) > _MOST_OPERANDS:
         return (
             f"operands: other values among {counts[0]}"

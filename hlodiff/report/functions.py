@@ -21,7 +21,7 @@ from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
-from hlodiff.report.main_edit import main_edit
+from hlodiff.report.main_edit import main_edit, new_and_gone
 from hlodiff.report.numbers import by_how_much
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost, format_settings
@@ -740,8 +740,8 @@ def _happened(
         return ""
     lines = [line for stage in stages if stage.stage == first.stage for line in stage.lines]
     diff = report.programs[first.programs[0]].diff
-    amount = (diff.summary, diff.op_counts) if diff else ({}, {})
-    return main_edit(sentence, sentences[first.programs], lines, first.edit_groups, *amount)
+    known = (sentence, sentences[first.programs], lines, first.edit_groups)
+    return main_edit(*known, new_and_gone(diff.reported), diff.op_counts) if diff else main_edit(*known)
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:

@@ -13,12 +13,15 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.result import Edit
 from hlodiff.differ.subsequence import common_ends
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
+from hlodiff.report.edits import callee_of
 from hlodiff.report.grouping import REPLACED, EditGroup
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
@@ -35,6 +38,36 @@ _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead o
 _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _BUFFER = "a buffer is written"
+_MANY = 10  # times as many knock-on edits are most of what happened
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCounts:
+    """How often each operation was added and removed, and those that only follow from another edit."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    removed: Counter[str] = field(default_factory=Counter)
+    following: Counter[str] = field(default_factory=Counter)
+
+
+_NOTHING = OperationCounts()
+
+
+def new_and_gone(edits: Iterable[Edit]) -> OperationCounts:
+    """The operations that were added and those that were removed; a call with what it calls.
+
+    Example:
+        >>> new_and_gone([]).added.total()
+        0
+    """
+    found = OperationCounts()
+    for edit in edits:
+        site = edit.new or edit.old
+        if site is not None and edit.kind in ("added", "removed"):
+            name = f"{site.opcode} {callee_of(edit)}" if site.opcode in CALLS else site.opcode
+            counts = found.following if edit.cause is not None else found.added if edit.new else found.removed
+            counts[name.strip()] += edit.count
+    return found
 
 
 def main_edit(
@@ -42,7 +75,7 @@ def main_edit(
     sentences: Sequence[str],
     lines: Sequence[ChangedLine],
     edit_groups: Sequence[EditGroup],
-    summary: Mapping[str, int] = MappingProxyType({}),
+    counts: OperationCounts = _NOTHING,
     op_counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> str:
     """What happened, in at most 80 characters; "" where that is only to be seen in the list.
@@ -52,7 +85,7 @@ def main_edit(
         sentences: sentences about the stage that was written, or else about the compiled one.
         lines: of Python that changes of that stage come from.
         edit_groups: the changes of that stage.
-        summary: how many instructions of that stage were added and removed.
+        counts: the operations that were added and removed, see `new_and_gone`.
         op_counts: how often each opcode is in it, before and after.
 
     Example:
@@ -73,11 +106,12 @@ def main_edit(
         or _loops(edit_groups)
         or _replaced(edit_groups)
         or _operations(edit_groups, sentence, op_counts)
+        or (next(iter(sentences), "") if _is_returned(edit_groups) else "")
         or _field(edit_groups)
         or _attribute(lines, edit_groups)
         or _in_brackets(*_edited_words(lines))
         or next(iter(sentences), "")
-        or _amount(summary, op_counts, _callee(edit_groups))
+        or _amount(counts, edit_groups)
     )
     if len(words) > _MOST:  # which argument; how it was and is says the list
         words = words.partition(" (")[0]
@@ -270,9 +304,10 @@ def _status(net: int) -> str:
 
 
 def _replaced(edit_groups: Iterable[EditGroup]) -> str:
-    """One subgraph in place of another, where that is all that was replaced."""
+    """One subgraph in place of another, where that is all that was replaced and short enough to be said."""
     groups = [one for one in edit_groups if one.kind == REPLACED]
-    return f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
+    words = f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
+    return words if len(words) <= _MOST else ""
 
 
 def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapping[str, tuple[int, int]]) -> str:
@@ -338,18 +373,43 @@ def _callee(edit_groups: Iterable[EditGroup]) -> str:
     return found.pop() if len(found) == 1 and not names["removed"] else ""
 
 
-def _amount(summary: Mapping[str, int], op_counts: Mapping[str, tuple[int, int]], callee: str) -> str:
-    """How many operations are new and gone, and which function is among them or which are most of them."""
-    added, removed = summary.get("added", 0), summary.get("removed", 0)
-    if added + removed < _FEW:
+def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:
+    """How many operations are new and gone, and which they are; what only follows from one of them is not counted."""
+    kinds = [_of_work(one) for one in (counts.added, counts.removed)]
+    callee = _callee(edit_groups)
+    added, removed = (one.total() for one in kinds)
+    if added + removed < _FEW - 1:
         return ""
-    parts = [f"{count:,} {word}" for count, word in ((added, "added"), (removed, "gone")) if count]
-    by = {opcode: abs(new - old) for opcode, (old, new) in op_counts.items() if opcode != "constant"}
-    most = max(by, key=lambda opcode: by[opcode], default="")
-    is_most = by.get(most, 0) * 2 > added + removed
-    last = f", with {callee}()" if callee else f", mostly {most}" if is_most else ""
-    noun = " operation " if parts[0].startswith("1 ") else " operations "
-    return ", ".join(parts).replace(" ", noun, 1) + last
+    noun = "operation" if (added or removed) == 1 else "operations"
+    if counts.following.total() > _MANY * (added + removed):
+        parts = [f"{count:,} {word}" for count, word in ((added, "added"), (removed, "gone")) if count]
+        most = _by_count(counts.following)[0][0]
+        what = ", ".join(parts).replace(" ", f" {noun} ", 1)
+        return f"{what}, {counts.following.total():,} knock-on edits, mostly {_shown(most)}"
+    if not (added and removed):
+        amount = f"{added or removed:,} {noun} {_status(added - removed)}"
+        return f"{amount}: {_listed(kinds[0] or kinds[1], callee)}"
+    lines = {group.where.partition(" (")[0] for group in edit_groups if group.kind != "changed"}
+    if not kinds[0].keys() & kinds[1].keys() and len(lines) == 1:
+        words = f"{_listed(kinds[1])} -> {_listed(kinds[0], callee)}"
+        if len(words) <= _MOST:
+            return words
+    most, count = _by_count(kinds[0] + kinds[1])[0]
+    is_most = count * 2 > added + removed
+    last = f", with {callee}()" if callee else f", mostly {_shown(most)}" if is_most else ""
+    return f"{added:,} {noun} added, {removed:,} gone{last}"
+
+
+def _listed(counts: Counter[str], callee: str = "") -> str:
+    """`4 multiply, 2 divide, tanh, 2 more`: the callee that somebody wrote, then the most frequent ones."""
+    found = sorted(_by_count(counts), key=lambda one: _shown(one[0]) != f"{callee}()")
+    words = [f"{count:,} {_shown(opcode)}" if count > 1 else _shown(opcode) for opcode, count in found[:_FEW]]
+    rest = sum(count for _, count in found[_FEW:])
+    return ", ".join([*words, f"{rest:,} more"] if rest else words)
+
+
+def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
 def _field(edit_groups: Sequence[EditGroup]) -> str:
@@ -398,6 +458,11 @@ def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -
                 if len(opcodes) == 1 and words.partition(": ")[0] in fields and " -> " in words:
                     found[f"{next(iter(opcodes))} {words}"] = None
     return next(iter(found)) if len(found) == 1 else ""
+
+
+def _is_returned(edit_groups: Sequence[EditGroup]) -> bool:
+    """Whether nothing changed but what is returned."""
+    return all(group.kind == "changed" and {*map(str, group.group[1:3])} == {"return"} for group in edit_groups)
 
 
 def _hands_on(group: EditGroup) -> bool:
