@@ -488,3 +488,58 @@ ROOT %q = f32[8] divide(%n, %b)@"""
     for pair in ((lines, other.replace("constant(2)", "constant(64)")), (other.replace("(2)", "(64)"), lines)):
         found = hlodiff.diff(*map(program, pair))
         assert not [edit for edit in found.reported if "literal" in edit.fields] and found.replay().complete
+
+
+CLIPPED = """%v = f32[64] parameter(1)
+%w = f32[6,16] parameter(2)
+%z = f32[] constant(0)
+%b = f32[@] broadcast(%z), dimensions={}
+%c = pred[@] compare(%#, %b), direction=GT
+%m = f32[@] select(%c, %#, %b)
+ROOT %d = (f32[@]) tuple(%$)"""
+
+
+def test_the_same_number_beside_it_is_no_evidence_for_a_value_of_another_size() -> None:
+    old = CLIPPED.replace("@", "64").replace("#", "v").replace("ROOT", "%n = f32[64] negate(%m)\nROOT")
+    new = CLIPPED.replace("@", "6,16").replace("#", "w")
+    found = hlodiff.diff(program(old.replace("$", "n")), program(new.replace("$", "m")))
+    kinds = {(edit.kind, site.opcode) for edit in found.reported for site in [edit.old or edit.new] if site}
+    work = {(kind, opcode) for kind in ("removed", "added") for opcode in ("compare", "select", "broadcast")}
+    assert work <= kinds and not {("changed", "select"), ("changed", "broadcast")} & kinds
+    assert found.replay().complete
+
+
+OF_ONE_FUSION = """HloModule m
+
+fused (p: f32[8,64]) -> {type} {{
+  p = f32[8,64]{{1,0}} parameter(0)
+  {body}
+}}
+
+ENTRY e (x: f32[8,64]) -> {type} {{
+  x = f32[8,64]{{1,0}} parameter(0), metadata={{op_name="x"}}
+  n = f32[8,64]{{1,0}} negate(x)
+  ROOT f = {type} fusion(n), kind={kind}, calls=fused
+}}
+"""
+HALF = "s = f32[8,2]{1,0} slice(t), slice={[0:8], [0:2]}\n  ROOT c = bf16[8,2]{1,0} convert(s)"
+
+
+@pytest.mark.parametrize(
+    ("new", "kinds"),
+    [
+        (("bf16[8,2]{1,0}", f"t = f32[8,64]{{1,0}} sine(p)\n  {HALF}", "kLoop"), {"removed", "added"}),
+        (("bf16[8,2]{1,0}", f"t = f32[8,64]{{1,0}} tanh(p)\n  {HALF}", "kLoop"), {"changed"}),
+        (("bf16[8,64]{1,0}", "ROOT c = bf16[8,64]{1,0} convert(p)", "kLoop"), {"changed"}),
+        (("f32[64,8]{1,0}", "ROOT c = f32[64,8]{1,0} transpose(p), dimensions={1,0}", "kLoop"), {"changed"}),
+    ],
+)
+def test_a_fusion_of_another_type_and_size_that_computes_something_else_is_another_one(
+    new: tuple[str, str, str], kinds: set[str]
+) -> None:
+    sides = ("f32[8,64]{1,0}", "ROOT c = f32[8,64]{1,0} tanh(p)", "kLoop"), new
+    texts = [OF_ONE_FUSION.format(type=each[0], body=each[1], kind=each[2]) for each in sides]
+    found = hlodiff.diff(*map(hlodiff.read_text, texts))
+    sites = [(edit.kind, edit.old or edit.new) for edit in found.reported]
+    assert {kind for kind, site in sites if site and site.opcode == "fusion"} == kinds
+    assert found.replay().complete

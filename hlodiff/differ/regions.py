@@ -33,6 +33,7 @@ CARRIERS = (BOOKKEEPING - CALLS) | {
 }  # fmt: skip
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
 _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
+_REPEATING = ("broadcast", "broadcast_in_dim")
 # What they call only says how two numbers become one.
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
@@ -217,8 +218,10 @@ class _Regions:
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
         is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups"))
-        if is_reshaped and not self._shares_operand(edit.old, edit.new):
+        if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
+        if fields == {"shape"} and one.opcode in _REPEATING:  # a number fits everywhere
+            return not (_are_alike(one, other) or self._shares_user(edit.old, edit.new))
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
@@ -268,12 +271,26 @@ class _Regions:
         """Whether a value may be what it was in another type and size: an argument is so, or what it is made of."""
         assert edit.old and edit.new
         old = edit.old
-        if self._arguments.retyped or at(self.modules[0], old).opcode in _HANDING_ON:
+        it = at(self.modules[0], old)
+        is_value = it.opcode == "fusion" and it.shape.is_array and not self._shares_work(edit.old, edit.new)
+        if self._arguments.retyped or (it.opcode in _HANDING_ON and not is_value):
             return True
-        places = [(old[0], operand) for operand in at(self.modules[0], old).operands]
+        places = [(old[0], operand) for operand in it.operands]
         given = [self.at[0].get(place) for place in places if at(self.modules[0], place).opcode not in _HANDING_ON]
         fields = [{change.field for change in self.edits[n].changes} for n in given if n is not None]
         return any({"element_type", "shape"} <= one for one in fields)
+
+    def _shares_work(self, old: Place, new: Place) -> bool:
+        """Whether two fusions compute something alike: one that grew by a slice and a cast is the same one."""
+        callees = at(self.modules[1], new).called
+        for callee in at(self.modules[0], old).called:
+            for n, it in enumerate(self.modules[0].computations[callee].instructions):
+                matched = self.mapping[0].get((callee, n))
+                if it.opcode not in CARRIERS and matched is not None and matched[0] in callees:
+                    edit = self.at[0].get((callee, n))
+                    if edit is None or not ({"opcode", "element_type"} & {c.field for c in self.edits[edit].changes}):
+                        return True
+        return False
 
     def _are_other_arguments(self, old: Place, new: Place) -> bool:
         """Whether both are arguments of the program, of which one was removed and the other added."""
@@ -283,9 +300,13 @@ class _Regions:
             return False
         return path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
 
-    def _shares_operand(self, old: Place, new: Place) -> bool:
+    def _shares_operand(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
+        """Whether they take the same value, by evidence that is not weak; with `keeps_values` more than a number."""
         operands = at(self.modules[1], new).operands
-        for operand in at(self.modules[0], old).operands:
+        ours = at(self.modules[0], old).operands
+        if keeps_values:
+            ours = tuple(operand for operand in ours if not self._is_literal(0, (old[0], operand))) or ours
+        for operand in ours:
             matched = self.mapping[0].get((old[0], operand))
             if matched is not None and matched[1] in operands and not self._marked((old[0], operand)):
                 return True
