@@ -18,10 +18,10 @@ from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
-from hlodiff.hlo.model import Frame
+from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
-from hlodiff.report.main_edit import main_edit, new_and_gone
+from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
 from hlodiff.report.numbers import by_how_much
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost, format_settings
@@ -610,7 +610,7 @@ class _Lines:
         return known.has(program.name, program.target, side, place.stored, text)
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        kinds = any(group.kind in _ADDED_OR_REMOVED for group in groups)
+        kinds = any(map(_computes, groups))
         weight = min(group.weight for group in groups)
         nowhere = not line.where and not any(map(self._is_argument, groups))
         first = min(map(self._position, groups))
@@ -689,6 +689,14 @@ class _Lines:
                         yield side, origins.stack(site.computation, site.instruction)
             if not edit.sites:  # a fact of the module
                 yield 1, edit.source
+
+
+def _computes(edit_group: EditGroup) -> bool:
+    """Whether a call or an operation was added or removed that does more than hold or hand on a value."""
+    opcodes = {str(opcode).partition(" ")[0] for opcode in edit_group.group[1:3] if opcode} - CALLS
+    return edit_group.kind in _ADDED_OR_REMOVED and (
+        edit_group.kind == REPLACED or not opcodes or not opcodes <= HANDED_ON
+    )
 
 
 def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:

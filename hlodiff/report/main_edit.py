@@ -30,7 +30,7 @@ _FEW = 3  # operations that the list shows at a glance
 _LONGEST = 40  # characters of an argument
 _MOST = 80  # characters: more is a list, and a first line is no place for it
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
-_HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
+HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results come and go with what is done with them.
 _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")
@@ -352,7 +352,7 @@ def _shown(opcode: str) -> str:
 
 def _of_work(counts: Counter[str]) -> Counter[str]:
     """Without what only hands values on, where anything else is there."""
-    return Counter({opcode: n for opcode, n in counts.items() if opcode not in _HANDED_ON}) or counts
+    return Counter({opcode: n for opcode, n in counts.items() if opcode not in HANDED_ON}) or counts
 
 
 def _family(opcode: str) -> str:
@@ -467,4 +467,4 @@ def _is_returned(edit_groups: Sequence[EditGroup]) -> bool:
 
 def _hands_on(group: EditGroup) -> bool:
     """Whether a change is of an operation that computes nothing: its shape follows from its operand's."""
-    return group.kind == "changed" and {*map(str, group.group[1:3])} <= _HANDED_ON
+    return group.kind == "changed" and {*map(str, group.group[1:3])} <= HANDED_ON
