@@ -7,7 +7,8 @@ import pytest
 
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.regions import _Regions, opcode_counts
+from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts
 from hlodiff.differ.result import Cost, Edit, Site
 from hlodiff.hlo.model import Frame
 from hlodiff.report.functions import _importance
@@ -543,3 +544,21 @@ def test_a_fusion_of_another_type_and_size_that_computes_something_else_is_anoth
     sites = [(edit.kind, edit.old or edit.new) for edit in found.reported]
     assert {kind for kind, site in sites if site and site.opcode == "fusion"} == kinds
     assert found.replay().complete
+
+
+def test_a_line_that_took_the_place_of_itself_did_not_take_that_of_another_one() -> None:
+    """A value of the next line that is computed once less goes with the replaced operation that it was fused with."""
+    own, next_line = ("a.py", 14), ("a.py", 15)
+    edits = [
+        RawEdit("removed", (0, 0), None),
+        RawEdit("added", None, (0, 0)),
+        RawEdit("changed", (1, 0), (1, 0), is_weak=True),
+    ]
+    for edit, region in zip(edits, (0, 0, 1), strict=True):
+        edit.region = region
+    lines = [(own, None), (None, own), (next_line, own)]
+    assert number_by_line(edits, lines) == [0, 0, 0]
+    moved = [(next_line, None), (None, own), (next_line, own)]
+    assert number_by_line(edits, moved) == [0, 0, 0]
+    apart = [(own, None), (None, own), (next_line, next_line)]
+    assert number_by_line(edits, apart) == [0, 0, 1]

@@ -438,12 +438,19 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
             members.setdefault(edit.region, []).append(index)
     numbers: dict[tuple[Line, ...], int] = {}
     found: list[int | None] = [None] * len(edits)
-    for region in members.values():
-        sides = region_lines([edits[n] for n in region], [lines[n] for n in region])
+    sides_of = {
+        region: region_lines([edits[n] for n in inside], [lines[n] for n in inside])
+        for region, inside in members.items()
+    }
+    of_one_line = {old for old, new in sides_of.values() if old == new}
+    for region, inside in members.items():
+        sides = sides_of[region]
         if None in sides:
             continue
-        number = numbers.setdefault((sides[0], sides[1]), len(numbers))
-        for n in region:
+        # A line that took the place of itself did not take that of another one too: it is one replaced region.
+        own = next((line for line in reversed(sides) if line in of_one_line), None)
+        number = numbers.setdefault((own, own) if own else (sides[0], sides[1]), len(numbers))
+        for n in inside:
             if all(_line_of(edits[n], lines[n], side) in (None, sides[side]) for side in (0, 1)):
                 found[n] = number
     _join(edits, lines, numbers, found)
