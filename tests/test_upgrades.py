@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
 
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
-from hlodiff.report import Report, ToolchainChange, to_form, upgrade_text
+from hlodiff.report import Report, ToolchainChange, to_form, to_terminal, upgrade_text
 from hlodiff.report.html.bodies import bodies_of
 from hlodiff.report.html.limits import PageLimits
 from hlodiff.report.markdown import to_markdown
@@ -81,7 +82,7 @@ def test_text() -> None:
     text = upgrade_text(REPORT, width=120)
     lines = text.split("\n")
     assert lines[0] == "jax 0.9.2 -> 0.10.2 (cpu)"
-    assert lines[2] == "▲ 2 functions changed: 1 worse, 1 at the same cost; worst: compiler, temp +100 %"
+    assert lines[2] == "▲ 3 functions changed: 1 worse, 1 better, 1 at the same cost; worst: compiler, temp +100 %"
     assert lines[4].split() == ["program", "target", "verdict", "StableHLO", "compiled", "numbers", "that", "changed"]
     rows = {line.split()[0]: line for line in lines[5:10]}
     assert list(rows) == ["compiler", "memory", "lowering", "new", "same"], "worst first, the unchanged last"
@@ -105,6 +106,21 @@ def test_text() -> None:
     assert "tanh" not in text
 
 
+def test_other_memory_of_the_same_program_is_told_in_every_form() -> None:
+    one = replace(program("f", "compiled"), target="cpu", status="identical")
+    alone = replace(one, diff=diff(one.diff.old, one.diff.old)) if one.diff else one
+    more = replace(alone, old_facts={"memory.temp": 1024.0}, new_facts={"memory.temp": 2048.0})
+    little = replace(alone, name="g", old_facts={"memory.temp": 102400.0}, new_facts={"memory.temp": 102410.0})
+    report = Report("diff", "a", "b", (more, little))
+    text, markdown, page = to_terminal(report), to_markdown(report), to_form(report, "html")
+    first = "worse on cpu: temp +100 %; the program is the same"
+    assert text.startswith(f"f  ▲ {first}\n") and "2 unchanged" in text and "g " not in text
+    assert "| `f` | `cpu` | 🔴 worse | temp 1.0 KiB" in markdown and "`g`" not in markdown
+    assert html.escape(first) in page
+    quiet = to_terminal(replace(report, programs=(little,)))
+    assert quiet == "1 unchanged\n"
+
+
 def test_other_forms_have_the_same_numbers() -> None:
     value = json.loads(upgrade_json(REPORT))
     assert value["totals"] == totals(upgrade_changes(REPORT))
@@ -122,7 +138,7 @@ def test_other_forms_have_the_same_numbers() -> None:
     assert "<details>" in upgrade_markdown(REPORT, details=True)
     page = parsed(to_form(REPORT, "html"))
     verdicts = {row["data-name"]: row["data-verdict"] for row in page.rows() if row["data-verdict"]}
-    assert verdicts == {"compiler": "worse", "lowering": "same cost"}
+    assert verdicts == {"compiler": "worse", "lowering": "same cost", "memory": "better"}
     assert "temp 1.0 KiB -> 2.0 KiB (+100 %)" in {element.text for element in page.all("td")}
 
 

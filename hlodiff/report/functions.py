@@ -104,10 +104,19 @@ def function_views(
     found = [
         _function(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
         for name, own in numbers.items()
-        if any(report.programs[number].status == "changed" or differs(report.programs[number]) for number in own)
+        if any(_is_told(report.programs[number], programs[number]) for number in own)
     ]
     ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view in found}
     return tuple(sorted(found, key=lambda view: (WORST.index(view.verdict), -ranks[view.name])))
+
+
+def _is_told(program: ProgramComparison, view: ProgramView) -> bool:
+    return program.status == "changed" or differs(program) or _is_other_in_memory(view)
+
+
+def _is_other_in_memory(program: ProgramView) -> bool:
+    """Whether it is the same program, and the compiler gives it other memory."""
+    return program.status == "identical" and bool(program.numbers)
 
 
 def _function(
@@ -141,6 +150,8 @@ def _function(
     at = f"{where.file}:{where.line}" if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
+    if not stages and any(_is_other_in_memory(programs[n]) for n in numbers):
+        known.append("the program is the same")
     if verdicts and not known and not cause:
         happened = _happened(sentence, own, sentences, stages, report)
         has_place = ".py:" in happened
@@ -171,7 +182,7 @@ def _targets(programs: Sequence[ProgramView]) -> tuple[TargetVerdict, ...]:
     """The verdict of each target, from the compiled program where it changed; equal ones together, worst first."""
     chosen: dict[str | None, ProgramView] = {}
     for program in programs:
-        if program.status != "changed":
+        if program.status != "changed" and not _is_other_in_memory(program):
             continue
         known = chosen.get(program.target)
         if known is None or program.stage == "compiled":

@@ -469,8 +469,10 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
 
 
 def _status(programs: Sequence[ProgramView]) -> str:
-    """`changed on cpu (1a2b3c4d), tpu-v5e: structure, cost`."""
+    """`changed on cpu (1a2b3c4d), tpu-v5e: structure, cost`; where no program is another one, that."""
     changed = [one for one in programs if one.status == "changed"]
+    if not changed:
+        return "unchanged"
     on = dict.fromkeys(f"{one.target or ''}{f' ({one.id})' if one.id else ''}" for one in changed)
     kinds = dict.fromkeys(word for one in reversed(changed) for word in one.word.split(", ") if word)
     words = "changed" + format_targets(tuple(on))

@@ -67,6 +67,21 @@ def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
     return (*static[0], *carried, *static[1], *copied, *static[2], *worked)
 
 
+def memory_numbers(program: ProgramComparison) -> tuple[Number, ...]:
+    """The memory that a compiler says of a program that is the same on both sides, where that changed.
+
+    Another version of XLA may place the buffers of one text otherwise.
+
+    Example:
+        >>> facts = {"memory.temp": 8.0}, {"memory.temp": 12.0}
+        >>> memory_numbers(ProgramComparison("f", "cpu", "compiled", "identical", None, *facts))[0].new
+        12.0
+    """
+    if program.status != "identical" or program.old_facts == program.new_facts:
+        return ()
+    return tuple(_static(program.facts(), _MEMORY))
+
+
 def _static(metrics: Mapping[str, tuple[float, float]], names: Iterable[tuple[str, str, Unit]]) -> Iterator[Number]:
     for metric, words, unit in names:
         old, new = metrics.get(metric, (0, 0))

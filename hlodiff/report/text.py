@@ -33,7 +33,7 @@ from hlodiff.report.shared_text import (
 )
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
-from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers
+from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import format_names, format_next, format_pair, format_targets, many
@@ -143,7 +143,7 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
 
 def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
     texts = texts_of(report)
-    changed = any(_is_listed(program) for program in report.programs)
+    changed = any(_is_listed(program) or other_memory(program, report.threshold) for program in report.programs)
     shown = (view() if view else build_view(report, texts=texts, with_details=False)) if changed else None
     functions = shown.functions if shown else ()
     if shown and len(functions) > 1:
@@ -394,13 +394,15 @@ def _status(name: str, programs: list[ProgramComparison], report: Report, indent
         if program.status in _STYLES:
             mark = f" ({program.id})" if program.id else ""
             targets.setdefault(program.status, {})[f"{program.target or ''}{mark}"] = None
+    if not targets:  # the same program, in other memory
+        return
     parts = []
     for status, on in targets.items():
         word = _WORDS.get(status, status) if report.command == "check" else status
         parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
     kinds = dict.fromkeys(word for one in reversed(programs) if one.status == "changed" for word in one.classes)
     words = "; ".join(parts) + (f": {', '.join(word for word in CLASSES if word in kinds)}" if kinds else "")
-    style = _STYLES[next(iter(targets))] if targets else ""
+    style = _STYLES[next(iter(targets))]
     if indent:
         yield Line(indent, words, wrap=True)
     else:

@@ -14,7 +14,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.loops import has_same_bounds
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.report.numbers import by_how_much, executed_pair, format_number
+from hlodiff.report.numbers import by_how_much, executed_pair, format_number, memory_numbers
 from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 
@@ -83,6 +83,18 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     """
     wholes = {"memory": _memory(program), "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed"))}
     return tuple(_judged(program, number, wholes, threshold) for number in numbers)
+
+
+def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tuple[Number, ...]:
+    """The numbers of a program that is the same on both sides and needs other memory; () where it is not worth a line.
+
+    Example:
+        >>> facts = {"memory.temp": 800.0}, {"memory.temp": 1200.0}
+        >>> other_memory(ProgramComparison("f", "cpu", "compiled", "identical", None, *facts))[0].mark
+        'worse'
+    """
+    numbers = memory_numbers(program)
+    return tuple(one for one in judged(program, numbers, threshold) if one.relevant) if numbers else ()
 
 
 def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float], threshold: float) -> Number:

@@ -32,7 +32,7 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.totals import format_checked
-from hlodiff.report.verdict import judged, verdict_of
+from hlodiff.report.verdict import judged, other_memory, verdict_of
 from hlodiff.report.view import (
     Detail,
     FindingView,
@@ -127,7 +127,7 @@ def _program(
 ) -> ProgramView:
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
-    numbers = judged(program, numbers, report.threshold) if diff else numbers
+    numbers = judged(program, numbers, report.threshold) if diff else numbers or other_memory(program, report.threshold)
     return ProgramView(
         name=program.name,
         target=program.target,

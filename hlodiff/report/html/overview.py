@@ -114,7 +114,8 @@ class OverviewRow:
     @property
     def verdict(self) -> Verdict | Literal[""]:
         """Whether it got better or worse, by the compiled program where there is one; "" where nothing changed."""
-        changed = [stage.program for stage in self.stages if stage.program.status == "changed"]
+        changed = [one.program for one in self.stages if one.program.status == "changed" or one.program.numbers]
+        changed = [one for one in changed if one.status in ("changed", "identical")]
         return changed[-1].verdict if changed else ""
 
     @property
