@@ -9,7 +9,7 @@ import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts
-from hlodiff.differ.result import Cost, Edit, Site
+from hlodiff.differ.result import Cost, Edit, FieldChange, Site
 from hlodiff.hlo.model import Frame
 from hlodiff.report.functions import _importance
 from hlodiff.report.grouping import EditGroup, edit_groups_of
@@ -562,3 +562,20 @@ def test_a_line_that_took_the_place_of_itself_did_not_take_that_of_another_one()
     assert number_by_line(edits, moved) == [0, 0, 0]
     apart = [(own, None), (None, own), (next_line, next_line)]
     assert number_by_line(edits, apart) == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "new", "weight"),
+    [
+        (("memory_space",), "vmem", 2),
+        (("memory_space", "layout"), "vmem", 2),
+        (("memory_space", "operands"), "vmem", 1),
+        (("memory_space", "element_type"), "vmem", 0),
+        (("memory_space",), "host", 0),
+    ],
+)
+def test_where_on_a_chip_a_value_is_kept_is_listed_last(fields: tuple[str, ...], new: str, weight: int) -> None:
+    sites = tuple(Site(0, 0, "main", "a", "add", "%a = f32[8] add(%x, %x)") for _ in range(2))
+    changes = tuple(FieldChange(field, "device", new) for field in fields)
+    edit = Edit("changed", fields, sites=((sites[0], sites[1]),), changes=changes)
+    assert [group.weight for group in edit_groups_of((edit,), "compiled")] == [weight]

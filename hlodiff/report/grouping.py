@@ -41,6 +41,8 @@ _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend
 # Entries of a configuration whose values are numbers of the instruction's own operands.
 _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
+# What a compiler chooses again where anything is different.
+_BY_CHIP = frozenset(["layout", "backend_config"])
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
@@ -207,11 +209,20 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
         shown_stack(first.source, root),
         _follows(first.kind, followers),
         (old, new),
-        min(map(weight_of, edits)),
+        min(map(_weight, edits)),
         (first.kind, *_opcodes(first), listed_fields(first)),
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
     )
+
+
+def _weight(edit: Edit) -> int:
+    """As `weight_of`, but which memory of its own a chip holds a value in is the last that a reviewer wants to see."""
+    spaces = [f"{change.old} {change.new}" for change in edit.changes if change.field == "memory_space"]
+    if not spaces or "host" in spaces[0]:
+        return weight_of(edit)
+    others = tuple(field for field in edit.fields if field != "memory_space")
+    return 2 if set(others) <= _BY_CHIP else weight_of(replace(edit, fields=others))
 
 
 def _places(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
