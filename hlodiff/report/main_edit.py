@@ -138,7 +138,10 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     if len(old) != len(new):
         return _argument(old, new) or _value(old, new) or _calls(old, new)
     places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
-    if len({(old[number], new[number]) for number in places}) != 1:
+    pairs = {(old[number], new[number]) for number in places}
+    if len(pairs) == 2 and pairs == {(other, one) for one, other in pairs} and all(map(_is_name, *pairs)):
+        return f"{old[places[0]]} and {new[places[0]]} exchanged"
+    if len(pairs) != 1:
         return ""
     one, other = old[places[0]], new[places[0]]
     if not all(_IS_VALUE.match(word) for word in (one, other)):
@@ -155,6 +158,10 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
     ends = "()" if called and "." not in one + other else ""
     return f"{one}{ends} -> {other}{ends}"
+
+
+def _is_name(*words: str) -> bool:
+    return all(_ELEMENT.fullmatch(word) for word in words)
 
 
 def _edited_words(lines: Sequence[ChangedLine]) -> tuple[list[str], list[str]]:
@@ -347,7 +354,7 @@ def _times(opcode: str, count: int) -> str:
 def _shown(opcode: str) -> str:
     """An opcode, or what a call calls where that is known: `silu()`."""
     call, _, name = opcode.partition(" ")
-    return f"{name}()" if name and call in CALLS else opcode
+    return f"{name}()" if name and call in CALLS else opcode.removeprefix("chlo.")
 
 
 def _of_work(counts: Counter[str]) -> Counter[str]:
