@@ -334,6 +334,20 @@ def test_usage_errors(capsys: pytest.CaptureFixture[str], arguments: list[str], 
     assert (out, "Traceback" in err) == ("", False)
 
 
+def test_more_programs_than_a_report_holds_are_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hlodiff.workflows.diff.MOST_PROGRAMS", 3)
+    for name in ("a1", "a2", "b1", "b2"):
+        write(f"old/{name}.hlo", ONE)
+    assert run(["diff", "old", "old"]) == 2
+    out, err = capsys.readouterr()
+    assert (
+        out == "" and "these are 4 programs, and one report holds at most 3\nhint: choose some of them: --name" in err
+    )
+    assert run(["diff", "old", "old", "--name", "a*"]) == 0
+
+
 def test_stages_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:
     write("a.hlo", ONE)
     write("a.mlir", STABLEHLO)

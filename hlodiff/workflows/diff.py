@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 PAGE = "diff.html"
 """The file that the command after a diff writes its page to."""
 
+MOST_PROGRAMS = 20_000
+"""Programs that one `diff` compares: a report holds them all, in 1 GB where all differ, and anybody can send files."""
+
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
 
@@ -159,6 +162,9 @@ def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios
         raise UsageError(what, hint="compare two files or two folders")
     if has_patterns and not chosen and not has_scenarios:
         raise UsageError("no program of these names and targets is on either side")
+    if len(chosen) > MOST_PROGRAMS:
+        what = f"these are {len(chosen):,} programs, and one report holds at most {MOST_PROGRAMS:,}"
+        raise UsageError(what, hint="choose some of them: --name 'model*', --target cpu")
 
 
 def _judged(scenarios: Sequence[TraceComparison], everything: bool) -> tuple[Finding, ...]:
