@@ -216,7 +216,7 @@ def is_installed(file: str) -> bool:
 
 # --- The user's files behind a module: its own, and those of all that it imports, also inside of functions.
 
-# What imports by names that stand in no import statement.
+# Calls that can import a module without an import statement.
 _DYNAMIC = frozenset(["__import__", "import_module", "exec", "eval", "exec_module", "run_path", "run_module"])
 
 

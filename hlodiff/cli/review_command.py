@@ -354,9 +354,8 @@ def _open_page(report: Report, folder: str) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".html", dir=folder, delete=False, encoding="utf-8") as file:
         file.write(to_form(report, "html"))
     click.echo(f"page, until the review ends: {file.name}")
-    with (
-        _without_errors()
-    ):  # without a browser, the desktop's error message would land in the prompt; the path is printed above
+    # Without a browser, the desktop's error message would land in the prompt; the path is printed above.
+    with _without_errors():
         click.launch(file.name)
 
 

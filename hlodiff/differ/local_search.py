@@ -417,9 +417,9 @@ class CostModel:
     def least_after(self, one: int, other: int) -> int:
         """At least what the whole costs once an old instruction has another match (-1: none).
 
-        A lower bound, as in branch and bound. What the move touches keeps its match, so that no more than the cost of
-        its operands is saved there; what the two displace goes together or alone. It takes a tenth of the time of
-        making the move and taking it back.
+        A lower bound, as in branch and bound. What reads a moved value keeps its own match, so at most the cost of its
+        operands is saved there; the two displaced instructions are matched with each other or left unmatched. Computing
+        the bound takes a tenth of the time of making the move and undoing it.
         """
         old, new, pairing, costs = self.old, self.new, self.pairing, self.costs
         b = pairing.old[one]
@@ -1028,7 +1028,7 @@ class _LocalSearch:
         return sorted(olds), sorted(news)
 
     def _misfits(self, one: int, other: int) -> Iterator[Move]:
-        """Operands of a pair that are not matches although they stand in the same slot."""
+        """Operands in the same slot of a pair that are not matched with each other."""
         mapping = self.model.pairing.old
         for (a, _, _), (b, _, _) in zip(
             self.model.old.operand_edges[one], self.model.new.operand_edges[other], strict=False

@@ -22,6 +22,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import stem
 from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape
+from hlodiff.hlo.traversal import source_through
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -338,10 +339,8 @@ class _Regions:
         return len(kept) == sum(not self._is_literal(1, (new[0], operand)) for operand in theirs)
 
     def _is_literal(self, side: int, place: Place) -> bool:
-        it = at(self.modules[side], place)
-        while it.opcode in _FEEDERS and it.operands:
-            it = at(self.modules[side], (place[0], it.operands[0]))
-        return it.opcode in _FEEDERS
+        owner = self.modules[side].computations[place[0]]
+        return source_through(owner, place[1], _FEEDERS).opcode in _FEEDERS
 
     def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
         """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts.

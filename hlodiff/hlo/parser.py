@@ -1017,9 +1017,9 @@ class LazyComputations(LazySequence):
 
 # --- Whether what calls a computation gives it the operands that its parameters ask for.
 #
-# A text in which their numbers differ is damaged: nobody could tell which value a parameter stands for, so it is
-# refused. So is a tuple for an array. Other types are not compared: which value is which can be told, and a type is an
-# edit.
+# A text in which the number of operands differs from the number of parameters is damaged, because parameters cannot be
+# assigned to values, and is refused. So is one that passes a tuple for an array. Other type mismatches are accepted:
+# the assignment is still clear, and a different type is an edit.
 
 # Each operand is the parameter of the same number.
 _BINDS = frozenset(["fusion", "call", "while", "async-start", "call-start", "custom-call-start", "fusion-start"])

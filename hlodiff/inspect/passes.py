@@ -253,8 +253,8 @@ def _lines(
 
 
 def _head(view: PassesView) -> str:
-    edited = many(len(view.edited), "text") + (" with edits" if view.edited else "")
-    return f"XLA wrote {many(view.texts, 'text')}, {edited}" if view.edited else f"XLA wrote {many(view.texts, 'text')}"
+    edited = f", {many(len(view.edited), 'text')} with edits" if view.edited else ""
+    return f"XLA wrote {many(view.texts, 'text')}{edited}"
 
 
 def step_label(step: PassStep) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -111,12 +111,7 @@ def function_views(
 
 
 def _is_told(program: ProgramComparison, view: ProgramView) -> bool:
-    return program.status == "changed" or differs(program) or _is_other_in_memory(view)
-
-
-def _is_other_in_memory(program: ProgramView) -> bool:
-    """Whether it is the same program, and the compiler gives it other memory."""
-    return program.status == "identical" and bool(program.numbers)
+    return differs(program) or view.has_verdict
 
 
 def _function(
@@ -150,7 +145,7 @@ def _function(
     at = f"{where.file}:{where.line}" if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
-    if not stages and any(_is_other_in_memory(programs[n]) for n in numbers):
+    if not stages and any(programs[n].status == "identical" and programs[n].has_verdict for n in numbers):
         known.append("the program is the same")
     if verdicts and not known and not cause:
         happened = _happened(sentence, own, sentences, stages, report)
@@ -182,7 +177,7 @@ def _targets(programs: Sequence[ProgramView]) -> tuple[TargetVerdict, ...]:
     """The verdict of each target, from the compiled program where it changed; equal ones together, worst first."""
     chosen: dict[str | None, ProgramView] = {}
     for program in programs:
-        if program.status != "changed" and not _is_other_in_memory(program):
+        if not program.has_verdict:
             continue
         known = chosen.get(program.target)
         if known is None or program.stage == "compiled":
@@ -244,28 +239,23 @@ def _on(targets: Sequence[str], compared: int) -> str:
 
 def _numbers(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
     """The numbers that decide on the target where they are largest; it is named where others have other numbers."""
-    first = group[0]
-    several = sum(len(one.targets) for one in group) > 1
-    words = []
-    for number in decisive_numbers(first.numbers, verdict):
-        same = all(any(_same(number, other) for other in one.numbers) for one in group)
-        words.append(format_short(number, first.targets[0] if several and not same else ""))
-    return words
+    return [format_short(number, on) for number, on in _deciding(verdict, group, format_short)]
 
 
 def _both_sides(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
     """The same with the values before and after."""
+    return [both_sides(number) + (f" on {on}" if on else "") for number, on in _deciding(verdict, group, both_sides)]
+
+
+def _deciding(
+    verdict: Verdict, group: Sequence[TargetVerdict], show: Callable[[Number], str]
+) -> Iterator[tuple[Number, str]]:
+    """The numbers that decide, each with the first target where another one shows the number otherwise."""
     first = group[0]
-    words = []
     for number in decisive_numbers(first.numbers, verdict):
-        same = all(any(both_sides(number) == both_sides(other) for other in one.numbers) for one in group)
-        on = f" on {first.targets[0]}" if first.targets and not same else ""
-        words.append(both_sides(number) + on)
-    return words
-
-
-def _same(one: Number, other: Number) -> bool:
-    return one.name == other.name and format_short(one) == format_short(other)
+        looks = number.name, show(number)
+        is_same = all(any(looks == (other.name, show(other)) for other in one.numbers) for one in group)
+        yield number, "" if is_same or not first.targets else first.targets[0]
 
 
 # --- what happened ---------------------------------------------------------------------------------------------------

@@ -88,6 +88,11 @@ class ProgramView:
     id: str = ""
     verdict: Verdict = "same"
 
+    @property
+    def has_verdict(self) -> bool:
+        """Whether it changed, or is the same and the compiler gives it other memory."""
+        return self.status == "changed" or (self.status == "identical" and bool(self.numbers))
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:

@@ -471,7 +471,6 @@ def _numbered(one: Pair, number: int) -> Pair:
 
 def _layout(program: SideProgram) -> bytes:
     head = program.content()[:_NAME_HEAD]
-    found = ENTRY_LAYOUT.match(
-        head, max(head.find(b"entry_computation_layout="), 0)
-    )  # once: each search runs to the end
+    start = max(head.find(b"entry_computation_layout="), 0)
+    found = ENTRY_LAYOUT.match(head, start)  # at one place: each attempt may run to the end
     return found.group(1) if found else b""

@@ -114,9 +114,8 @@ class OverviewRow:
     @property
     def verdict(self) -> Verdict | Literal[""]:
         """Whether it got better or worse, by the compiled program where there is one; "" where nothing changed."""
-        changed = [one.program for one in self.stages if one.program.status == "changed" or one.program.numbers]
-        changed = [one for one in changed if one.status in ("changed", "identical")]
-        return changed[-1].verdict if changed else ""
+        judged = [stage.program.verdict for stage in self.stages if stage.program.has_verdict]
+        return judged[-1] if judged else ""
 
     @property
     def where(self) -> str:
