@@ -2,8 +2,8 @@
 
 Every step is a new process. Its time is the clock's and the processor's, each also as a ratio to one plain process
 that does the same work; only ratios of one run mean something, and on a shared machine only those of the processor.
-What one process does is measured on a third of the functions and counted three times: on all of them it would take
-half the time of the whole benchmark.
+What one process does is measured on a third of the functions, a hundred at most, and counted as often as they fit into
+all: on all of them it would take half the time of the whole benchmark.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from hlodiff.capture.environment import CUDA, LIBTPU, ptxas_folder
 _ROOT = Path(__file__).resolve().parent.parent
 _TARGETS = ("cpu", "tpu-v5e-2x2", "cuda-h100")
 _LARGE = 1_000
-# Models, of ten functions each, from which on one process takes a part of them; and one of how many it takes.
-_MANY, _PART = 6, 3
+# Models, of ten functions each, from which on one process takes a part of them; one of how many it takes; and at most
+# so many functions.
+_MANY, _PART, _MOST = 6, 3, 100
 MOST_KIB = 50.0
 """What a change of one function may add to the repository."""
 
@@ -113,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; 1 where a change adds more to the repository than it may."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.project", description=__doc__)
     parser.add_argument("--functions", type=int, default=300)
-    parser.add_argument("--large", action="store_true", help=f"{_LARGE:,} functions: hours")
+    parser.add_argument("--large", action="store_true", help=f"{_LARGE:,} functions: an hour")
     parser.add_argument("--targets", nargs="+", default=_TARGETS)
     parser.add_argument("--jobs", type=int, default=2, help="workers beside --jobs 1")
     parser.add_argument("--changes", type=int, default=10)
@@ -123,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cores = (min(os.sched_getaffinity(0)),) if options.one_core else ()
     with tempfile.TemporaryDirectory(prefix="hlodiff.bench-") as temporary:
         whole = Bench(_written(Path(temporary, "project"), functions, options.targets), cores)
-        some = functions if functions < _MANY * project_files.PER_MODEL else functions // _PART
+        some = functions if functions < _MANY * project_files.PER_MODEL else min(functions // _PART, _MOST)
         part = whole if some == functions else Bench(_written(Path(temporary, "part"), some, options.targets), cores)
         count = len(os.sched_getaffinity(0)) if not cores else 1
         print(f"{functions:,} functions for {', '.join(options.targets)}; {count} cores")
