@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmarks.pairs import Pair, PlacedEdit
 from benchmarks.workbench import Place, colours
 from hlodiff.differ.result import Edit, ModuleDiff, Site
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, is_embedded
 
 # What a fusion that splits or merges drags along, beyond the instructions that moved.
 _PLUMBING = ("parameter", "fusion", "tuple", "get-tuple-element")
@@ -65,10 +65,44 @@ def judge(pair: Pair, found: ModuleDiff) -> Score:
             why = f"{channel}: {why}" if why else ""
     if said["tuning"] and not why and all(edit.channel != "tuning" for edit in pair.script):
         why = "tuning reported where none was done"
-    count, shown = sum(edit.count for edit in found.edits), sum(len(edit.sites) or edit.count for edit in found.edits)
+    count, shown = sum(edit.count for edit in found.edits), _times(pair, said["program"])
     if count != shown and not why:
         why = f"counts {count} edits and shows {shown}"
-    return Score(not why, len(here) >= count and (count > 0 or not here), count, len(here), why)
+    true = _times(pair, here)
+    return Score(not why, true >= count and (count > 0 or not here), count, true, why)
+
+
+def _times(pair: Pair, edits: Iterable[PlacedEdit | Said]) -> int:
+    """How many edits they are: one in a computation that several call sites share is one at each of them."""
+    old, new = call_counts(pair.old), call_counts(pair.new)
+    counts = [
+        [side[place[0]] for side, place in ((old, e.old), (new, e.new)) if place and place[0] >= 0] for e in edits
+    ]
+    return sum(min(count, default=1) for count in counts)
+
+
+def call_counts(module: Module) -> dict[int, int]:
+    """How many call sites lead to each computation, the entry first; 1 where it is applied to elements or not called.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> call_counts(Module("m", "compiled", (), 0))
+        {}
+    """
+    sites: dict[int, list[int]] = {number: [] for number in range(len(module.computations))}
+    for caller, computation in enumerate(module.computations):
+        for it in computation.instructions:
+            for attribute, callees in it.calls:
+                for callee in callees if not is_embedded(it, attribute) else ():
+                    sites[callee].append(caller)
+    found: dict[int, int] = {}
+
+    def count(number: int) -> int:
+        if number not in found:
+            found[number] = max(sum(map(count, sites[number])), 1)
+        return found[number]
+
+    return {number: count(number) for number in sites}
 
 
 def _is_inner_parameter(pair: Pair, said: Said) -> bool:
@@ -80,17 +114,23 @@ def _judge_fusions(pair: Pair, found: ModuleDiff, said: list[Said]) -> Score:
     kinds = [change.kind for change in found.fusions]
     moved = [s for s in said if s.kind == "moved" and s.opcode not in _PLUMBING]
     others = [s for s in said if s.kind != "moved" and s.opcode not in _PLUMBING]
-    lengths = [len(half) for half in pair.halves]
+    halves = [[edit for edit in half if _opcode(pair, edit) not in _PLUMBING] for half in pair.halves]
+    lengths = [len(half) for half in halves]
     reported = len(moved) + len(others)
     why = ""
     if others:
         why = f"{others[0].kind} {others[0].opcode} where instructions only moved"
-    elif all(_compare(pair, half, moved) for half in pair.halves):
+    elif all(_compare(pair, half, moved) for half in halves):
         why = f"moved {len(moved)} instructions, which are neither half of the fusion ({lengths})"
     elif kinds != [pair.fusion_change]:
         why = f"tells of fusions {kinds}, not of one {pair.fusion_change}"
     shortest = min(lengths)
     return Score(not why, 0 < reported <= max(lengths), reported, shortest, why)
+
+
+def _opcode(pair: Pair, edit: PlacedEdit) -> str:
+    module, place = (pair.new, edit.new) if edit.new else (pair.old, edit.old)
+    return module.computations[place[0]].instructions[place[1]].opcode if place else ""
 
 
 def _sites(pair: Pair, edits: Iterable[Edit]) -> list[Said]:

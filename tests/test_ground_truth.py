@@ -114,6 +114,36 @@ def test_the_judge_refuses_wrong_answers() -> None:
     assert not judge(pair, replace(right, edits=(replace(right.edits[0], count=2),))).exact
 
 
+SHARED = """\
+HloModule m, entry_computation_layout={(f32[8]{0}, f32[8]{0})->(f32[8]{0}, f32[8]{0})}
+
+%body (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  %c = f32[] constant(2)
+  %b = f32[8]{0} broadcast(%c), dimensions={}
+  ROOT %m = f32[8]{0} multiply(%p, %b)
+}
+
+ENTRY %main (x: f32[8], y: f32[8]) -> (f32[8], f32[8]) {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  %f = f32[8]{0} fusion(%x), kind=kLoop, calls=%body
+  %g = f32[8]{0} fusion(%y), kind=kLoop, calls=%body
+  ROOT %t = (f32[8]{0}, f32[8]{0}) tuple(%f, %g)
+}
+"""
+
+
+def test_an_edit_of_what_two_call_sites_share_is_two() -> None:
+    pair = make_pair(SHARED, "literal", QUIET, Random("shared"))
+    assert pair is not None
+    found = diff(pair.old, pair.new)
+    score = judge(pair, found)
+    assert (score.exact, score.reported, score.true) == (True, 2, 2), score.why
+    short = replace(found, edits=tuple(replace(edit, count=1) for edit in found.edits))
+    assert judge(pair, short).why == "counts 1 edits and shows 2"
+
+
 def test_failures_are_written_for_people(tmp_path: Path) -> None:
     result = next(run(COMPILED[:1], ["literal"], 1, seed=0, failures=None))
     pair = make_pair(COMPILED[0].text(), "literal", QUIET, Random(0))
