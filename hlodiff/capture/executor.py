@@ -101,7 +101,9 @@ def _dask(address: str, where: str) -> Iterator[RunningExecutor]:
         raise CaptureError(what, hint="pip install dask distributed")
     from distributed import Client
 
-    _quiet()
+    # What Dask logs of a worker that is gone is told by whoever waits for its job.
+    for name in ("distributed", "distributed.client", "distributed.comm", "distributed.core"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     scheduler = f"{'tls' if match[1] else 'tcp'}://{match[2]}"
     try:
         client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -158,12 +160,6 @@ def called(address: str, name: object) -> str:
         ('big (tcp://10.0.0.7:4242)', 'tcp://10.0.0.7:4242')
     """
     return address if name in (None, address) else f"{name} ({address})"
-
-
-def _quiet() -> None:
-    """What Dask logs of a worker that is gone is told by whoever waits for its job."""
-    for name in ("distributed", "distributed.client", "distributed.comm", "distributed.core"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _short(error: BaseException) -> str:

@@ -88,7 +88,16 @@ def _whole(printed: str, module: Any) -> str:
     sizes = (_bytes(element, dimensions) for _, element, dimensions in ELIDED_CONSTANT_LINE.findall(printed))
     if max(sizes, default=0) <= PRINTED_BYTES:
         return jax_private.hlo_with_constants(module)
-    return _with_hashes(module)
+    # Printed without its large literals, which are serialized and hashed instead.
+    digests: dict[str, str] = {}
+    slim = with_field(
+        jax_private.serialized(module),
+        _MODULE_COMPUTATIONS,
+        lambda computation: with_field(computation, _COMPUTATION_INSTRUCTIONS, lambda it: _slim(it, digests)),
+    )
+    lines = jax_private.hlo_with_constants(jax_private.deserialized(slim)).split("\n")
+    lines[0] = jax_private.hlo_header(module)  # a proto has a shorter one
+    return "\n".join(_noted(line, digests) if LEFT_OUT in line else line for line in lines)
 
 
 def _bytes(element: str, dimensions: str) -> int:
@@ -96,15 +105,6 @@ def _bytes(element: str, dimensions: str) -> int:
     for size in dimensions.split(",") if dimensions else ():
         count *= int(size)
     return count // 8
-
-
-def _with_hashes(module: Any) -> str:
-    """Print a module without its large literals, which are serialized and hashed instead."""
-    digests: dict[str, str] = {}
-    slim = _without_large_literals(jax_private.serialized(module), digests)
-    lines = jax_private.hlo_with_constants(jax_private.deserialized(slim)).split("\n")
-    lines[0] = jax_private.hlo_header(module)  # a proto has a shorter one
-    return "\n".join(_noted(line, digests) if LEFT_OUT in line else line for line in lines)
 
 
 def _noted(line: str, digests: dict[str, str]) -> str:
@@ -115,15 +115,6 @@ def _noted(line: str, digests: dict[str, str]) -> str:
     if _ATTRIBUTES in line:
         return line.replace(_ATTRIBUTES, f"{_ATTRIBUTES}{note},", 1)
     return f"{line[: found.end()]},{_ATTRIBUTES}{note}}}{line[found.end() :]}"
-
-
-def _without_large_literals(module: memoryview, digests: dict[str, str]) -> bytes:
-    """A serialized module without its large literals; their hashes go into `digests` by instruction name."""
-    return with_field(
-        module,
-        _MODULE_COMPUTATIONS,
-        lambda computation: with_field(computation, _COMPUTATION_INSTRUCTIONS, lambda it: _slim(it, digests)),
-    )
 
 
 def _slim(instruction: memoryview, digests: dict[str, str]) -> bytes | memoryview:

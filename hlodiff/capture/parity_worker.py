@@ -81,7 +81,8 @@ def _raised(error: Exception, bench: Bench) -> str:
 
 def _called(bench: Bench, request: ParityRequest, target: Target, other: Target | None) -> CallResult:
     where = (request.function, request.case, request.target)
-    case = _case(bench, request, target)
+    found = registered(request.function)
+    case = case_named(build_each_case(found, target, bench.root), request.case, found, bench.root)
     seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call(case) else _CompiledInRun(other)
     jitted_here = not seen.programs and is_plain(case) and not isinstance(case.fn, jax.stages.Compiled)
     if jitted_here:
@@ -105,11 +106,6 @@ def is_plain_call(case: Case) -> bool:
     """Whether a real call is just `fn(*args)`: the case has no option that needs a jit."""
     options = (case.donate, case.static_argnums, case.static_argnames, case.in_shardings, case.out_shardings)
     return all(option in (None, ()) for option in options)
-
-
-def _case(bench: Bench, request: ParityRequest, target: Target) -> Case:
-    found = registered(request.function)
-    return case_named(build_each_case(found, target, bench.root), request.case, found, bench.root)
 
 
 def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -110,7 +110,8 @@ def _line_spans(line: Any) -> tuple[list[TimedSpan], int]:
             open_pipelines.pop()
         stats = {str(name): value for name, value in event.stats if name is not None}
         within = open_pipelines[-1][0] if open_pipelines else ""
-        name = _without_module(str(event.name))
+        # Without the module: `simplification (jit_f)` and `Compiling IR:jit_f_consts` are the same for every function.
+        name = _MODULE.sub("", str(event.name))
         if _PIPELINE_FILE in str(stats.get("_src", "")):
             passes += 1
             open_pipelines.append((name, end))
@@ -122,11 +123,6 @@ def _line_spans(line: Any) -> tuple[list[TimedSpan], int]:
         spans = [replace(span, pipeline="all pipelines") if _PASS.fullmatch(span.name) else span for span in spans]
         passes = sum(bool(span.pipeline) for span in spans)
     return spans, passes
-
-
-def _without_module(name: str) -> str:
-    """`simplification (jit_f)`, `Compile(jit_f)` and `Compiling IR:jit_f_consts` are the same for every function."""
-    return _MODULE.sub("", name)
 
 
 def dumped_spans(folder: Path) -> list[list[TimedSpan]]:

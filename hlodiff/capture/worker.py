@@ -304,15 +304,12 @@ class _Server:
         file, _, line = where.rpartition(":")
         programs = tuple((name, ("",)) for name in names)
         problem = next((wrong for name in names if (wrong := _target_problem(name))), "")
+        files = files_behind(registration.module, registration.file)
         return DiscoveredFunction(
             registration.name, registration.module, file, int(line), programs, problem, budget=registration.budget,
             cache=registration.cache,
-            imports=self._files_behind(registration),
+            imports=None if files is None else tuple(relative(file, self.config.root) for file in files),
         )  # fmt: skip
-
-    def _files_behind(self, registration: Registration) -> tuple[str, ...] | None:
-        files = files_behind(registration.module, registration.file)
-        return None if files is None else tuple(relative(file, self.config.root) for file in files)
 
     def _discovered(self, registration: Registration) -> DiscoveredFunction:
         listed = self._listed(registration)

@@ -90,7 +90,9 @@ class _Drawing:
                 if sys.stderr.isatty():
                     self._draw(self._last)
                 elif self._interval:
-                    _print(f"{time.monotonic() - self._begun:.0f} s: {self._line(self._last)}")
+                    from hlodiff.cli.output import tell
+
+                    tell(f"{time.monotonic() - self._begun:.0f} s: {self._line(self._last)}")
 
     def _line(self, progress: Progress) -> str:
         """What is being done, with how long each item takes already: `compiling f on cpu (14 s); 3 of 12 done`."""
@@ -134,12 +136,6 @@ class _Drawing:
             with contextlib.suppress(OSError):  # the terminal is gone
                 self._bar.stop()
         self._bar = None
-
-
-def _print(line: str) -> None:
-    from hlodiff.cli.output import tell
-
-    tell(line)
 
 
 def _start(progress: Progress) -> Bar:

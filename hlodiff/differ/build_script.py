@@ -36,7 +36,7 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.errors import DiffError
-from hlodiff.hlo.grammar import DonatedPart, donated_parts
+from hlodiff.hlo.grammar import donated_parts
 from hlodiff.hlo.model import (
     BINDS,
     Computation,
@@ -250,11 +250,11 @@ def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tupl
 
 def donated(module: Module, number: int) -> dict[str, str]:
     """What a parameter of the entry is given away for, by the part of it."""
-    return {one.inside: _donation(one) for one in donated_parts(module) if one.parameter == number}
-
-
-def _donation(one: DonatedPart) -> str:
-    return "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
+    return {
+        one.inside: "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
+        for one in donated_parts(module)
+        if one.parameter == number
+    }
 
 
 Aligned = list[tuple[int | None, int | None]]

@@ -43,7 +43,11 @@ def channel_changes(
     meetings = list(_meetings(mappings, numbered))
     if keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
         return [], True
-    ranks = [_by_first_use(channels) for channels in zip(*((a, b) for _, _, a, b, _ in meetings), strict=True)]
+    # A number for each channel that hangs on who uses it, and on no number that it was given.
+    ranks = [
+        {channel: rank for rank, channel in enumerate(dict.fromkeys(channels))}
+        for channels in zip(*((a, b) for _, _, a, b, _ in meetings), strict=True)
+    ]
     counts = Counter((ranks[0][a], ranks[1][b]) for _, _, a, b, _ in meetings if a and b)
     there = _most_common(counts)
     back = _most_common(Counter({(b, a): n for (a, b), n in counts.items()}))
@@ -73,11 +77,6 @@ def keep_numbers(channels: Iterable[tuple[str, str]]) -> bool:
 
 def _shown(printed: tuple[Module, Module], one: Place, other: Place) -> tuple[str, str]:
     return channel_of(at(printed[0], one)), channel_of(at(printed[1], other))
-
-
-def _by_first_use(channels: Iterable[str]) -> dict[str, int]:
-    """A number for each channel that hangs on who uses it, and on no number that it was given."""
-    return {channel: rank for rank, channel in enumerate(dict.fromkeys(channels))}
 
 
 def _most_common(counts: Counter[tuple[int, int]]) -> dict[int, int]:

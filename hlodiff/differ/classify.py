@@ -40,7 +40,10 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
     if not chosen or not any(map(_is_rounding, diff.reported)):
         return frozenset()
-    mapping = _mapping(diff)
+    # Computations that correspond, as far as changed instructions tell.
+    changed = (edit for edit in diff.edits if edit.kind == "changed")
+    mapping = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
+    mapping.add((diff.old.entry, diff.new.entry))
     touched = [_touched(chosen.values(), side) | {pair[side] for pair in mapping} for side in (0, 1)]
     hashes = _hashes(diff, touched)
     paired = [{pair[side]: pair[1 - side] for pair in sorted(mapping, reverse=True)} for side in (0, 1)]
@@ -61,13 +64,6 @@ def _is_rounding(edit: Edit) -> bool:
     """Whether an edit is about a type or a convert: where none is, rounding did not change."""
     first = (site for site in (edit.old, edit.new) if site is not None)
     return any(site.opcode == "convert" for site in first) or any(c.field == "element_type" for c in edit.changes)
-
-
-def _mapping(diff: ModuleDiff) -> set[tuple[int, int]]:
-    """Computations that correspond, as far as changed instructions tell."""
-    changed = (edit for edit in diff.edits if edit.kind == "changed")
-    found = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
-    return found | {(diff.old.entry, diff.new.entry)}
 
 
 def _touched(edits: Iterable[Edit], side: int) -> set[int]:

@@ -18,7 +18,7 @@ from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, uncounted_loop
 from hlodiff.graph import CallSite, call_graph
-from hlodiff.hlo.collectives import Collective, collectives
+from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.model import Instruction, Module, Shape, is_embedded
 from hlodiff.hlo.parser import LazyComputations
@@ -118,16 +118,15 @@ def with_costs(
             nodes = [runs.node(edit, place[0]) for edit, place in sited]
             known = runs.of(list(dict.fromkeys(nodes)))
             inside, applied = fused_bodies(module, _opened(found, side)), applied_bodies(module)
-            carried = {(one.computation, one.instruction): one.bytes for one in _collectives(module)}
+            carried = {
+                (one.computation, one.instruction): one.bytes
+                for one in (collectives(module) if module.stage == "compiled" else ())
+            }
             for (edit, place), node in zip(sited, nodes, strict=True):
                 times = known.get(node, _Runs(edit.count))
                 cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
                 cost = replace(cost, collective=carried[place] * times.times) if place in carried else cost
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)
-
-
-def _collectives(module: Module) -> tuple[Collective, ...]:
-    return collectives(module) if module.stage == "compiled" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +207,7 @@ class _EditRuns:
         embedded = {callee for _, callee, edge in calls.edges(data=True) if edge["embedded"]}
         once = [node for node in dict.fromkeys(nodes) if node in embedded]
         if once:
-            everything = self._all_runs([node[self._side] for node in once])
+            everything = _runs(self._module, self._turns, [node[self._side] for node in once])
             found |= {node: everything[node[self._side]] for node in once if node[self._side] in everything}
         return found
 
@@ -252,9 +251,6 @@ class _EditRuns:
                 edge = calls.adj[caller][node]
                 edge["sites"].append((index, it, name))
                 edge["embedded"] |= is_embedded(it, name)
-
-    def _all_runs(self, wanted: Iterable[int]) -> dict[int, _Runs]:
-        return _runs(self._module, self._turns, wanted)
 
     def _summed(self, calls: nx.DiGraph[_Node], entry: _Node, wanted: Iterable[_Node]) -> dict[_Node, _Runs]:
         return _summed(calls, entry, wanted, partial(self._turns.in_one_run, self._module))

@@ -17,7 +17,7 @@ from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
-from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.hlo.model import Frame, Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
 
 # What only brings a literal to its users.
@@ -191,7 +191,11 @@ class Origins:
         if self._appliers is None:
             found = _appliers(self.module)
             computations = self.module.computations
-            self._appliers = {n: places for n, places in found.items() if _is_of_scalars(computations[n])}
+            self._appliers = {
+                n: places
+                for n, places in found.items()
+                if not any(it.opcode == "parameter" and it.shape.dimensions for it in computations[n].instructions)
+            }
         return self._appliers.get(computation, ())
 
     def _chain(self, computation: int, instruction: int) -> list[Instruction]:
@@ -236,10 +240,6 @@ def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
             for callee in it.called if it.calls else ():
                 callers.setdefault(callee, (index, position))
     return callers
-
-
-def _is_of_scalars(body: Computation) -> bool:
-    return not any(it.opcode == "parameter" and it.shape.dimensions for it in body.instructions)
 
 
 def _appliers(module: Module) -> dict[int, list[tuple[int, int]]]:
@@ -474,7 +474,8 @@ def replaced_edits(
         counts = Counter[str](), Counter[str]()
         for n in indices:
             for side in (0, 1):
-                it = _it(modules, edits[n], side)
+                place = (edits[n].old, edits[n].new)[side]
+                it = modules[side].computations[place[0]].instructions[place[1]] if place else None
                 if it is not None and is_work(it, modules[0].stage):
                     counts[side][it.opcode] += edits[n].count
         net = counts[0] - counts[1], counts[1] - counts[0]
@@ -484,11 +485,6 @@ def replaced_edits(
         if all(true) and (all(whole) if modules[0].stage == "compiled" else any(whole)):
             found.update(indices)
     return frozenset(found)
-
-
-def _it(modules: tuple[Module, Module], edit: RawEdit, side: int) -> Instruction | None:
-    place = (edit.old, edit.new)[side]
-    return modules[side].computations[place[0]].instructions[place[1]] if place else None
 
 
 class _Work:

@@ -203,7 +203,12 @@ def _twice(
         if operations >= LEAST_OPERATIONS:
             shape = print_shape(it.shape).partition("{")[0]
             found.append(
-                RepeatedComputation(f"{it.opcode} {shape}", _lines(module, computation, tops), len(tops), operations)
+                RepeatedComputation(
+                    f"{it.opcode} {shape}",
+                    _distinct(module, [computation.instructions[position].frame for position in tops]),
+                    len(tops),
+                    operations,
+                )
             )
     return found
 
@@ -267,10 +272,6 @@ def _callers(module: Module, functions: Sequence[int]) -> tuple[FrameTree, ...]:
         if wanted.intersection(it.called)
     ]
     return _distinct(module, frames)
-
-
-def _lines(module: Module, computation: Computation, positions: Sequence[int]) -> tuple[FrameTree, ...]:
-    return _distinct(module, [computation.instructions[position].frame for position in positions])
 
 
 def _distinct(module: Module, frames: Sequence[int]) -> tuple[FrameTree, ...]:

@@ -88,7 +88,12 @@ def find_call_skeletons(
         if lines is not None:
             elsewhere = _called_elsewhere(fingerprints, pair, opened)
             if not ignores_counts:
-                elsewhere |= _opened_keys(fingerprints, opened)
+                # Of a computation that is looked at although both programs hold it, all calls matter.
+                elsewhere |= {
+                    fingerprint.keys[name]
+                    for fingerprint, each in zip(fingerprints, opened, strict=True)
+                    for name in each
+                }
             found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
             worklist += [call for call in dict.fromkeys(found[pair].calls) if call not in worklist]
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
@@ -105,11 +110,6 @@ def _called_elsewhere(
         if name != own
         for callee in callees
     }
-
-
-def _opened_keys(fingerprints: Sequence[TextFingerprint], opened: Sequence[Mapping[str, object]]) -> set[int | None]:
-    """Keys of computations that are looked at although both programs hold them: all calls of them matter."""
-    return {fingerprint.keys[name] for fingerprint, each in zip(fingerprints, opened, strict=True) for name in each}
 
 
 def _call_skeleton(

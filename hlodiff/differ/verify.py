@@ -966,7 +966,7 @@ class _ReplayedProgram:
             pair = self.script.pairs[ref]
             if pair.old >= 0 and pair.new >= 0:
                 ours, theirs = self.names(before, after, ref)
-                is_bound |= _binds(before, ours)
+                is_bound |= max(ours) >= 0 if ours else before.opcode in BINDS
                 named[0].update(ours)
                 named[1].update(theirs)
                 for n, m in self.parameters(ref)[0].items():
@@ -980,10 +980,6 @@ class _ReplayedProgram:
             for it, used in zip((before, after), named, strict=True)
         ]
         return found | dict(zip(*own, strict=False))
-
-
-def _binds(call: Instruction, names: Sequence[int]) -> bool:
-    return max(names) >= 0 if names else call.opcode in BINDS
 
 
 def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:

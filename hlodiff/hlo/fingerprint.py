@@ -242,7 +242,11 @@ def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> C
         it = owner.instructions[position]
         parts += of_label, labels[position]
         if it.results or (len(it.operands) == 2 and is_commutative(it)):
-            for operand, result in _ordered_operands(it, operand_hashes, number):
+            results = it.results or (0,) * len(it.operands)
+            pairs = list(zip(it.operands, results, strict=True))
+            if is_commutative(it):
+                pairs.sort(key=lambda pair: (operand_hashes[pair[0]], pair[1], number[pair[0]]))
+            for operand, result in pairs:
                 parts += of_operand, _int(number[operand]), _int(result)
         else:
             for operand in it.operands:
@@ -258,16 +262,6 @@ _SMALL = tuple(number.to_bytes(4, "little") for number in range(4096))
 
 def _int(number: int) -> bytes:
     return _SMALL[number] if number < 4096 else number.to_bytes(4, "little")
-
-
-def _ordered_operands(
-    it: Instruction, operand_hashes: Sequence[bytes], number: dict[int, int]
-) -> list[tuple[int, int]]:
-    results = it.results or (0,) * len(it.operands)
-    pairs = list(zip(it.operands, results, strict=True))
-    if is_commutative(it):
-        pairs.sort(key=lambda pair: (operand_hashes[pair[0]], pair[1], number[pair[0]]))
-    return pairs
 
 
 def _label(it: Instruction, called: Iterable[str], layout: bool) -> bytes:
@@ -316,7 +310,8 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
     if len(operand_hashes) == 1:
         return (0,)
     neighbourhoods = _Neighbourhoods(owner, operand_hashes)
-    sinks = _sinks(owner)
+    used = {operand for it in owner.instructions for operand in it.operands}
+    sinks = [n for n in range(len(owner.instructions)) if n not in used and n != owner.root]
     if len(sinks) > 1:
         sinks.sort(key=lambda n: (neighbourhoods.of(n), n))
 
@@ -328,12 +323,6 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
 
     starts = (owner.root, *sinks, *range(len(operand_hashes)))
     return tuple(postorder(starts, operands, before=owner.parameters()))
-
-
-def _sinks(owner: Computation) -> list[int]:
-    """Instructions without users, except the root."""
-    used = {operand for it in owner.instructions for operand in it.operands}
-    return [n for n in range(len(owner.instructions)) if n not in used and n != owner.root]
 
 
 class _Neighbourhoods:

@@ -137,7 +137,7 @@ def command(folder: Path, hlodiff: str, targets: Iterable[str], snapshots: Path 
     """
     kinds = [kind for kind in PACKAGES if any(target.startswith(f"{kind}-") for target in targets)]
     extras = f"[{','.join(kinds)}]" if kinds else ""
-    words = [] if _has_address(folder) else [_hlodiff(hlodiff, extras)]
+    words = [] if any(rest.startswith("@") for rest in _named(folder)) else [_hlodiff(hlodiff, extras)]
     words += ["-c constraints.txt"] if (folder / "constraints.txt").is_file() else []
     words += ["-r requirements.txt"] if (folder / "requirements.txt").is_file() else []
     table = _pyproject(folder)
@@ -154,10 +154,6 @@ def _hlodiff(source: str, extras: str) -> str:
 def named_only(folder: Path) -> bool:
     """Whether a project requires hlodiff by its name alone, which pip looks up in the public index."""
     return any(not rest.startswith("@") for rest in _named(folder))
-
-
-def _has_address(folder: Path) -> bool:
-    return any(rest.startswith("@") for rest in _named(folder))
 
 
 def _named(folder: Path) -> Iterator[str]:

@@ -281,7 +281,10 @@ def _with_numbers(module: Module, kind: NumberKind, places: dict[_Place, str]) -
 def _new_numbers(
     module: Module, kind: NumberKind, groups: dict[int, list[_Place]], unnumbered: _ContentsWithoutNumbers
 ) -> dict[int, int]:
-    keys = {number: _group_key(module, members) for number, members in groups.items()}
+    # The members, each by itself, sorted: its hash decides the number.
+    keys = {
+        number: tuple(sorted(_own_number(module, place) for place in members)) for number, members in groups.items()
+    }
     exact: dict[int, Any] = dict(keys)
     # Only groups with equal keys, and what is counted in program order, need their place in the program.
     if kind.counted or len(set(keys.values())) < len(keys):
@@ -306,11 +309,6 @@ def _new_numbers(
 
 def _hash(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=8).digest()
-
-
-def _group_key(module: Module, members: list[_Place]) -> tuple[str, ...]:
-    """The members, each by itself, sorted: its hash decides the number."""
-    return tuple(sorted(_own_number(module, place) for place in members))
 
 
 def _own_number(module: Module, place: _Place) -> str:

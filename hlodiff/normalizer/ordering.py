@@ -18,7 +18,7 @@ def instruction_order(module: Module) -> tuple[Module, int]:
     for index, has_schedule in enumerate(scheduled(module)):
         if has_schedule:
             continue
-        if not hashes and _needs_content(computations[index]):
+        if not hashes and len(_sinks(computations[index])) > 1:
             hashes = computation_hashes(module)
         order = legal_order(computations[index], hashes)
         if order != list(range(len(order))):
@@ -44,10 +44,6 @@ def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[in
         sinks = _by_content(computation, _sinks(computation), hashes)
         order = postorder((*sinks, *range(len(computation.instructions))), needed, before=order)
     return order
-
-
-def _needs_content(computation: Computation) -> bool:
-    return len(_sinks(computation)) > 1
 
 
 def _sinks(computation: Computation) -> list[int]:
@@ -149,7 +145,12 @@ def equal_computations(module: Module) -> tuple[Module, int]:
             groups.setdefault(_key(computation, found[index], has_schedule[index]), []).append(index)
     new = list(range(len(module.computations)))
     for group in groups.values():
-        chosen = min(group, key=lambda n: _spelling(module.computations[n])) if len(group) > 1 else group[0]
+        # Equal content may still print commutative operands in either order: the smaller spelling is kept.
+        chosen = (
+            min(group, key=lambda n: tuple(it.operands for it in module.computations[n].instructions))
+            if len(group) > 1
+            else group[0]
+        )
         for index in group:
             new[index] = chosen
     kept = sorted(set(new))
@@ -170,8 +171,3 @@ def _key(computation: Computation, content: Content, has_schedule: bool) -> Hash
         if it.control_predecessors
     )
     return content.hash, tuple(control), content.order if has_schedule else ()
-
-
-def _spelling(computation: Computation) -> tuple[tuple[int, ...], ...]:
-    """Equal content may still print commutative operands in either order: the smaller spelling is kept."""
-    return tuple(it.operands for it in computation.instructions)

@@ -186,7 +186,11 @@ def name_values(module: Module) -> tuple[Module, int]:
     names: dict[tuple[int, int], str] = {}
     for index, computation in enumerate(module.computations):
         if is_function(computation):
-            for nodes in _flatten(module, index):
+            # The first list is the function, each other one a small region of it; captured values are the
+            # outer values.
+            scopes: list[list[_Node]] = [[]]
+            _collect(module, index, "", {}, [], scopes, scopes[0])
+            for nodes in scopes:
                 for node, name in zip(nodes, _unique_names(nodes), strict=True):
                     names[node.computation, node.position] = name if node.prefix else _without_results(module, node)
     computations = list(module.computations)
@@ -243,16 +247,6 @@ def _with_names(computation: Computation, index: int, names: dict[tuple[int, int
 def _value_name(computation: Computation, found: Sequence[str], operand: int, result: int) -> str:
     several = len(computation.instructions[operand].shape.tuple_shapes) > 1
     return f"{found[operand]}.{result}" if several else found[operand]
-
-
-def _flatten(module: Module, function: int) -> list[list[_Node]]:
-    """Operations and arguments of a function and its regions; captured values are the outer values themselves.
-
-    The first list is the function, each other one a small region.
-    """
-    scopes: list[list[_Node]] = [[]]
-    _collect(module, function, "", {}, [], scopes, scopes[0])
-    return scopes
 
 
 def _collect(

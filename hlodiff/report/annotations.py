@@ -71,7 +71,10 @@ def _commands(kind: str, groups: Sequence[list[FindingView]], view: ReportView) 
         label = first.label if len(group) == 1 else many(len(group), "program")
         about = [] if len(group) == 1 else [_labels(group)]
         message = "\n".join([*about, _message(first, view)])
-        yield _command(kind, _place(first, view), f"{label}: {first.rule}", message)
+        found = line_in_repository(first.where, view.folder)
+        yield _command(
+            kind, {"file": found[0], "line": str(found[1])} if found else {}, f"{label}: {first.rule}", message
+        )
     if not few:
         left = [finding for group in groups[MOST_OF_A_KIND - 1 :] for finding in group]
         yield _command(kind, {}, many(len(left), "more finding"), _labels(left))
@@ -80,11 +83,6 @@ def _commands(kind: str, groups: Sequence[list[FindingView]], view: ReportView) 
 def _labels(findings: Sequence[FindingView]) -> str:
     labels = list(dict.fromkeys(finding.label for finding in findings))
     return ", ".join(labels[:_MOST_LABELS]) + (" and others" if len(labels) > _MOST_LABELS else "")
-
-
-def _place(finding: FindingView, view: ReportView) -> dict[str, str]:
-    found = line_in_repository(finding.where, view.folder)
-    return {"file": found[0], "line": str(found[1])} if found else {}
 
 
 def _message(finding: FindingView, view: ReportView) -> str:

@@ -104,14 +104,10 @@ def function_views(
     found = [
         _function(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
         for name, own in numbers.items()
-        if any(_is_told(report.programs[number], programs[number]) for number in own)
+        if any(differs(report.programs[number]) or programs[number].has_verdict for number in own)
     ]
     ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view in found}
     return tuple(sorted(found, key=lambda view: (WORST.index(view.verdict), -ranks[view.name])))
-
-
-def _is_told(program: ProgramComparison, view: ProgramView) -> bool:
-    return differs(program) or view.has_verdict
 
 
 def _function(
@@ -344,16 +340,13 @@ def _stages(
         for text in of_stage:
             for edit_group in text.edit_groups:
                 if edit_group.key not in elsewhere:
-                    shown = _shown_text(change_view(edit_group, report))
+                    # Without its name: on another target it may have another shape, count or size.
+                    change = change_view(edit_group, report)
+                    shown = format_listed(replace(change, what=_NAME.sub(r"\1", change.what))), change.cost
                     _, targets = groups.setdefault((edit_group.key, shown), (edit_group, {}))
                     targets.update(dict.fromkeys(text.targets))
         most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
         yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, reported_before)
-
-
-def _shown_text(change: ChangeView) -> tuple[str, str]:
-    """What is shown of a change, without its name: on another target it may have another shape, count or size."""
-    return format_listed(replace(change, what=_NAME.sub(r"\1", change.what))), change.cost
 
 
 def _stage_views(

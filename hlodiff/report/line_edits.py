@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
@@ -174,7 +174,8 @@ def _parsed(lines: Sequence[str]) -> _ParsedFile | None:
     text = "\n".join(lines)
     try:
         tree = ast.parse(text)
-        comments = _comments(text)
+        tokens = tokenize.generate_tokens(io.StringIO(text + "\n").readline)
+        comments = {token.start[0]: token.start[1] for token in tokens if token.type == tokenize.COMMENT}
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
     documented = set(_documentation(tree))
@@ -184,11 +185,6 @@ def _parsed(lines: Sequence[str]) -> _ParsedFile | None:
         if own.strip() and number not in documented:
             code.append((number, own))
     return _ParsedFile(code, list(_statements(tree)), list(_functions(tree, "")))
-
-
-def _comments(text: str) -> Mapping[int, int]:
-    tokens = tokenize.generate_tokens(io.StringIO(text + "\n").readline)
-    return {token.start[0]: token.start[1] for token in tokens if token.type == tokenize.COMMENT}
 
 
 def _documentation(tree: ast.AST) -> Iterator[int]:

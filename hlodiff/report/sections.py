@@ -78,7 +78,8 @@ def sections(program: ProgramComparison) -> list[Section]:
         return []
     metrics = program.metrics()
     loops = compare_loops(program)
-    costs = _pairs(_costs(metrics), comparable=loops.same)
+    cycles = {name: pair for name, pair in metrics.items() if name == "estimated_cycles" and pair[0] != pair[1]}
+    costs = _pairs({**_prefixed(metrics, "cost."), **cycles}, comparable=loops.same)
     lines = fusion_lines(diff.fusions)
     collectives = [*families(program), ("async_collectives", "asynchronous", "count", "")]
     executed = dict(executed_numbers(program, [*collectives, *_MOVES, *_WORK]))
@@ -180,11 +181,6 @@ def _counted(metrics: Metrics, names: Sequence[tuple[str, str]]) -> str:
 
 def _count(pair: tuple[float, float]) -> str:
     return format_arrow(*pair, format_count)
-
-
-def _costs(metrics: Metrics) -> dict[str, tuple[float, float]]:
-    cycles = {name: pair for name, pair in metrics.items() if name == "estimated_cycles" and pair[0] != pair[1]}
-    return {**_prefixed(metrics, "cost."), **cycles}
 
 
 def _prefixed(metrics: Metrics, prefix: str) -> dict[str, tuple[float, float]]:

@@ -343,7 +343,11 @@ class _PathGroup:
 
 def _turns(diff: ModuleDiff) -> Iterator[str]:
     """Loops of both sides that turn more or less often, where none was added or removed and one such change is made."""
-    if any(edit.kind in ("added", "removed") and _is_loop(edit) for edit in diff.edits):
+    if any(
+        edit.kind in ("added", "removed")
+        and any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
+        for edit in diff.edits
+    ):
         return
     old, new = loops_of(diff.old), loops_of(diff.new)
     removed, added = list((old - new).items()), list((new - old).items())
@@ -407,10 +411,6 @@ def _are_only_connected(diff: ModuleDiff) -> bool:
     return is_moved and all(
         set(edit.fields) <= {"operands"} for edit in diff.reported if edit.kind == "changed" and edit.cause is None
     )
-
-
-def _is_loop(edit: Edit) -> bool:
-    return any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
@@ -730,14 +730,13 @@ def other_memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
 def _results_in_host(edit: Edit, diff: ModuleDiff) -> int:
     """By how many of the program's results more or fewer are in the host's memory, where an edit is about these."""
     sides = ((edit.old, diff.old), (edit.new, diff.new))
-    if not all(site and (site.computation, site.instruction) == _result(module) for site, module in sides):
+    if not all(
+        site and (site.computation, site.instruction) == (module.entry, module.entry_computation.root)
+        for site, module in sides
+    ):
         return 0
     counts = [len(_HOST_SPACES.findall(site.text)) for site, _ in sides if site]
     return abs(counts[1] - counts[0])
-
-
-def _result(module: Module) -> tuple[int, int]:
-    return module.entry, module.entry_computation.root
 
 
 _HOST_SPACES = re.compile(r"pinned_host|S\(5\)")

@@ -130,7 +130,7 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     following = _following(report, rows)
     if any(_is_compared(row) for row in rows):
         lines += ["", *_verdict(report), *([f"next: {following}", ""] if following else []), *_table(rows, width), ""]
-    lines += _numbers(report, width)
+    lines += lay_out(number_lines(build_view(report).numbers), width=width).split("\n")[:-1]
     lines += lay_out(list(_at_libraries(report)), width=width).split("\n")[:-1]
     lines += _what_to_do(report, rows)
     lines += [line for text in _not_checked(rows) for line in text]
@@ -151,11 +151,6 @@ def _verdict(report: Report) -> Iterator[str]:
     view = build_view(report)
     if view.functions:
         yield from (f"{MARKS[view.functions[0].verdict]} {view.verdict}", "")
-
-
-def _numbers(report: Report, width: int) -> list[str]:
-    """In how many programs each number got worse and better."""
-    return lay_out(number_lines(build_view(report).numbers), width=width).split("\n")[:-1]
 
 
 _MOST_FUNCTIONS = 3

@@ -81,7 +81,12 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         >>> judged(ProgramComparison("f", "cpu", "compiled", "changed"), [Number("flops", 100, 150)])[0].mark
         'worse'
     """
-    wholes = {"memory": _memory(program), "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed"))}
+    # Memory is the bytes of arguments, results and temporaries, of the side that has more.
+    pairs = [pair for name, pair in program.metrics().items() if name in _PARTS]
+    wholes = {
+        "memory": max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0,
+        "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed")),
+    }
     return tuple(_judged(program, number, wholes, threshold) for number in numbers)
 
 
@@ -120,12 +125,6 @@ def _follows_results(program: ProgramComparison, number: Number) -> bool:
     old, new = program.metrics().get("memory.output", (0, 0))
     own = (new - number.new) - (old - number.old)
     return own <= 0 if number.new < number.old else own >= 0
-
-
-def _memory(program: ProgramComparison) -> float:
-    """The bytes of arguments, results and temporaries, of the side that has more."""
-    pairs = [pair for name, pair in program.metrics().items() if name in _PARTS]
-    return max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0
 
 
 _PARTS = ("memory.argument", "memory.output", "memory.temp")

@@ -94,7 +94,7 @@ def build_view(
         details=tuple(
             _detail(program_text, texts, report, folded)
             for program_text in (texts.program_texts if with_details else ())
-            if _is_changed(program_text, report)
+            if any(report.programs[number].status == "changed" for number in program_text.programs)
         ),
         overviews=tuple(_overviews(report, texts)) if with_details else (),
         notes=report.notes,
@@ -112,10 +112,6 @@ def build_view(
         threshold=report.threshold,
         brief=report.brief,
     )
-
-
-def _is_changed(program_text: ProgramText, report: Report) -> bool:
-    return any(report.programs[number].status == "changed" for number in program_text.programs)
 
 
 def _program(

@@ -64,7 +64,7 @@ def refuse_links(root: Path) -> None:
     """
     path = root.absolute()
     for folder in (*reversed(path.parents), path):
-        if folder.is_symlink() and _is_in_project(folder):
+        if folder.is_symlink() and any(map(_is_project, folder.parents)):
             _refuse_link(folder)
 
 
@@ -81,10 +81,6 @@ def refuse_leading_out(path: Path) -> None:
     if top is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
         shown = _shown(path)
         raise StoreError("is a link that leads out of the project", where=shown, hint=f"git rm {shlex.quote(shown)}")
-
-
-def _is_in_project(path: Path) -> bool:
-    return any(map(_is_project, path.parents))
 
 
 def _is_project(folder: Path) -> bool:

@@ -71,7 +71,11 @@ class ChangedSince:
         """
         if everything := self._for_all():
             return chosen, (f"all functions are looked at: {everything} changed since {self.revision}",)
-        touched = {one.name for one in discovery.functions if one.imports is None or self._any(one.imports, config)}
+        touched = {
+            one.name
+            for one in discovery.functions
+            if one.imports is None or any(os.path.realpath(config.root / file) in self.files for file in one.imports)
+        }
         installed = cache(package_version)  # reads the package's metadata, and there are three for each program
         kept = tuple(
             key
@@ -87,9 +91,6 @@ class ChangedSince:
     def _for_all(self) -> str:
         names = sorted(Path(file).name for file in self.files)
         return next((name for name in names if any(fnmatchcase(name, pattern) for pattern in _FOR_ALL)), "")
-
-    def _any(self, files: tuple[str, ...], config: Config) -> bool:
-        return any(os.path.realpath(config.root / file) in self.files for file in files)
 
     def _is_recorded_otherwise(self, key: Key, config: Config, installed: Callable[[str], str]) -> bool:
         """Whether there is no snapshot, or it has changed too, or another JAX has made it."""

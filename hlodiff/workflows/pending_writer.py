@@ -175,10 +175,7 @@ class PendingWriter:
         names, more = self.dropped[:3], len(self.dropped) - 3
         words = f"{', '.join(names)}{f' and {more} more' if more > 0 else ''}"
         dropped = (f"no longer pending, because what it was captured from has changed: {words}",) if names else ()
-        return (*dropped, *self._problems())
-
-    def _problems(self) -> tuple[str, ...]:
-        return (f"not everything is left for `hlodiff accept`: {self.problem}",) if self.problem else ()
+        return (*dropped, *((f"not everything is left for `hlodiff accept`: {self.problem}",) if self.problem else ()))
 
 
 class NullPendingWriter(PendingWriter):

@@ -65,7 +65,9 @@ class Sources:
             self.root.rstrip("/") + "/"
         ):
             return None
-        lines = self._lines(name)
+        if name not in self._files:
+            self._files[name] = self._read(name)
+        lines = self._files[name]
         first = max(frame.line - self.around, 1)
         shown = [printable(line[:_WIDEST]) for line in lines[first - 1 : frame.line + self.around]]
         return (
@@ -105,11 +107,6 @@ class Sources:
         while not lines[-1]:
             lines.pop()
         return {"file": printable(place.file), "line": place.line, "first": first, "lines": lines}
-
-    def _lines(self, name: str) -> list[str]:
-        if name not in self._files:
-            self._files[name] = self._read(name)
-        return self._files[name]
 
     def _read(self, name: str) -> list[str]:
         if not is_python(name):

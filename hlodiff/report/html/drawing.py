@@ -271,8 +271,9 @@ class _DrawingDraft:
         words = self.places(side, place, it)
         line = self.line(side, place)
         was = self.matching.at(0, match).opcode if match and side else it.opcode
+        literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
         return {
-            "op": clip(printable(_named(it)), _WIDEST),
+            "op": clip(printable(it.opcode + literal), _WIDEST),
             "shape": clip(printable(format_shape_of(it.shape)), _WIDEST),
             "places": words,
             "host": any("host" in word for word in words),
@@ -323,11 +324,6 @@ def place_words(body: Computation, it: Instruction, platform: str) -> list[str]:
     words = [format_memory_space(space, platform) for space in spaces if space]
     parts = [f"runs on {printable(runs)}"] if runs != "device" else []
     return parts + [f"in {'host memory' if word == 'host' else word}" for word in words[:1]]
-
-
-def _named(it: Instruction) -> str:
-    literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
-    return it.opcode + literal
 
 
 def format_shape_of(shape: Shape) -> str:
