@@ -54,7 +54,10 @@ def capture_growth(bench: Bench, request: GrowthRequest) -> GrowthResult | NotCh
             for size in sizes:
                 at = f"at {parameter}={size}: "
                 case = _case(bench, registration, request, target, {parameter: size})
-                programs.append(_lowered(case, target, size, request.compile))
+                forget_compiled()
+                lowered = lower(trace(case, target.devices[0]), target.devices[0])
+                compiled = compiled_text(lowered.compile(), lowered) if request.compile else ""
+                programs.append(LoweredProgram(size, lowered.as_text(debug_info=True), compiled))
             tables = named_tables(case, lambda location: relative(location, bench.root))
             parameters.append(SizedProgram(parameter, tuple(programs), tables))
         return GrowthResult(*where, tuple(parameters), limits_of(case))
@@ -76,10 +79,3 @@ def _case(
     cases = build_each_case(registration, target, bench.root, sizes)
     hint = "the names of cases stay the same at every size"
     return case_named(cases, request.case, registration, bench.root, hint)
-
-
-def _lowered(case: Case, target: Target, size: int, compile_too: bool) -> LoweredProgram:
-    forget_compiled()
-    lowered = lower(trace(case, target.devices[0]), target.devices[0])
-    compiled = compiled_text(lowered.compile(), lowered) if compile_too else ""
-    return LoweredProgram(size, lowered.as_text(debug_info=True), compiled)

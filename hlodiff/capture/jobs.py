@@ -295,17 +295,13 @@ def run_job(context: JobContext, request: Job) -> JobResult:
 
 def examined(context: JobContext) -> JobResult:
     """Whether this machine may capture for a run: it has the same project, hlodiff, Python and packages."""
-    return replace(_examined(context.run, context), machine=_machine())
+    if context.run not in _EXAMINED:
+        compilers = {name: found for name in COMPILERS if (found := package_version(name))}
+        _EXAMINED[context.run] = JobResult("", refusal=_problem(context), compilers=compilers)
+    return replace(_EXAMINED[context.run], machine=_machine())
 
 
 _EXAMINED: dict[str, JobResult] = {}
-
-
-def _examined(run: str, context: JobContext) -> JobResult:
-    if run not in _EXAMINED:
-        compilers = {name: found for name in COMPILERS if (found := package_version(name))}
-        _EXAMINED[run] = JobResult("", refusal=_problem(context), compilers=compilers)
-    return _EXAMINED[run]
 
 
 def _problem(context: JobContext) -> str:

@@ -156,15 +156,11 @@ def named_tables(case: Case, relative: Callable[[str], str]) -> tuple[NamedTable
     for name, array, code in _arrays(case.fn, seen, 0):
         if LARGE_LITERAL_BYTES <= array.nbytes <= _LARGEST:
             where = relative(f"{code.co_filename}:{code.co_firstlineno}")
-            digest = _digest(array)
+            # The bytes as in the program: JAX narrows doubles by default.
+            as_traced = np.asarray(array).astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+            digest = sha256(np.ascontiguousarray(as_traced).tobytes()).hexdigest()
             found.setdefault(digest, NamedTable(digest, name, where))
     return tuple(found.values())
-
-
-def _digest(array: Any) -> str:
-    """A hash of the bytes as in the program: JAX narrows doubles by default."""
-    as_traced = np.asarray(array).astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
-    return sha256(np.ascontiguousarray(as_traced).tobytes()).hexdigest()
 
 
 def _arrays(value: Any, seen: dict[int, Any], depth: int) -> Iterator[tuple[str, Any, types.CodeType]]:

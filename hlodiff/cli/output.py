@@ -47,7 +47,16 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
     # Names of files may hold bytes that are no text; written so they are JSON's escapes too.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if output in (None, "-"):
-        _print(text)
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
+        try:
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            close_stdout()  # whoever read it has seen enough; the verdict stands
+        except OSError as error:
+            close_stdout()
+            hint = "write it to a file: -o FILE"
+            raise UsageError(f"cannot be written: {error.strerror}", where="stdout", hint=hint) from None
         return
     _write(str(output), text)
 
@@ -121,19 +130,6 @@ def _write_all(file: IO[bytes], content: bytes) -> None:
     left = memoryview(content)
     while left:
         left = left[file.write(left) :]
-
-
-def _print(text: str) -> None:
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
-    try:
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        close_stdout()  # whoever read it has seen enough; the verdict stands
-    except OSError as error:
-        close_stdout()
-        hint = "write it to a file: -o FILE"
-        raise UsageError(f"cannot be written: {error.strerror}", where="stdout", hint=hint) from None
 
 
 def close_stdout() -> None:

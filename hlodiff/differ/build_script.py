@@ -12,7 +12,7 @@ from functools import cached_property
 
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
-from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode, has_other_elements
+from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
 from hlodiff.differ.operands import operand_edges_of
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
@@ -201,7 +201,7 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
     if not set(fields) & set(_SHAPE):
         return
     ours, theirs = tuple(old.leaves()), tuple(new.leaves())
-    if _skeleton(old) != _skeleton(new) or has_other_elements(old, new):
+    if skeleton(old) != skeleton(new) or has_other_elements(old, new):
         if "shape" in fields:
             yield SettingChange("shape", leaves=(new,))
         return
@@ -214,12 +214,6 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
     if "memory_space" in fields:
         spaces = [leaf.layout.memory_space if leaf.layout else 0 for leaf in theirs]
         yield SettingChange("memory_space", leaves=tuple(Shape("", layout=Layout(memory_space=s)) for s in spaces))
-
-
-def _skeleton(shape: Shape) -> object:
-    if shape.element_type == "tuple":
-        return tuple(_skeleton(part) for part in shape.tuple_shapes)
-    return shape.is_array
 
 
 def _dimensions(old: Shape, new: Shape) -> Shape:

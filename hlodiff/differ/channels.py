@@ -236,7 +236,20 @@ def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped
     for pair, mapping in mappings:
         if pair.old in steps[0] and pair.new in steps[1]:
             yield from _order_edit(old, new, pair, mapping)
-        yield from _control_edits(old, new, pair, mapping)
+        before = old.module.computations[pair.old].instructions
+        after = new.module.computations[pair.new].instructions
+        for position, matched in mapping.items():
+            ours, theirs = before[position].control_predecessors, after[matched].control_predecessors
+            if not ours and not theirs:
+                continue
+            if sorted(mapping.get(p, -1) for p in ours) != sorted(theirs):
+                texts = [
+                    ", ".join("%" + its[p].name for p in edges) for its, edges in ((before, ours), (after, theirs))
+                ]
+                change = FieldChange(
+                    "schedule", texts[0] or "no control predecessor", texts[1] or "no control predecessor"
+                )
+                yield RawEdit("changed", (pair.old, position), (pair.new, matched), [change], matcher="control")
 
 
 def _steps(program: ProgramSide) -> set[int]:
@@ -267,21 +280,6 @@ def _order_edit(
     old_root, new_root = old.module.computations[pair.old].root, after.root
     change = FieldChange("schedule", *words)
     yield RawEdit("changed", (pair.old, old_root), (pair.new, new_root), [change], matcher="schedule")
-
-
-def _control_edits(
-    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, mapping: Mapping[int, int]
-) -> Iterator[RawEdit]:
-    before = old.module.computations[pair.old].instructions
-    after = new.module.computations[pair.new].instructions
-    for position, matched in mapping.items():
-        ours, theirs = before[position].control_predecessors, after[matched].control_predecessors
-        if not ours and not theirs:
-            continue
-        if sorted(mapping.get(p, -1) for p in ours) != sorted(theirs):
-            texts = [", ".join("%" + its[p].name for p in edges) for its, edges in ((before, ours), (after, theirs))]
-            change = FieldChange("schedule", texts[0] or "no control predecessor", texts[1] or "no control predecessor")
-            yield RawEdit("changed", (pair.old, position), (pair.new, matched), [change], matcher="control")
 
 
 def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits: Sequence[RawEdit]) -> list[RawEdit]:

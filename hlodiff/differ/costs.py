@@ -188,7 +188,7 @@ class _EditRuns:
         """Where an edit counts: in a pair of computations, or with the computation as a whole."""
         if edit.pair is not None:
             return edit.pair
-        whole = (computation, -1) if self._side == 0 else (-1, computation)
+        whole = self._whole(computation)
         alone = (self._found.removed, self._found.added)[self._side]
         pairs = [pair for pair in self._pairs.get(computation, ()) if pair.pairing is not None]
         if not pairs or (edit.kind in ("added", "removed") and computation in alone):
@@ -203,7 +203,7 @@ class _EditRuns:
         calls = self._calls()
         calls.add_nodes_from(nodes)
         entry = self._modules[0].entry, self._modules[1].entry
-        found = self._summed(calls, entry, nodes)
+        found = _summed(calls, entry, nodes, partial(self._turns.in_one_run, self._module))
         embedded = {callee for _, callee, edge in calls.edges(data=True) if edge["embedded"]}
         once = [node for node in dict.fromkeys(nodes) if node in embedded]
         if once:
@@ -217,8 +217,16 @@ class _EditRuns:
 
         calls: nx.DiGraph[_Node] = nx.DiGraph()
         for pair in self._found.pairs:
-            if pair.pairing is not None:
-                self._add_calls_of_pair(calls, pair, (pair.pairing.old, pair.pairing.new)[self._side])
+            if pair.pairing is None:
+                continue
+            index, other = (pair.old, pair.new)[self._side], (pair.new, pair.old)[self._side]
+            theirs = self._modules[1 - self._side].computations[other].instructions
+            mapping = (pair.pairing.old, pair.pairing.new)[self._side]
+            for it, matched in zip(self._module.computations[index].instructions, mapping, strict=True):
+                if it.calls:
+                    both = (it, theirs[matched]) if self._side == 0 else (theirs[matched], it)
+                    shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
+                    self._add_calls(calls, (pair.old, pair.new), index, it, shared)
         for index in (self._found.removed, self._found.added)[self._side]:
             for it in self._module.computations[index].instructions:
                 self._add_calls(calls, self._whole(index), index, it, [])
@@ -226,15 +234,6 @@ class _EditRuns:
 
     def _whole(self, index: int) -> _Node:
         return (index, -1) if self._side == 0 else (-1, index)
-
-    def _add_calls_of_pair(self, calls: nx.DiGraph[_Node], pair: ComputationMatch, mapping: Sequence[int]) -> None:
-        index, other = (pair.old, pair.new)[self._side], (pair.new, pair.old)[self._side]
-        theirs = self._modules[1 - self._side].computations[other].instructions
-        for it, matched in zip(self._module.computations[index].instructions, mapping, strict=True):
-            if it.calls:
-                both = (it, theirs[matched]) if self._side == 0 else (theirs[matched], it)
-                shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
-                self._add_calls(calls, (pair.old, pair.new), index, it, shared)
 
     def _add_calls(
         self, calls: nx.DiGraph[_Node], caller: _Node, index: int, it: Instruction, shared: list[_Node]
@@ -251,9 +250,6 @@ class _EditRuns:
                 edge = calls.adj[caller][node]
                 edge["sites"].append((index, it, name))
                 edge["embedded"] |= is_embedded(it, name)
-
-    def _summed(self, calls: nx.DiGraph[_Node], entry: _Node, wanted: Iterable[_Node]) -> dict[_Node, _Runs]:
-        return _summed(calls, entry, wanted, partial(self._turns.in_one_run, self._module))
 
 
 def _runs(module: Module, turns: LoopTurns, wanted: Iterable[int]) -> dict[int, _Runs]:

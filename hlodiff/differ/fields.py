@@ -93,15 +93,6 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
     Returns:
         One FieldChange per field, empty where the two are the same.
     """
-    return in_order(_field_changes(old, new, platform))
-
-
-def count_field_changes(old: Instruction, new: Instruction) -> int:
-    """How many changes `field_changes` gives."""
-    return len(_field_changes(old, new, ""))
-
-
-def _field_changes(old: Instruction, new: Instruction, platform: str) -> list[FieldChange]:
     changes: list[FieldChange] = []
     if old.opcode != new.opcode:
         changes.append(FieldChange("opcode", old.opcode, new.opcode))
@@ -113,7 +104,7 @@ def _field_changes(old: Instruction, new: Instruction, platform: str) -> list[Fi
         changes += _attribute_changes(old.attributes, new.attributes)
     if is_unknown_value(old, new):
         changes = [change for change in changes if change.field != "literal"]
-    return changes
+    return in_order(changes)
 
 
 def is_unknown_value(old: Instruction, new: Instruction) -> bool:
@@ -130,7 +121,7 @@ def in_order(changes: list[FieldChange]) -> list[FieldChange]:
 
 @lru_cache(maxsize=10_000)
 def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, ...]:
-    if _skeleton(old) != _skeleton(new):
+    if skeleton(old) != skeleton(new):
         return (FieldChange("shape", shape_text(old, False), shape_text(new, False)),)
     pairs = list(zip(old.leaves(), new.leaves(), strict=False))
     changes: list[FieldChange] = []
@@ -198,10 +189,10 @@ def _of_one_size(pairs: list[tuple[Shape, Shape]]) -> list[tuple[Shape, Shape]]:
     return found
 
 
-def _skeleton(shape: Shape) -> object:
+def skeleton(shape: Shape) -> object:
     """How a tuple nests and what is an array in it."""
     if shape.element_type == "tuple":
-        return tuple(_skeleton(part) for part in shape.tuple_shapes)
+        return tuple(skeleton(part) for part in shape.tuple_shapes)
     return shape.is_array
 
 

@@ -475,7 +475,7 @@ def replaced_edits(
         for n in indices:
             for side in (0, 1):
                 place = (edits[n].old, edits[n].new)[side]
-                it = modules[side].computations[place[0]].instructions[place[1]] if place else None
+                it = at(modules[side], place) if place else None
                 if it is not None and is_work(it, modules[0].stage):
                     counts[side][it.opcode] += edits[n].count
         net = counts[0] - counts[1], counts[1] - counts[0]

@@ -46,30 +46,26 @@ def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
         128
     """
     try:
-        return _flops(it, operands)
+        opcode = it.opcode.replace("_", "-").removesuffix("-start")
+        if opcode in _ELEMENTWISE:
+            return it.shape.elements
+        if it.opcode in ("dot", "dot_general"):
+            return _dot(it, operands)
+        if it.opcode == "convolution":
+            return _convolution(it, operands, it.shape)
+        if opcode == "custom-call":
+            target = it.attribute("custom_call_target") or ""
+            if "gemm" in target:
+                return _dot(it, operands)
+            found = _CUDNN.search(target)
+            return _cudnn_convolution(it, found[1], operands) if found else 0
+        if opcode in _REDUCING:
+            return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
+        if opcode in _REDUCING_DEVICES:
+            return sum(leaf.elements for shape in operands for leaf in shape.leaves())
+        return 0
     except (ValueError, LookupError, ArithmeticError):  # attributes that do not fit together: an estimate, so no error
         return 0
-
-
-def _flops(it: Instruction, operands: Sequence[Shape]) -> int:
-    opcode = it.opcode.replace("_", "-").removesuffix("-start")
-    if opcode in _ELEMENTWISE:
-        return it.shape.elements
-    if it.opcode in ("dot", "dot_general"):
-        return _dot(it, operands)
-    if it.opcode == "convolution":
-        return _convolution(it, operands, it.shape)
-    if opcode == "custom-call":
-        target = it.attribute("custom_call_target") or ""
-        if "gemm" in target:
-            return _dot(it, operands)
-        found = _CUDNN.search(target)
-        return _cudnn_convolution(it, found[1], operands) if found else 0
-    if opcode in _REDUCING:
-        return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
-    if opcode in _REDUCING_DEVICES:
-        return sum(leaf.elements for shape in operands for leaf in shape.leaves())
-    return 0
 
 
 def _dot(it: Instruction, operands: Sequence[Shape]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hlodiff.differ.fields import count_field_changes, field_changes
+from hlodiff.differ.fields import field_changes
 from hlodiff.differ.instruction_matches import (
     ANY,
     CALLS,
@@ -610,7 +610,7 @@ class CostModel:
     def _cost_inside_and_own(self, position: int, matched: int, elements: Elements | None) -> tuple[int, int]:
         one, other = self.old.computation.instructions[position], self.new.computation.instructions[matched]
         same = self.old.labels[OWN][position] == self.new.labels[OWN][matched]
-        fields = 0 if same else count_field_changes(one, other)
+        fields = 0 if same else len(field_changes(one, other))
         if elements is not None and element_of(one) is not None:
             fields = len(with_elements(field_changes(one, other), one, other, elements))
             same = not fields

@@ -117,17 +117,11 @@ def compare_loops(program: ProgramComparison) -> LoopComparison:
         return LoopComparison(has and program.status != "added", has and program.status != "removed")
     known = program.memo.get("loops")
     if known is None or known[0] is not diff:
-        known = program.memo["loops"] = (diff, _compare(diff))
+        old, new = any(_whiles(diff.old)), any(_whiles(diff.new))
+        same = loops_of(diff.old) == loops_of(diff.new) and not any(_goes_another_way(diff)) if old or new else True
+        known = program.memo["loops"] = (diff, LoopComparison(old, new, same))
     found: LoopComparison = known[1]
     return found
-
-
-def _compare(diff: ModuleDiff) -> LoopComparison:
-    old, new = any(_whiles(diff.old)), any(_whiles(diff.new))
-    if not old and not new:
-        return LoopComparison()
-    same = loops_of(diff.old) == loops_of(diff.new) and not any(_goes_another_way(diff))
-    return LoopComparison(old, new, same)
 
 
 def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:

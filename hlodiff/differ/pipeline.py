@@ -16,7 +16,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
-from hlodiff.differ.computation_matches import KnownSearches, ProgramSide, every_mapping
+from hlodiff.differ.computation_matches import KnownSearches, every_mapping
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
 from hlodiff.differ.executed import executed, static_costs
@@ -295,7 +295,13 @@ def _compare_programs(
     changes, keeps_numbers = channel_changes(mappings, tuned, opened)
     edits = with_channels(edits, changes)
     edits = with_asynchronous(old, new, found, edits)
-    edits += header_edits(old.module, new.module, _entry_numbers(old, new, entry))
+    before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
+    numbers = {  # which new entry parameter each old one is
+        int(it.literal or 0): int(after[entry[n]].literal or 0)
+        for n, it in enumerate(before)
+        if it.opcode == "parameter" and n in entry and after[entry[n]].opcode == "parameter"
+    }
+    edits += header_edits(old.module, new.module, numbers)
     edits += entry_layout_edit(old.module, new.module, entry)
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
@@ -314,13 +320,3 @@ def _compare_programs(
         hits,
         BodyMatch.of(canonical, keeps_numbers),
     )
-
-
-def _entry_numbers(old: ProgramSide, new: ProgramSide, mapping: Mapping[int, int]) -> dict[int, int]:
-    """Which new entry parameter each old one is, by number."""
-    before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
-    return {
-        int(it.literal or 0): int(after[mapping[n]].literal or 0)
-        for n, it in enumerate(before)
-        if it.opcode == "parameter" and n in mapping and after[mapping[n]].opcode == "parameter"
-    }

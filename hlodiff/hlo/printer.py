@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlodiff.hlo.grammar import print_shape
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import callees_first
 
 # Attributes whose computations XLA prints and reads in braces even where there is only one.
@@ -54,7 +54,12 @@ def print_instruction(module: Module, computation: int, instruction: int) -> str
     owner = module.computations[computation]
     it = owner.instructions[instruction]
     root = "ROOT " if owner.root == instruction else ""
-    inside = it.literal if it.literal is not None else ", ".join(_operands(owner, it))
+    inside = it.literal
+    if inside is None:
+        operands = ["%" + owner.instructions[operand].name for operand in it.operands]
+        if it.results:
+            operands = [f"{one}#{result}" if result else one for one, result in zip(operands, it.results, strict=True)]
+        inside = ", ".join(operands)
     parts = [f"{root}%{it.name} = {print_shape(it.shape)} {it.opcode}({inside})"]
     parts += [_print_call(module, name, group) for name, group in it.calls]
     parts += [_pair(*pair) for pair in it.attributes]
@@ -62,13 +67,6 @@ def print_instruction(module: Module, computation: int, instruction: int) -> str
         names = ", ".join("%" + owner.instructions[p].name for p in it.control_predecessors)
         parts.append(f"control-predecessors={{{names}}}")
     return ", ".join(parts)
-
-
-def _operands(owner: Computation, it: Instruction) -> list[str]:
-    names = ["%" + owner.instructions[operand].name for operand in it.operands]
-    if it.results:
-        names = [f"{name}#{result}" if result else name for name, result in zip(names, it.results, strict=True)]
-    return names
 
 
 def _print_call(module: Module, name: str, group: tuple[int, ...]) -> str:

@@ -70,18 +70,14 @@ def shape_of(text: str) -> Shape:
     match = _TENSOR.fullmatch(text)
     if match is None or match[2].startswith("*"):
         return Shape(text, is_array=False)
-    element, _, encoding = _partition(match[2])
+    parts = split(match[2])
+    element, encoding = parts[0], ", ".join(parts[1:])
     sizes = match[1].split("x")[:-1]
     dynamic = tuple(n for n, size in enumerate(sizes) if size == "?")
     bounds = _bounds(encoding, len(sizes))
     dimensions = tuple(bounds[n] if size == "?" else int(size) for n, size in enumerate(sizes))
     layout = Layout(other=encoding) if encoding and not _BOUNDS.fullmatch(encoding) else None
     return Shape(_TO_XLA.get(element, element), dimensions, layout, dynamic=dynamic)
-
-
-def _partition(text: str) -> tuple[str, str, str]:
-    parts = split(text)
-    return parts[0], ",", ", ".join(parts[1:])
 
 
 def _bounds(encoding: str, rank: int) -> list[int]:

@@ -10,7 +10,7 @@ from hlodiff.differ.program_analysis import analyze_program
 from hlodiff.hlo.model import STAGE_NAMES, STAGES, Module
 from hlodiff.report.program_analysis import AnalysisNote, analysis_notes, listed, program_analysis_json
 from hlodiff.report.wording import format_bytes, format_count
-from hlodiff.snapshots import Key, RecordedTraces, Tree, attach_source, read_snapshot
+from hlodiff.snapshots import Key, RecordedTraces, Tree, attach_source, read_snapshot, table_in
 from hlodiff.tracing.counts import format_counts
 from hlodiff.workflows.growth import PythonLoops
 
@@ -63,38 +63,33 @@ def summary_text(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    yield "toolchain", [f"{key} {_short(value)}" for key, value in _table(summary, "toolchain").items() if value]
+    yield "toolchain", [f"{key} {_short(value)}" for key, value in table_in(summary, "toolchain").items() if value]
     arguments = summary.get("arguments")
     rows = arguments if isinstance(arguments, list) else []
     yield "arguments", [_argument(row) for row in rows if isinstance(row, Mapping)]
     for stage, words in STAGE_NAMES.items():
-        counts = _table(_table(summary, "op_counts"), stage)
+        counts = table_in(table_in(summary, "op_counts"), stage)
         yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
-        yield f"{words} counts", _metrics(_table(_table(summary, "metrics"), stage))
-        executed = _table(_table(summary, "executed"), stage)
+        yield f"{words} counts", _metrics(table_in(table_in(summary, "metrics"), stage))
+        executed = table_in(table_in(summary, "executed"), stage)
         yield f"{words} executed", [f"{_words(name)} {_executed(name, value)}" for name, value in executed.items()]
-    yield "fusions", [f"{kind} {count}" for kind, count in _table(summary, "fusions").items()]
+    yield "fusions", [f"{kind} {count}" for kind, count in table_in(summary, "fusions").items()]
     for stage, words in STAGE_NAMES.items():
-        yield f"{words} placement", list(_placement(_table(_table(summary, "placement"), stage)))
+        yield f"{words} placement", list(_placement(table_in(table_in(summary, "placement"), stage)))
     yield "collectives", [_collective(name, row) for name, row in _tables(summary, "collectives")]
-    yield "custom calls", [f"{name} {count}" for name, count in _table(summary, "custom_calls").items()]
-    yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in _table(summary, "memory").items() if value]
-    costs = _table(summary, "cost")
+    yield "custom calls", [f"{name} {count}" for name, count in table_in(summary, "custom_calls").items()]
+    yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in table_in(summary, "memory").items() if value]
+    costs = table_in(summary, "cost")
     yield "XLA's cost", [f"{_words(name)} {_cost(name, value)}" for name, value in costs.items() if value]
-    if any(_table(_table(summary, "metrics"), stage).get("loops") for stage in STAGE_NAMES):
+    if any(table_in(table_in(summary, "metrics"), stage).get("loops") for stage in STAGE_NAMES):
         yield "note", ["counts and XLA's cost have each loop once; executed numbers are of one call of the program"]
-    yield "donation", [f"argument {n} to {result}" for n, result in _table(summary, "donation").items()]
-
-
-def _table(summary: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = summary.get(name)
-    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+    yield "donation", [f"argument {n} to {result}" for n, result in table_in(summary, "donation").items()]
 
 
 def _tables(summary: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The tables in a table, by their names."""
-    table = _table(summary, name)
-    return ((key, _table(table, key)) for key in table)
+    table = table_in(summary, name)
+    return ((key, table_in(table, key)) for key in table)
 
 
 def _executed(name: str, value: Any) -> str:
@@ -106,7 +101,7 @@ def _executed(name: str, value: Any) -> str:
     parts = [] if most is None and not least else [show(least)]
     if most is not None:
         parts = [f"{show(least)} to {show(most)}" if least else f"at most {show(most)}"]
-    for loop, number in _table(value, "per_turn").items():
+    for loop, number in table_in(value, "per_turn").items():
         numbers = number if isinstance(number, list) else [number]
         parts.append(f"{' to '.join(map(show, numbers))} per turn of %{loop}")
     return " + ".join(parts)
@@ -137,7 +132,7 @@ def _metrics(table: Mapping[str, Any]) -> list[str]:
 
 
 def _placement(table: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{count} ops on {place}" for place, count in _table(table, "compute").items())
+    yield from (f"{count} ops on {place}" for place, count in table_in(table, "compute").items())
     for space, row in _tables(table, "memory"):
         yield f"{_number(row.get('values'))} values, {_bytes(row.get('bytes'))} in {space}"
     for kind, word in (("parameters", "argument"), ("results", "result")):

@@ -42,13 +42,13 @@ def _shortened(it: Instruction, *, compared: bool) -> Instruction:
         return it
     text = " ".join(it.literal.split()) if "\n" in it.literal or "  " in it.literal else it.literal
     if it.shape.elements <= LITERAL_LIMIT:
-        return it if text == it.literal else _with_literal(it, text)
+        return it if text == it.literal else with_literal(it, text)
     digest = sha256("".join(text.split()).encode()).hexdigest() if compared else ""
     shape = it.shape
     note = content_note(shape.element_type, ",".join(map(str, shape.dimensions)), shape.bytes, digest)
     old = it.attribute("frontend_attributes")
     pairs = sorted([*(parts_or_whole(old[1:-1]) if old else []), note])
-    return with_attribute(_with_literal(it, ELIDED), "frontend_attributes", "{" + ",".join(pairs) + "}")
+    return with_attribute(with_literal(it, ELIDED), "frontend_attributes", "{" + ",".join(pairs) + "}")
 
 
 def _without_note(it: Instruction) -> Instruction:
@@ -56,13 +56,6 @@ def _without_note(it: Instruction) -> Instruction:
     if note is None or not _NOTE.search(note):
         return it
     return with_attribute(it, "frontend_attributes", _NOTE.sub(r'\1"', note))
-
-
-def _with_literal(it: Instruction, literal: str) -> Instruction:
-    return Instruction(
-        it.name, it.opcode, it.shape, it.operands, it.results, it.attributes, it.calls, it.control_predecessors,
-        literal, it.op_name, it.frame, it.metadata, it.line,
-    )  # fmt: skip
 
 
 CONSTANT_ATTRIBUTE = "hlodiff.constant"

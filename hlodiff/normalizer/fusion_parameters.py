@@ -233,25 +233,19 @@ def call_orders(
         context = interchangeable.context(caller).of
         contexts = [[context(operand, levels) for operand in operands] for levels in range(CONTEXT_LEVELS + 1)]
         passed = [hashes[caller][operand] for operand in operands]
+        # The hashes again, with what a call passes mixed into each parameter.
+        labels = list(inside[0])
+        for number, parameter in enumerate(computation.parameters()):
+            labels[parameter] = blake2b(labels[parameter] + passed[number], digest_size=12).digest()
         deep = [
             *inside,
             *(ranked(computation, those) for those in contexts),
-            _coloured(computation, inside[0], passed, fused),
+            _with_operands(computation, labels, fused),
         ]
         own = first_uses(computation, deep, by_number=False)
         if own != order and interchangeable.same(index, order, own):
             found[caller, at] = own
     return found
-
-
-def _coloured(
-    computation: Computation, hashes: Sequence[bytes], passed: Sequence[bytes], fused: Sequence[bool]
-) -> list[bytes]:
-    """The hashes again, with what a call passes mixed into each parameter."""
-    labels = list(hashes)
-    for number, parameter in enumerate(computation.parameters()):
-        labels[parameter] = blake2b(labels[parameter] + passed[number], digest_size=12).digest()
-    return _with_operands(computation, labels, fused)
 
 
 class InterchangeableParameters:

@@ -33,7 +33,12 @@ def to_annotations(view: ReportView, link: str = "") -> str:
         nothing to compare
     """
     kinds: dict[str, list[list[FindingView]]] = {}
-    for group in _groups(_worst_first(view)):
+    # Findings that say the same of several programs and come from one line are one annotation.
+    found: dict[object, list[FindingView]] = {}
+    for finding in _worst_first(view):
+        key = (finding.severity, finding.rule, finding.what, finding.where)
+        found.setdefault(key if finding.where else object(), []).append(finding)
+    for group in found.values():
         kinds.setdefault(_KINDS[group[0].severity], []).append(group)
     lines = [line for kind in ("error", "warning", "notice") for line in _commands(kind, kinds.get(kind, []), view)]
     words = f"{format_totals(view)} {link}".rstrip()
@@ -53,15 +58,6 @@ def _worst_first(view: ReportView) -> Sequence[FindingView]:
         )
 
     return sorted(view.every_finding(), key=rank)
-
-
-def _groups(findings: Iterable[FindingView]) -> list[list[FindingView]]:
-    """Findings that say the same of several programs and come from one line: one annotation."""
-    found: dict[object, list[FindingView]] = {}
-    for finding in findings:
-        key = (finding.severity, finding.rule, finding.what, finding.where)
-        found.setdefault(key if finding.where else object(), []).append(finding)
-    return list(found.values())
 
 
 def _commands(kind: str, groups: Sequence[list[FindingView]], view: ReportView) -> Iterable[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hlodiff.report import markdown
 from hlodiff.report.functions import VerdictRow, verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
-from hlodiff.report.markdown import ROW_WORDS, Links, closing
+from hlodiff.report.markdown import ROW_WORDS, Links, all_of_it, closing
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
@@ -73,7 +73,7 @@ def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str
         if fits(form(0)):
             return form(_largest(most, lambda count, form=form: fits(form(count))))  # type: ignore[misc]
     least = _text([*head, "### hlodiff", "", _last(replace(view, verdict=""), links.details)])
-    return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{_linked(links.details)}"])
+    return least if fits(least) else _text([*head, f"hlodiff: the report does not fit here{all_of_it(links.details)}"])
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
@@ -97,7 +97,9 @@ def _whole(
     ]
     lines += markdown.shared(view) if (details or not left) and not view.brief else []
     lines += [line for detail in details for line in detail]
-    lines += [f"Details of {many(left, 'more function')} do not fit here{_linked(links.details)}.", ""] if left else []
+    lines += (
+        [f"Details of {many(left, 'more function')} do not fit here{all_of_it(links.details)}.", ""] if left else []
+    )
     return _text([*lines, *closing(view), markdown.totals(view, links.details)])
 
 
@@ -105,18 +107,14 @@ def _short(view: ReportView, rows: Sequence[VerdictRow], links: Links, head: lis
     """No details, and so many rows."""
     lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
     lines += markdown.table(rows, view, links, count)
-    lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{_linked(links.details)}.", ""]
+    lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{all_of_it(links.details)}.", ""]
     return _text([*lines, _last(view, links.details)])
 
 
 def _last(view: ReportView, link: str) -> str:
     if len(format_totals(view)) <= _LONGEST_LINE:
         return markdown.totals(view, link)
-    return f"{escape_markdown(clip(format_totals(view), _LONGEST_LINE))}{_linked(link)}"
-
-
-def _linked(link: str) -> str:
-    return f" ([all of it]({link}))" if link else ""
+    return f"{escape_markdown(clip(format_totals(view), _LONGEST_LINE))}{all_of_it(link)}"
 
 
 def _text(lines: Iterable[str]) -> str:

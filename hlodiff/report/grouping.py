@@ -15,7 +15,7 @@ from hashlib import sha256
 from hlodiff.differ.costs import added_up, bytes_written
 from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
-from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
+from hlodiff.differ.result import Cost, Edit, ModuleDiff
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
     callee_of,
@@ -365,7 +365,10 @@ def _key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
     changes = tuple(
         (c.field, *(c.literals or ())) if _is_own(c.field) else (c.field, c.old, c.new) for c in edit.changes
     )
-    return stage, edit.kind, *_opcodes(edit), _literal(edit.new or edit.old), changes, where
+    # An added or removed constant is known by its value.
+    site = edit.new or edit.old
+    literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
+    return stage, edit.kind, *_opcodes(edit), literal, changes, where
 
 
 def _note(edit: Edit) -> str:
@@ -387,11 +390,6 @@ def _opcodes(edit: Edit) -> tuple[str, str]:
     old, new = edit.old.opcode if edit.old else "", edit.new.opcode if edit.new else ""
     callee = callee_of(edit)  # calls of one function are one change, whatever their shapes
     return (f"{old} {callee}" if old and callee else old), (f"{new} {callee}" if new and callee else new)
-
-
-def _literal(site: Site | None) -> str:
-    """An added or removed constant is known by its value."""
-    return site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
 
 
 def _together(edits: Sequence[Edit]) -> str:

@@ -138,7 +138,7 @@ def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS
         lines += [f"<details><summary>{many(len(names), 'more function')}</summary>", ""]
         lines += [*verdict_table(more, links, sources), "", "</details>", ""]
     left = {name for row in every[len(rows) :] for name in (row.name, *row.also)}
-    return [*lines, *([f"... and {many(len(left), 'more function')}{_all_of_it(links.details)}", ""] if left else [])]
+    return [*lines, *([f"... and {many(len(left), 'more function')}{all_of_it(links.details)}", ""] if left else [])]
 
 
 def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
@@ -153,7 +153,13 @@ def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
     return [*lines, ""]
 
 
-def _all_of_it(link: str) -> str:
+def all_of_it(link: str) -> str:
+    """Where the whole report is, behind words that say what is left out; "" without a link.
+
+    Example:
+        >>> all_of_it("https://ci.example/report.html")
+        ' ([all of it](https://ci.example/report.html))'
+    """
     return f" ([all of it]({link}))" if link else ""
 
 

@@ -195,16 +195,16 @@ def constant_sentences(diff: ModuleDiff) -> Iterator[str]:
 def _meshes(diff: ModuleDiff) -> Iterator[str]:
     """The only mesh of a program where it has other axes or sizes: arguments that name its axes are split by them."""
     sides = [
-        {", ".join(f"{axis}={size}" for axis, size in _AXIS.findall(text)) for _, text in _meshes_of(module)}
+        {
+            ", ".join(f"{axis}={size}" for axis, size in _AXIS.findall(text))
+            for name, text in module.attributes
+            if name.startswith("sdy.mesh @")
+        }
         for module in (diff.old, diff.new)
     ]
     if all(len(side) == 1 for side in sides) and sides[0] != sides[1]:
         (before,), (after,) = sides
         yield f"the mesh is {after} instead of {before}"
-
-
-def _meshes_of(module: Module) -> Iterator[tuple[str, str]]:
-    return ((name, text) for name, text in module.attributes if name.startswith("sdy.mesh @"))
 
 
 @_about("sharding")

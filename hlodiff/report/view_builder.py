@@ -146,19 +146,11 @@ def _program(
 
 def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
     """The user's own line behind the first change that has one; a library's where no change has or it is asked for."""
-    places = [
-        _place(edit, report)
-        for program_text in own
-        for edit_group in program_text.edit_groups
-        for edit in edit_group.edits
-    ]
-    known = [place for place in places if place]
+    edits = [edit for program_text in own for edit_group in program_text.edit_groups for edit in edit_group.edits]
+    diffs = [(report.programs[number].diff, index) for number, index in edits]
+    sources = [diff.reported[index].source for diff, index in diffs if diff]
+    known = [place for one in sources if (place := shown_place(one, report.root, report.packages))]
     return next((place for place in known if report.packages or not place.library), known[0] if known else None)
-
-
-def _place(edit: tuple[int, int], report: Report) -> Place | None:
-    diff = report.programs[edit[0]].diff
-    return shown_place(diff.reported[edit[1]].source, report.root, report.packages) if diff else None
 
 
 # --- findings --------------------------------------------------------------------------------------------------------

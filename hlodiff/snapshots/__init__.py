@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.read import read_summary as read_summary
     from hlodiff.snapshots.read import read_whole_snapshot as read_whole_snapshot
     from hlodiff.snapshots.read import stale_of as stale_of
+    from hlodiff.snapshots.read import table_in as table_in
     from hlodiff.snapshots.read import unpack as unpack
     from hlodiff.snapshots.traces_file import RecordedTraces as RecordedTraces
     from hlodiff.snapshots.traces_file import read_traces as read_traces
@@ -87,7 +88,7 @@ _FILES = {
     " recorded_text tidy_pending",
     "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
-    " read_summary read_whole_snapshot stale_of unpack",
+    " read_summary read_whole_snapshot stale_of table_in unpack",
     "traces_file": "RecordedTraces read_traces remove_traces scenarios_of traces_of traces_table write_traces",
     "trees": "FolderTree GitTree Tree open_revision",
     "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot tidy write_new_snapshot"

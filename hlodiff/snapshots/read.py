@@ -71,6 +71,17 @@ def refuse_conflict(content: bytes, where: str, hint: str) -> None:
         raise StaleError(what, where=f"{where}:{line}", hint=hint)
 
 
+def table_in(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A table of a summary, with text as its keys; empty where there is none, since anybody may have written the file.
+
+    Example:
+        >>> table_in({"memory": {"temp": 8}}, "memory"), table_in({"memory": 8}, "memory")
+        ({'temp': 8}, {})
+    """
+    value = table.get(name)
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
 def refuse_stale(table: Mapping[str, Any], where: str, hint: str) -> None:
     """Raise where a record is marked stale.
 

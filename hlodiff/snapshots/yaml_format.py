@@ -131,8 +131,10 @@ def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
         _refuse_hostile(text, where)
         value = yaml.load(text, Loader=_Loader)  # a safe loader
     except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None)
         raise StoreError(
-            f"broken YAML: {_first_line(error)}", where=_place(getattr(error, "problem_mark", None), where)
+            f"broken YAML: {str(problem or error).splitlines()[0][:200]}",
+            where=_place(getattr(error, "problem_mark", None), where),
         ) from None
     except (RecursionError, ValueError, OverflowError) as error:
         raise StoreError(f"broken YAML: {type(error).__name__}: {str(error)[:100]}", where=where) from None
@@ -191,11 +193,6 @@ def _plain(value: Any, in_list: bool = False) -> Any:
 
 def _is_flat(items: list[Any]) -> bool:
     return not any(isinstance(item, (dict, list)) for item in items)
-
-
-def _first_line(error: yaml.YAMLError) -> str:
-    problem = getattr(error, "problem", None)
-    return str(problem or error).splitlines()[0][:200]
 
 
 def _place(mark: Any, where: str) -> str:

@@ -98,7 +98,10 @@ def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
     rows = [group.row() for group in listed]
     unlisted = 0
     for compiles in eager.values():
-        if _is_repeated(compiles):
+        # Compiled on one line so often that JAX's cache cannot be working.
+        most = max(Counter(one.fingerprint for one in compiles).values())
+        same = _SAME_OF_BODY if compiles[0].name.startswith("shard_map") else _SAME
+        if most >= same or len(compiles) >= _DIFFERENT:
             rows.append(_count_operation(compiles))
         else:
             unlisted += len(compiles)
@@ -109,13 +112,6 @@ def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
 # Two equal programs are normal (a number that is weakly typed once), and one line may build a whole model.
 _SAME, _DIFFERENT = 3, 32
 _SAME_OF_BODY = 2  # the body of a `shard_map` that is not jitted is compiled again in each call
-
-
-def _is_repeated(compiles: Sequence[Compilation]) -> bool:
-    """Whether an operation is compiled on one line so often that JAX's cache cannot be working."""
-    most = max(Counter(one.fingerprint for one in compiles).values())
-    same = _SAME_OF_BODY if compiles[0].name.startswith("shard_map") else _SAME
-    return most >= same or len(compiles) >= _DIFFERENT
 
 
 def _count_operation(compiles: Sequence[Compilation]) -> FunctionCounts:

@@ -423,7 +423,8 @@ def _around_call(original: Any, fun: Any, info: Any, args: Any, kwargs: Any) -> 
         return _around_eager(original, fun, info, args, kwargs)
     before, start, raised, inferred = _STATE.python_runs, time.perf_counter(), "", None
     within = _STATE.open[-1] if _STATE.open else ""
-    _STATE.open.append(_name(fun, args))
+    inner = jax_private.filter_jitted(fun, args)
+    _STATE.open.append(name_of(fun if inner is None else inner[0]))
     _STATE.traced = None
     try:
         inferred = original(fun, info, args, kwargs)
@@ -643,8 +644,3 @@ def _function(fn: Any, root: str) -> Function:
     library = code is not None and not is_users(code.co_filename)
     name = f"jit({name_of(fn)})" if jax_private.is_jitted(fn) else name_of(fn)  # jit of jit: its body is not run
     return Function(name, defined(fn, root), where, inside, library)
-
-
-def _name(fun: Any, args: Any) -> str:
-    inner = jax_private.filter_jitted(fun, args)
-    return name_of(fun if inner is None else inner[0])

@@ -161,7 +161,15 @@ def open_side(spec: str, project: Path) -> Side:
         path = _of_project(path)
         return tree_side(spec, FolderTree(path), FolderTree(path, links=True), PurePosixPath(path.absolute().name))
     if path.exists():
-        return Side(spec, [_file_program(path, spec)], single=True)
+        from hlodiff.hlo import read
+        from hlodiff.hlo.files import content_of
+
+        stage: Stage = "stablehlo" if path.name.endswith(".mlir") else "compiled"
+        return Side(
+            spec,
+            [SideProgram(_stem(path.name), None, stage, lambda: read(spec), spec, partial(content_of, spec))],
+            single=True,
+        )
     tree = _revision(spec, project)
     return tree_side(spec, tree, tree, PurePosixPath(spec.rpartition(":")[2].strip("/") or "."))
 
@@ -198,14 +206,6 @@ def snapshots_folder(project: Path) -> Path:
         return load(project).snapshots
     except ConfigError:
         return project.absolute() / "snapshots"
-
-
-def _file_program(path: Path, spec: str) -> SideProgram:
-    from hlodiff.hlo import read
-    from hlodiff.hlo.files import content_of
-
-    stage: Stage = "stablehlo" if path.name.endswith(".mlir") else "compiled"
-    return SideProgram(_stem(path.name), None, stage, lambda: read(spec), spec, partial(content_of, spec))
 
 
 def _stem(name: str) -> str:

@@ -297,20 +297,16 @@ def install(repository: Repository) -> Iterator[str]:
         write_project_file(repository.attributes, after)
         verb = "rewrote" if block_of(before) is not None else "added"
         yield f"{verb} {len(block_of(after) or ())} lines in {shown_path(repository.attributes)}"
-    yield from _install_own(repository)
-    for one in changes:
-        repository.set(one.key, one.value)
-    if changes:
-        drivers = ", ".join(dict.fromkeys(one.driver for one in changes))
-        yield f"set up in this clone's git configuration: {drivers}"
-
-
-def _install_own(repository: Repository) -> Iterator[str]:
     path, row = repository.own_attributes, own_row(repository.below_top)
     text = read_attributes(path)
     if row not in text.splitlines():
         write_project_file(path, with_row(text, row))
         yield f"added 1 line in {shown_path(path)}"
+    for one in changes:
+        repository.set(one.key, one.value)
+    if changes:
+        drivers = ", ".join(dict.fromkeys(one.driver for one in changes))
+        yield f"set up in this clone's git configuration: {drivers}"
 
 
 def _uninstall_own(repository: Repository) -> Iterator[str]:

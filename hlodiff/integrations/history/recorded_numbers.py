@@ -13,7 +13,7 @@ from hlodiff.differ.executed import EXECUTED
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import GitObjects, objects
-from hlodiff.snapshots import Key, RecordedTraces, read_summary, read_traces
+from hlodiff.snapshots import Key, RecordedTraces, read_summary, read_traces, table_in
 from hlodiff.snapshots.keys import SUMMARY
 from hlodiff.snapshots.traces_file import TRACES
 
@@ -120,13 +120,13 @@ def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Read
 
 
 def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
-    toolchain = {name: _plain(value) for name, value in _table(summary, "toolchain").items()}
-    fingerprints = {name: str(value) for name, value in _table(summary, "fingerprints").items()}
+    toolchain = {name: _plain(value) for name, value in table_in(summary, "toolchain").items()}
+    fingerprints = {name: str(value) for name, value in table_in(summary, "fingerprints").items()}
     version = summary.get("format_version")
     version = version if isinstance(version, int) else 0
-    listed = _table(summary, "turns").get(stage, [])
+    listed = table_in(summary, "turns").get(stage, [])
     turns = tuple(map(str, listed)) if version > 1 and isinstance(listed, list) else None
-    executed = _table(_table(summary, "executed"), stage)
+    executed = table_in(table_in(summary, "executed"), stage)
     inexact = frozenset(budget_name(name) for name, value in executed.items() if isinstance(value, Mapping))
     return Reading(values_of(summary, stage), toolchain, fingerprints, version=version, turns=turns, inexact=inexact)
 
@@ -145,7 +145,7 @@ def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:
         >>> values_of({"memory": {"temp": 8}, "metrics": {"compiled": {"ops": 2}}}, "compiled")["temp_bytes"]
         8
     """
-    counted = _numbers(_table(_table(summary, "metrics"), stage))
+    counted = _numbers(table_in(table_in(summary, "metrics"), stage))
     found: dict[str, float] = {}
     if "metrics" in summary:
         found = dict.fromkeys((n for n in COUNTED if stage == "compiled" or n not in COMPILED_ONLY), 0)
@@ -158,8 +158,8 @@ def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:
     if stage == "compiled":
         found |= _tables(summary)
         found |= {_NAMES[name]: value for name, value in flat_facts(summary).items() if name in _NAMES}
-    found = _with_executed(found, _table(_table(summary, "executed"), stage), "executed" in summary)
-    ops = _numbers(_table(_table(summary, "op_counts"), stage))
+    found = _with_executed(found, table_in(table_in(summary, "executed"), stage), "executed" in summary)
+    ops = _numbers(table_in(table_in(summary, "op_counts"), stage))
     return found | {f"op.{opcode}": value for opcode, value in ops.items()}
 
 
@@ -193,10 +193,10 @@ def _tables(summary: Mapping[str, Any]) -> dict[str, float]:
     """Fusions, custom calls and collectives: each a table of its own."""
     found: dict[str, float] = {}
     for name in ("fusions", "custom_calls"):
-        table = _numbers(_table(summary, name))
+        table = _numbers(table_in(summary, name))
         found |= {name: sum(table.values()), **{f"{name}.{kind}": value for kind, value in table.items()}}
-    families = {family: _numbers(_table(_table(summary, "collectives"), family))
-                for family in _table(summary, "collectives")}  # fmt: skip
+    families = {family: _numbers(table_in(table_in(summary, "collectives"), family))
+                for family in table_in(summary, "collectives")}  # fmt: skip
     for name, part in (("collectives", "count"), ("async_collectives", "async"), ("collective_bytes", "bytes")):
         found[name] = sum(record.get(part, 0) for record in families.values())
     for family, record in families.items():
@@ -218,11 +218,6 @@ def _of_traces(record: RecordedTraces | None) -> Reading:
     values |= {f"traces.{one.name}": one.traces for one in functions}
     values |= {f"programs.{one.name}": len(one.programs) for one in functions}
     return Reading(values, {"jax": record.jax}, {one.name: " ".join(one.programs) for one in functions})
-
-
-def _table(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = table.get(name)
-    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
 
 
 def _plain(value: Any) -> Any:
