@@ -502,13 +502,10 @@ def _scope(table: Mapping[str, object], where: str) -> tuple[tuple[str, ...], tu
     functions, targets = (
         strings(table[key], f"{where}.{key}") if key in table else () for key in ("functions", "targets")
     )
-    return functions, targets, _severity(table.get("severity", "error"), f"{where}.severity")
-
-
-def _severity(value: object, where: str) -> Severity:
-    if value not in SEVERITIES:
-        raise wrong(value, where, '"error", "warn" or "info"')
-    return value
+    severity = table.get("severity", "error")
+    if severity not in SEVERITIES:
+        raise wrong(severity, f"{where}.severity", '"error", "warn" or "info"')
+    return functions, targets, severity
 
 
 def _flat(table: Mapping[str, object], prefix: str, where: str) -> Iterator[tuple[str, object]]:

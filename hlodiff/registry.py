@@ -497,22 +497,18 @@ def _scenario(run: Any, name: Any, budgets: tuple[Any, Any], devices: Any) -> Sc
     if problem:
         hint = '@hlodiff.scenario(name="a_safe_name")'
         raise RegistryError(f"{name!r} cannot be the name of a scenario: {problem}", where=where, hint=hint)
-    _reject_parameters(name, run, where)
-    if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
-        raise RegistryError(f"`devices` of `{name}` must be a whole number of at least 1", where=where)
-    traces, programs = (
-        _budget(name, key, value, where) for key, value in zip(("max_traces", "max_programs"), budgets, strict=True)
-    )
-    return Scenario(name, run, traces, programs, devices, str(getattr(run, "__module__", "")), file, line)
-
-
-def _reject_parameters(name: str, run: Callable[..., object], where: str) -> None:
     if needed := _needed(_parameters(run)):
         raise RegistryError(
             f"the scenario `{name}` needs the parameters {', '.join(needed)}: a scenario has none",
             where=where,
             hint="decorate a function that makes the calls with arguments of its own",
         )
+    if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+        raise RegistryError(f"`devices` of `{name}` must be a whole number of at least 1", where=where)
+    traces, programs = (
+        _budget(name, key, value, where) for key, value in zip(("max_traces", "max_programs"), budgets, strict=True)
+    )
+    return Scenario(name, run, traces, programs, devices, str(getattr(run, "__module__", "")), file, line)
 
 
 def _budget(name: str, key: str, value: Any, where: str) -> tuple[tuple[str, int], ...]:

@@ -46,7 +46,13 @@ def import_modules(config: Config, on_module: Callable[[str], None] = lambda nam
         for module in _expand(config, named):
             shown = module if isinstance(module, str) else os.path.relpath(module, config.root)
             on_module(shown)
-            _import(config, module, shown)
+            try:
+                importlib.import_module(module) if isinstance(module, str) else _import_file(module)
+            except HlodiffError as error:
+                error.where = relative(error.where, config.root)
+                raise
+            except BaseException as error:  # a module may also leave by SystemExit; Ctrl-C is for the parent process
+                raise _import_error(config, shown, error) from None
 
 
 def _expand(config: Config, named: str) -> list[str | Path]:
@@ -58,16 +64,6 @@ def _expand(config: Config, named: str) -> list[str | Path]:
     if not files:
         raise ConfigError(f"no file matches `{named}`", where="[tool.hlodiff] modules")
     return files
-
-
-def _import(config: Config, module: str | Path, shown: str) -> None:
-    try:
-        importlib.import_module(module) if isinstance(module, str) else _import_file(module)
-    except HlodiffError as error:
-        error.where = relative(error.where, config.root)
-        raise
-    except BaseException as error:  # a module may also leave by SystemExit; Ctrl-C is for the parent process
-        raise _import_error(config, shown, error) from None
 
 
 def _import_file(file: Path) -> None:

@@ -94,7 +94,10 @@ class _Recorder:
         try:
             self.after_fork()
             if isinstance(event, Trace):
-                self.write({"kind": "trace", **_trace(event)})
+                call = _call(event.call)
+                self.write({
+                    "kind": "trace", "order": event.order, "call": call, "within": event.within, "ahead": event.ahead
+                })  # fmt: skip
             elif event.failed:
                 name = event.function.name if event.function is not None else event.name.removeprefix("jit_")
                 self.failed[f"{name}: compiling it ended with {event.failed}"] += 1
@@ -158,15 +161,6 @@ class _Recorder:
         line = json.dumps(record, default=str) + "\n"
         with self.lock, (self.folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
             file.write(line)
-
-
-def _trace(trace: Trace) -> dict[str, Any]:
-    return {
-        "order": trace.order,
-        "call": _call(trace.call),
-        "within": trace.within,
-        "ahead": trace.ahead,
-    }
 
 
 def _program(program: CompiledProgram) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place, platform_of
-from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
+from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import CALLS, Instruction, Module, is_commutative
 
@@ -423,10 +423,6 @@ def _whole(diff: ModuleDiff, kind: str) -> Iterator[tuple[Edit, tuple[str, str],
         site = edit.new if kind == "added" else edit.old
         if edit.kind != kind or site is None or site.computation < 0 or site.opcode in BOOKKEEPING:
             continue
-        yield edit, *_format_relocation(site, diff.new if kind == "added" else diff.old)
-
-
-def _format_relocation(site: Site, module: Module) -> tuple[tuple[str, str], str]:
-    computation = module.computations[site.computation]
-    it = computation.instructions[site.instruction]
-    return (it.opcode, shape_text(it.shape, False)), compute_place(computation, it)
+        computation = (diff.new if kind == "added" else diff.old).computations[site.computation]
+        it = computation.instructions[site.instruction]
+        yield edit, (it.opcode, shape_text(it.shape, False)), compute_place(computation, it)

@@ -341,7 +341,11 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
         replicas = f"{replicas}, device_ids={ids}"
     groups = canonical_groups(replicas) if replicas is not None else it.attribute("source_target_pairs") or ""
     name = family(it.opcode) or it.opcode
-    return Collective(name, collective_result(it).bytes, _dimension(it), groups, asynchronous, index, position)
+    value = it.attribute("dimensions") or it.attribute("split_dimension") or ""
+    numbers = [part for part in parts_or_whole(value.strip("{} ")) if part.isdigit()]
+    return Collective(
+        name, collective_result(it).bytes, int(numbers[0]) if numbers else None, groups, asynchronous, index, position
+    )
 
 
 def _inside(computation: Computation) -> list[Instruction]:
@@ -358,12 +362,6 @@ def collective_result(it: Instruction) -> Shape:
     if not it.opcode.endswith("-start") or it.opcode == "all-reduce-start" or len(parts) < 2:
         return it.shape
     return parts[1]
-
-
-def _dimension(it: Instruction) -> int | None:
-    value = it.attribute("dimensions") or it.attribute("split_dimension") or ""
-    numbers = [part for part in parts_or_whole(value.strip("{} ")) if part.isdigit()]
-    return int(numbers[0]) if numbers else None
 
 
 def _is_sync(it: Instruction) -> bool:

@@ -95,8 +95,12 @@ class _Printer:
         attributes["function_type"] = f"({', '.join(type_text(p.shape) for p in parameters)}) -> ({', '.join(results)})"
         if any(p.attributes for p in parameters):
             attributes["arg_attrs"] = f"[{', '.join(_dictionary(dict(p.attributes)) for p in parameters)}]"
-        if (of_results := _result_attributes(root, len(results))) is not None:
-            attributes["res_attrs"] = of_results
+        of_results: list[dict[str, str]] = [{} for _ in results]
+        for name, value in root.attributes:
+            if match := _RESULT.match(name):
+                of_results[int(match[1])][match[2]] = value
+        if any(of_results):
+            attributes["res_attrs"] = f"[{', '.join(map(_dictionary, of_results))}]"
         self.lines.append('"func.func"() ({')
         self.block(computation, {}, "func.func", {})
         self.lines.append(f"}}) {_dictionary(attributes)} : () -> ()")
@@ -177,14 +181,6 @@ def mlir_name(opcode: str, owner: str) -> str:
     if opcode == "return":
         return return_of(owner)
     return opcode if "." in opcode else f"stablehlo.{opcode}"
-
-
-def _result_attributes(root: Instruction, count: int) -> str | None:
-    found: list[dict[str, str]] = [{} for _ in range(count)]
-    for name, value in root.attributes:
-        if match := _RESULT.match(name):
-            found[int(match[1])][match[2]] = value
-    return f"[{', '.join(map(_dictionary, found))}]" if any(found) else None
 
 
 def _dictionary(attributes: dict[str, str]) -> str:

@@ -73,10 +73,6 @@ def installed_from() -> Source | None:
         return _source(str(source.get("url", "")), commit)
     url = urlsplit(str(source.get("url", "")))
     folder = Path(unquote(url.path)) if url.scheme == "file" else Path(__file__).parents[2]
-    return _of_clone(folder)
-
-
-def _of_clone(folder: Path) -> Source | None:
     if not (folder / ".git").exists():
         return None
     try:

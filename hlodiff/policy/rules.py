@@ -299,7 +299,9 @@ def _widened(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
         if change.field == "element_type" and is_wider(change.old, change.new) and edit.new and not is_carrier:
             yield hit_of(edit, f"{edit.new.opcode} %{edit.new.name} is {change.new}, it was {change.old}")
     if edit.kind == "added" and edit.new and edit.new.opcode == "convert" and edit.new.computation >= 0:
-        old, new = _cast(diff.new, edit.new.computation, edit.new.instruction)
+        instructions = diff.new.computations[edit.new.computation].instructions
+        it = instructions[edit.new.instruction]
+        old, new = instructions[it.operands[0]].shape.element_type, it.shape.element_type
         if is_wider(old, new):
             yield hit_of(edit, f"a cast from {old} to {new} was added: %{edit.new.name}")
 
@@ -313,12 +315,6 @@ def is_wider(old: str, new: str) -> bool:
     """
     same = any(kind.match(old) and kind.match(new) for kind in _KINDS)
     return same and bits_of(new) > bits_of(old) > 0
-
-
-def _cast(module: Module, computation: int, position: int) -> tuple[str, str]:
-    instructions = module.computations[computation].instructions
-    it = instructions[position]
-    return instructions[it.operands[0]].shape.element_type, it.shape.element_type
 
 
 _PLACEMENT_FIELDS = ("compute_type", "memory_space", "sharding", "replica_groups")
@@ -348,17 +344,15 @@ def _placed_elsewhere(diff: ModuleDiff) -> Iterator[Hit]:
         if site is not None:
             yield hit_of(one.added, f"{site.opcode} %{site.name} runs on the {one.new}, it ran on the {one.old}")
     for edit in diff.reported:
-        yield from _lost_placement(edit, diff)
-
-
-def _lost_placement(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
-    if edit.kind == "removed" and edit.old and "placement" in classes_of_edit(edit, diff):
-        yield hit_of(edit, f"{edit.old.opcode} %{edit.old.name} is gone, which placed a value")
-    for change in edit.changes:
-        site = edit.new or edit.old
-        if change.field in _PLACEMENT_FIELDS and not _only_device(change.old, change.new) and site and change.old:
-            word = change.field.replace("_", " ")
-            yield hit_of(edit, f"{word} of {site.opcode} %{site.name} is {change.new or 'none'}, it was {change.old}")
+        if edit.kind == "removed" and edit.old and "placement" in classes_of_edit(edit, diff):
+            yield hit_of(edit, f"{edit.old.opcode} %{edit.old.name} is gone, which placed a value")
+        for change in edit.changes:
+            site = edit.new or edit.old
+            if change.field in _PLACEMENT_FIELDS and not _only_device(change.old, change.new) and site and change.old:
+                word = change.field.replace("_", " ")
+                yield hit_of(
+                    edit, f"{word} of {site.opcode} %{site.name} is {change.new or 'none'}, it was {change.old}"
+                )
 
 
 def _only_device(old: str, new: str) -> bool:

@@ -117,7 +117,7 @@ def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
     return tuple(_with_next(lines_of(report), report, width))
 
 
-def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, footer: bool = True) -> Iterator[Line]:
+def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, footer: bool = True) -> list[Line]:
     """The lines with the totals below them and the next command where it is seen: once in a report of one screen.
 
     A report of a few lines ends with it. A longer one says it below the verdict. One of several screens also ends with
@@ -130,15 +130,16 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
     if rows <= _MOST_ON_A_SCREEN:  # long lines take several rows
         rows = max(rows, len(lay_out(shown, width=width).splitlines()))
     is_said = bool(report.next) and rows >= _MOST_AT_A_GLANCE and len(shown) < len(lines)
-    for line in lines:
-        if line.style != NEXT:
-            yield line
-        elif is_said:
-            yield Line(line.indent, format_next(report.next), wrap=True)
+    placed = [
+        line if line.style != NEXT else Line(line.indent, format_next(report.next), wrap=True)
+        for line in lines
+        if line.style != NEXT or is_said
+    ]
     if footer:
         ends_with_next = not is_said or rows > _MOST_ON_A_SCREEN
         totals = format_totals(report if ends_with_next else replace(report, next=""))
-        yield Line(0, totals, style="bold", wrap=True)
+        placed.append(Line(0, totals, style="bold", wrap=True))
+    return placed
 
 
 def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:

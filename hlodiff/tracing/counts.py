@@ -190,20 +190,17 @@ class _EventCounter:
             if index is not None:
                 self.again[index] = replace(self.again[index], same_as=known)
         elif self.compiles > 1:  # else traced inside another function before, now compiled by itself
-            self.again.append(self._without_trace(event, known))
+            call = event.under or event.call
+            found = closest(call, self.ran) if call is not None and self.ran else (NOT_KNOWN,)
+            if found == (NOT_KNOWN,):
+                found = (NOT_KNOWN_COMPILE,)
+            self.again.append(Retrace("compile", (self.compiles,), call.place if call else event.place, found, known))
         self.ran += [call for call in (event.under or event.call,) if call is not None]
 
     def _pending(self, event: Compilation) -> int | None:
         """The index in `again` of the program's trace; several threads may trace at once."""
         found = next((index for index, (call, _) in enumerate(self.pending) if call == event.call), None)
         return self.pending.pop(found)[1] if found is not None and event.traced else None
-
-    def _without_trace(self, event: Compilation, known: int) -> Retrace:
-        call = event.under or event.call
-        found = closest(call, self.ran) if call is not None and self.ran else (NOT_KNOWN,)
-        if found == (NOT_KNOWN,):
-            found = (NOT_KNOWN_COMPILE,)
-        return Retrace("compile", (self.compiles,), call.place if call else event.place, found, known)
 
     def _failed(self, event: Compilation) -> None:
         """A compile that raised has no program; its trace stays as it is."""

@@ -420,7 +420,11 @@ def _around_call(original: Any, fun: Any, info: Any, args: Any, kwargs: Any) -> 
     if not _OBSERVERS or _STATE.paused:
         return original(fun, info, args, kwargs)
     if not _is_listed(fun, args, kwargs):
-        return _around_eager(original, fun, info, args, kwargs)
+        before = _STATE.python_runs
+        inferred = original(fun, info, args, kwargs)
+        if not _STATE.open:
+            _STATE.eager_origin = jax_private.inferred_origin(inferred) if _STATE.python_runs != before else None
+        return inferred
     before, start, raised, inferred = _STATE.python_runs, time.perf_counter(), "", None
     within = _STATE.open[-1] if _STATE.open else ""
     inner = jax_private.filter_jitted(fun, args)
@@ -445,14 +449,6 @@ def _is_listed(fun: Any, args: Any, kwargs: Any) -> bool:
     if not is_jax_own(fun) or jax_private.pmapped(fun, args) is not None:
         return True
     return not _STATE.open and operation_of(fun, args, kwargs) is not None
-
-
-def _around_eager(original: Any, fun: Any, info: Any, args: Any, kwargs: Any) -> Any:
-    before = _STATE.python_runs
-    inferred = original(fun, info, args, kwargs)
-    if not _STATE.open:
-        _STATE.eager_origin = jax_private.inferred_origin(inferred) if _STATE.python_runs != before else None
-    return inferred
 
 
 def _traced(call: _FunCall, origin: jax_private.Origin | None, within: str, how: tuple[float, str]) -> None:

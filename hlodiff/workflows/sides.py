@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -422,7 +422,16 @@ def pair(old: Side, new: Side, *, in_order: bool = False) -> list[Pair]:
         pairs in the order of the names; one side is None where only the other one has the program.
     """
     if old.single and new.single:
-        return _pair_single(old.programs, new.programs, in_order)
+        if len(old.programs) == len(new.programs) == 1:
+            return [(old.programs[0], new.programs[0])]
+        stages = list(dict.fromkeys(program.stage for program in (*old.programs, *new.programs)))
+        return [
+            (
+                next((p for p in old.programs if p.stage == stage), None),
+                next((p for p in new.programs if p.stage == stage), None),
+            )
+            for stage in (sorted(stages) if in_order else stages)
+        ]
     groups: dict[tuple[str, str, Stage], tuple[list[SideProgram], list[SideProgram]]] = {}
     for number, side in ((1, new), (0, old)):
         for program in side.programs:
@@ -431,16 +440,6 @@ def pair(old: Side, new: Side, *, in_order: bool = False) -> list[Pair]:
     for key in sorted(groups) if in_order else groups:
         pairs += _pair_group(*groups[key])
     return pairs
-
-
-def _pair_single(old: Sequence[SideProgram], new: Sequence[SideProgram], in_order: bool) -> list[Pair]:
-    if len(old) == len(new) == 1:
-        return [(old[0], new[0])]
-    stages = list(dict.fromkeys(program.stage for program in (*old, *new)))
-    return [
-        (next((p for p in old if p.stage == stage), None), next((p for p in new if p.stage == stage), None))
-        for stage in (sorted(stages) if in_order else stages)
-    ]
 
 
 def _pair_group(old: list[SideProgram], new: list[SideProgram]) -> list[Pair]:

@@ -469,18 +469,16 @@ class LabelCounter:
         return found
 
     def _of_lines(self, lines: Counter[_Line]) -> Counter[Label]:
-        self._work([line for line in lines if line not in self._labels and opcode_of(line[0]) != "parameter"])
+        fresh = [line for line in lines if line not in self._labels and opcode_of(line[0]) != "parameter"]
+        printed = "\n".join(f"  %{n} = {shape}({literal}){tail}" for n, (shape, literal, tail) in enumerate(fresh))
+        module = clean(read_hlo(_SCAFFOLD.format(lines=printed), check_calls=False))
+        for it in module.entry_computation.instructions[1:-1]:
+            self._labels[fresh[int(it.name)]] = label_of(it, False), label_of(it, True)
         counts: Counter[Label] = Counter()
         for line, times in lines.items():
             for label in self._labels.get(line, ()):
                 counts[label] += times
         return counts
-
-    def _work(self, lines: list[_Line]) -> None:
-        printed = "\n".join(f"  %{n} = {shape}({literal}){tail}" for n, (shape, literal, tail) in enumerate(lines))
-        module = clean(read_hlo(_SCAFFOLD.format(lines=printed), check_calls=False))
-        for it in module.entry_computation.instructions[1:-1]:
-            self._labels[lines[int(it.name)]] = label_of(it, False), label_of(it, True)
 
 
 def _callees(lines: Iterable[LineParts]) -> list[str]:
