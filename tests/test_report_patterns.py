@@ -276,3 +276,12 @@ def test_one_line_of_24_layers_fits_on_one_screen(
     assert len(lines) <= 40
     assert max(map(len, lines)) <= width
     assert any("model.py:6 (layer)" in line for line in lines)
+
+
+def test_a_class_that_some_targets_have_is_said_with_them() -> None:
+    rounded = ["%b = bf16[8]{0} convert(%p)", "%r0 = f32[8]{0} convert(%b)"]
+    first = compared(program(tanh(0)), program(tanh(0, 1, "exponential")), "f", "cpu")
+    second = compared(program("%r0 = f32[8]{0} negate(%p)"), program(*rounded), "f", "tpu-v5e")
+    report = Report("diff", "a", "b", (first, second))
+    assert "changed on cpu, tpu-v5e: numerics (tpu-v5e), structure\n" in to_terminal(report)
+    assert "changed on cpu, tpu-v5e\\: numerics \\(tpu-v5e\\), structure\n" in to_markdown(report)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.classify import is_argument
+from hlodiff.differ.classify import CLASSES, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -45,7 +45,7 @@ from hlodiff.report.view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.wording import Place, format_place, many, shown_place
+from hlodiff.report.wording import Place, format_classes, format_place, format_targets, many, shown_place
 
 if TYPE_CHECKING:
     from hlodiff.report.line_edits import FileEdits, LineEdit
@@ -136,8 +136,11 @@ def _function(
     cause = setting or ("" if _is_written(stages) else _interface(own, report))
     if cause:  # no line of the function did it, but one may have been edited
         where = None if setting else _edited(stages, lines)
-    if verdict == "same" and any("numerics" in report.programs[n].classes for n in numbers):
-        sentence += ", floating-point results may differ"
+    if verdict == "same":
+        rounded = dict.fromkeys(report.programs[n].target for n in numbers if "numerics" in report.programs[n].classes)
+        on = [target for one in verdicts for target in one.targets]
+        elsewhere = format_targets([target for target in rounded if target]) if len(rounded) < len(on) else ""
+        sentence += f", floating-point results may differ{elsewhere}" if rounded else ""
     at = f"{where.file}:{where.line}" if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
@@ -259,9 +262,11 @@ def _deciding(
 
 def _what(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:
     """The kinds of change, and the most important sentence or else the first change."""
-    changed = [one for one in programs if one.status == "changed"]
-    written = [one for one in changed if one.stage == "stablehlo"]
-    kinds = ", ".join(dict.fromkeys(word for one in (*changed[-1:], *written[:1]) for word in one.classes))
+    classes: dict[str, list[str]] = {}
+    for one in programs:
+        if one.status == "changed":
+            classes.setdefault(one.target or "", []).extend(one.classes)
+    kinds = format_classes(classes, CLASSES)
     candidates = (
         stage.what or next((format_listed(change) for line in stage.lines for change in line.changes), "")
         for stage in stages

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from urllib.parse import quote
 
+from hlodiff.differ.classify import CLASSES
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.findings import first_of_rules, group_findings
@@ -37,6 +38,7 @@ from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import (
     FORMATS,
     format_bytes,
+    format_classes,
     format_names,
     format_pair,
     format_sides,
@@ -475,14 +477,15 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
 
 
 def _status(programs: Sequence[ProgramView]) -> str:
-    """`changed on cpu (1a2b3c4d), tpu-v5e: structure, cost`; where no program is another one, that."""
+    """`changed on cpu (1a2b3c4d), tpu-v5e: structure, cost (cpu)`; where no program is another one, that."""
     changed = [one for one in programs if one.status == "changed"]
     if not changed:
         return "unchanged"
     on = dict.fromkeys(f"{one.target or ''}{f' ({one.id})' if one.id else ''}" for one in changed)
-    kinds = dict.fromkeys(word for one in reversed(changed) for word in one.word.split(", ") if word)
-    words = "changed" + format_targets(tuple(on))
-    return f"{words}: {', '.join(kinds)}" if kinds else words
+    classes: dict[str, list[str]] = {}
+    for one in changed:
+        classes.setdefault(one.target or "", []).extend(filter(None, one.word.split(", ")))
+    return ": ".join(filter(None, ("changed" + format_targets(tuple(on)), format_classes(classes, CLASSES))))
 
 
 def _stage(stage: StageView) -> Iterator[str]:

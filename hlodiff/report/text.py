@@ -36,7 +36,7 @@ from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
 from hlodiff.report.view_builder import build_view
-from hlodiff.report.wording import format_names, format_next, format_pair, format_targets, many
+from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
 _MOST_EDITS = 12
 _MOST_MORE_EDITS = 6  # of each further program text: what was written comes first, then what each compiler made of it
@@ -401,8 +401,11 @@ def _status(name: str, programs: list[ProgramComparison], report: Report, indent
     for status, on in targets.items():
         word = _WORDS.get(status, status) if report.command == "check" else status
         parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
-    kinds = dict.fromkeys(word for one in reversed(programs) if one.status == "changed" for word in one.classes)
-    words = "; ".join(parts) + (f": {', '.join(word for word in CLASSES if word in kinds)}" if kinds else "")
+    classes: dict[str, list[str]] = {}
+    for program in programs:
+        if program.status == "changed":
+            classes.setdefault(program.target or "", []).extend(program.classes)
+    words = ": ".join(filter(None, ("; ".join(parts), format_classes(classes, CLASSES))))
     style = _STYLES[next(iter(targets))]
     if indent:
         yield Line(indent, words, wrap=True)

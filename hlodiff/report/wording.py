@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -301,6 +301,23 @@ def format_targets(targets: Sequence[str]) -> str:
         (' on cpu, tpu-v5e', '')
     """
     return f" on {', '.join(targets)}" if any(targets) else ""
+
+
+def format_classes(classes: Mapping[str, Collection[str]], order: Sequence[str] = ()) -> str:
+    """Classes of a change, each with its targets where not all have it: `numerics (tpu-v5e), structure`.
+
+    Args:
+        classes: those of each target.
+        order: of all classes; others follow as they come.
+
+    Example:
+        >>> format_classes({"cpu": ["structure"], "tpu-v5e": ["numerics", "structure"]}, ["numerics", "structure"])
+        'numerics (tpu-v5e), structure'
+    """
+    known = dict.fromkeys(one for found in classes.values() for one in found)
+    ranked = [*(one for one in order if one in known), *(one for one in known if one not in order)]
+    on = {one: [target for target, found in classes.items() if one in found] for one in ranked}
+    return ", ".join(one if len(on[one]) == len(classes) else f"{one} ({', '.join(on[one])})" for one in ranked)
 
 
 def inside(file: str) -> bool:
