@@ -145,6 +145,29 @@ def test_more_outside_of_a_loop_of_unknown_length_than_there_was_is_more() -> No
     assert {number.name: number.mark for number in judged(program, key_numbers(program))}["all-reduce"] == ""
 
 
+DATA = loop(known=False, turns=9).replace(
+    "ROOT %l = pred[] compare(%i, %n), direction=LT",
+    "%l = pred[] compare(%i, %n), direction=LT\n  %f = f32[8]{0} get-tuple-element(%c), index=1\n"
+    "  %s = f32[1]{0} slice(%f), slice={[0:1]}\n  %v = f32[] reshape(%s)\n  %e = f32[] constant(1)\n"
+    "  %g = pred[] compare(%v, %e), direction=GT\n  ROOT %q = pred[] and(%l, %g)",
+)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [
+        ("%e = f32[] constant(1)", "%e = f32[] constant(2)", "same cost on cpu at equal trip counts"),
+        ("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n", "worse on cpu at equal trip counts: more"),
+    ],
+)
+def test_a_verdict_says_that_data_may_end_a_loop_after_other_turns(was: str, now: str, words: str) -> None:
+    assert was in DATA
+    program = replace(compared(DATA, DATA.replace(was, now)), old_facts={}, new_facts={})
+    assert words in to_terminal(Report("diff", "a", "b", (program,)))
+    known = replace(compared(loop(), loop().replace("tanh", "cosine")), old_facts={}, new_facts={})
+    assert "= same cost on cpu; tanh" in to_terminal(Report("diff", "a", "b", (known,)))
+
+
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     """So much per turn of loops at lines 1, 2, ... of a file."""
     loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]

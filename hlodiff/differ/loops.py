@@ -88,6 +88,19 @@ def has_same_bounds(diff: ModuleDiff) -> bool:
     return old == new
 
 
+def has_data_loops(diff: ModuleDiff) -> bool:
+    """Whether data decides how often some loop of either side turns.
+
+    Example:
+        >>> has_data_loops(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        False
+    """
+    known = ((side, trip_counts(side).values()) for side in (diff.old, diff.new))
+    return any(
+        len(counts) < sum(1 for _ in _whiles(side)) or not all(one.exact for one in counts) for side, counts in known
+    )
+
+
 def format_loops(module: Module) -> list[str]:
     """How often loops turn: `6`, in a loop of three turns `3 x 6`, or `unknown`; `6 (2 loops)` where two turn alike.
 

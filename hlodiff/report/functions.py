@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hlodiff.differ.classify import CLASSES, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
+from hlodiff.differ.loops import has_data_loops
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
@@ -124,7 +125,8 @@ def _function(
     verdicts = _targets([programs[n] for n in numbers])
     sentences = {text.programs: _sentences(text, report) for text in own}
     stages = tuple(_stages(own, report, texts, lines, sentences))
-    verdict, sentence, largest = _sentence(verdicts, len(compared))
+    compiled = {programs[n].target: report.programs[n].diff for n in numbers if programs[n].has_verdict}
+    verdict, sentence, largest = _sentence(verdicts, len(compared), compiled)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = ()
@@ -194,7 +196,9 @@ def _rank(one: TargetVerdict) -> float:
     return max((number.rank for number in one.numbers), default=0.0)
 
 
-def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict, str, str]:
+def _sentence(
+    verdicts: Sequence[TargetVerdict], compared: int, diffs: Mapping[str | None, ModuleDiff | None]
+) -> tuple[Verdict, str, str]:
     """The verdict over all targets, in a sentence, and the first numbers of it."""
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
@@ -202,11 +206,14 @@ def _sentence(verdicts: Sequence[TargetVerdict], compared: int) -> tuple[Verdict
     words = {verdict: _numbers(verdict, group) for verdict, group in by.items() if verdict != "same"}
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
-        return "same", f"same cost{on}{_as_far_as_known(verdicts)}", ""
+        doubt = _as_far_as_known(verdicts) or _at_equal_turns(verdicts, diffs)
+        return "same", f"same cost{on}{doubt}", ""
     parts = []
     for verdict, numbers in words.items():
         on = _on([target for one in by[verdict] for target in one.targets], compared)
         doubt = _as_far_as_known(by[verdict]) if verdict == "better" else ""
+        in_loops = (one for one in by[verdict] if not all(n.comparable for n in decisive_numbers(one.numbers, verdict)))
+        on += "" if doubt else _at_equal_turns(in_loops, diffs)
         parts.append(
             f"{verdict}{on}: {', '.join(numbers) or 'no number changed'}{_doubt(verdict, by[verdict][0])}{doubt}"
         )
@@ -226,6 +233,12 @@ def _as_far_as_known(verdicts: Iterable[TargetVerdict]) -> str:
     numbers = (number for one in verdicts for number in one.numbers)
     unknown = any(not number.comparable and not number.mark for number in numbers)
     return ", as far as trip counts are known" if unknown else ""
+
+
+def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
+    """Where data decides how often loops turn."""
+    found = (diffs.get(target) for one in group for target in one.targets or (None,))
+    return " at equal trip counts" if any(diff and has_data_loops(diff) for diff in found) else ""
 
 
 def _on(targets: Sequence[str], compared: int) -> str:
