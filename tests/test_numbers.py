@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hlodiff.differ.comparison import flat_facts
 from hlodiff.differ.executed import executed, executed_table, static_costs
 from hlodiff.differ.metrics import count, metrics_of, module_metrics, raw_metrics
 from hlodiff.hlo import read_text
@@ -189,6 +190,17 @@ def test_memory_is_that_of_arguments_and_results(path: Path) -> None:
     assert results - sum(size(leaf) for leaf in root.leaves) in (0, pointers)
     assert memory["alias"] <= memory["output"]
     assert memory.get("peak", memory["temp"]) >= memory["temp"]
+
+
+def test_a_peak_without_temporary_memory_is_not_shown() -> None:
+    """XLA's peak for CPUs is what arguments and results take: it says nothing where there is temporary memory."""
+    shown = {}
+    for path in (ROOT / "snapshots").rglob("summary.yaml"):
+        summary = yaml.safe_load(path.read_text(encoding="utf-8"))
+        memory = summary["memory"]
+        if "peak" in memory and memory["temp"] > 64:
+            shown[path.parent.name.partition("-")[0], "memory.peak" in flat_facts(summary)] = memory
+    assert set(shown) == {("cpu", False), ("cuda", True), ("tpu", True)}
 
 
 def test_summaries_have_the_numbers_of_their_programs() -> None:

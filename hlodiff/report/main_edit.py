@@ -1,14 +1,15 @@
 """What happened in a few words, for the first line of a report, where one change explains a program.
 
 The first of these that there is: a name that somebody wrote in place of another (`gelu -> silu`), a sentence about the
-whole program, loops that came or went, a subgraph that another one replaced, the only kind of operation that is new or
-gone, and the only field that changed. Where several changes happened, it is how many operations are new and gone and
-which are most of them: the list has the rest.
+whole program, loops that came or went, what was written into the line or deleted from it (`* scale added`), a subgraph
+that another one replaced, the only kind of operation that is new or gone, and the only field that changed. Where
+several changes happened, it is how many operations are new and gone and which are most of them: the list has the rest.
 """
 
 from __future__ import annotations
 
 import io
+import keyword
 import re
 import tokenize
 from collections import Counter
@@ -25,6 +26,7 @@ from hlodiff.report.edits import callee_of
 from hlodiff.report.grouping import REPLACED, EditGroup
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
+from hlodiff.report.written import written
 
 _FEW = 3  # operations that the list shows at a glance
 _LONGEST = 40  # characters of an argument
@@ -104,6 +106,7 @@ def main_edit(
         _names(lines)
         or next(iter(causes), "")
         or _loops(edit_groups)
+        or ("" if sentences else _in_the_line(lines, edit_groups))
         or _replaced(edit_groups)
         or _operations(edit_groups, sentence, op_counts)
         or (next(iter(sentences), "") if _is_returned(edit_groups) else "")
@@ -111,6 +114,7 @@ def main_edit(
         or _attribute(lines, edit_groups)
         or _in_brackets(*_edited_words(lines))
         or next(iter(sentences), "")
+        or written(*_edited_sources(lines), most=_MOST)
         or _amount(counts, edit_groups)
     )
     if len(words) > _MOST:  # which argument; how it was and is says the list
@@ -146,7 +150,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     one, other = old[places[0]], new[places[0]]
     if not all(_IS_VALUE.match(word) for word in (one, other)):
         return ""
-    before = ["", "", *old[: places[0]]]
+    before = _without_annotation(["", "", *old[: places[0]]])
     is_argument = _depth(before) > 0 or old[-1] == ","  # on a line of its own
     is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
     if before[-1] == "=" and before[-2].isidentifier() and (is_argument or is_number):
@@ -160,16 +164,43 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     return f"{one}{ends} -> {other}{ends}"
 
 
+def _without_annotation(words: list[str]) -> list[str]:
+    """What comes before a default, without the type of the argument: `base: float =` as `base =`."""
+    depth = 0
+    for number in range(len(words) - 2 if words[-1] == "=" else 0, 0, -1):
+        depth -= _opens(words[number])
+        if depth < 0 or (not depth and words[number] in (",", "=")):
+            break
+        if not depth and words[number] == ":":
+            is_declared = words[number - 2] in ("", "(", ",") and not keyword.iskeyword(words[number - 1])
+            return [*words[:number], "="] if is_declared else words
+    return words
+
+
+def _in_the_line(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -> str:
+    """What was written or deleted within the one line that was edited."""
+    return _attribute(lines, edit_groups) or _in_brackets(*_edited_words(lines)) or written(*_edited_sources(lines))
+
+
 def _is_name(*words: str) -> bool:
     return all(_ELEMENT.fullmatch(word) for word in words)
 
 
 def _edited_words(lines: Sequence[ChangedLine]) -> tuple[list[str], list[str]]:
     """Both sides of the one line that was edited, in tokens; the same where there is no such line."""
-    edited = [line for line in lines if line.old_source != line.new_source]
-    if len(edited) != 1 or not (edited[0].old_source and edited[0].new_source):
-        return [], []
-    return _words(edited[0].old_source), _words(edited[0].new_source)
+    old, new = _edited_sources(lines)
+    return _words(old), _words(new)
+
+
+def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
+    """Both sides of the one line that was edited, of however many functions; ("", "") where there is no such line."""
+    edited = {
+        (line.where.partition(" (")[0], line.old_source, line.new_source)
+        for line in lines
+        if line.old_source != line.new_source
+    }
+    _, old, new = next(iter(edited), ("", "", ""))
+    return (old, new) if len(edited) == 1 and old and new else ("", "")
 
 
 def _calls(old: Sequence[str], new: Sequence[str]) -> str:
@@ -220,7 +251,8 @@ def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
     if old == new:
         return ""
     inside = [side[start : len(side) - behind] for side in (old, new)]
-    if not all(word == "," or _IS_VALUE.match(word) for word in (*inside[0], *inside[1])):
+    words = *inside[0], *inside[1]
+    if not all(word == "," or (_IS_VALUE.match(word) and not keyword.iskeyword(word)) for word in words):
         return ""
     first = next((n for n in range(start - 1, -1, -1) if old[n] in _OPENING and _depth(old[n:start]) > 0), None)
     if first is None:

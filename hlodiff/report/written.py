@@ -1,0 +1,174 @@
+"""What was written into a line of Python, deleted from it or rewritten in it: the text itself says it best.
+
+The old and the new line are compared token by token. What is said is always true of the text; whether it is what
+happened to a program is for the caller to know.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hlodiff.differ.subsequence import common_ends
+
+_GLANCE = 60  # characters
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
+_ENDS_BEFORE = _NO_EXPRESSION = frozenset(["=", ",", ":", ":="])
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+
+
+def written(old_source: str, new_source: str, most: int = _GLANCE) -> str:
+    """What somebody wrote in one line; "" where that is too long or there is nothing alike.
+
+    Args:
+        old_source, new_source: the line before and after.
+        most: characters.
+
+    Example:
+        >>> written("y = f(x)", "y = f(x).astype(t)"), written("y = x + f(x)", "y = f(x)")
+        ('.astype(t) added', 'x + f(x) -> f(x)')
+        >>> written("y = f(x)", "y = f(stop_gradient(x))")
+        'stop_gradient() added'
+        >>> written("k = split(key)", "k = split(key, 3)[1:]")
+        'split(key) -> split(key, 3)[1:]'
+    """
+    lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
+    for side in sides:  # an argument on a line of its own
+        del side[len(side) - (side[-1:] != [] and side[-1].text == ",") :]
+    old, new = ([token.text for token in side] for side in sides)
+    if old == new or not _is_alike(old, new):
+        return ""
+    short, long = (0, 1) if len(old) < len(new) else (1, 0)
+    status = "added" if long == 1 else "gone"
+    texts = old, new
+    for words in (_inserted(texts[short], sides[long], lines[long]), _call_around(texts[short], texts[long])):
+        if words and len(words) + len(status) < most:
+            return f"{words} {status}"
+    words = _rewritten(sides, lines)
+    return words if len(words) <= most else ""
+
+
+def _is_alike(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether one line came from the other one; lines that git puts side by side may have nothing in common."""
+    return (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0
+
+
+def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
+    """What one line has and the other one has not, in one piece: a call behind a value, a term, a condition."""
+    long = [token.text for token in side]
+    more = len(long) - len(short)
+    start, _ = common_ends(short, long)
+    while more > 0 and start >= 0 and long[:start] + long[start + more :] == list(short):
+        words = long[start : start + more]
+        is_suffix = words[0] in _BEGINS and words[-1] not in _BEGINS  # `* b` of `a * b`
+        if start and is_suffix and _is_balanced(words) and "," not in _at_the_top(words):
+            return line[side[start].start : side[start + more - 1].end]
+        start -= 1
+    return ""
+
+
+def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
+    """The call that was put around an expression: `jnp.clip(..., -1.0, 1.0)`."""
+    start, _ = common_ends(short, long)
+    for first in range(start, -1, -1):
+        opens = first
+        while opens + 1 < len(long) and long[opens].isidentifier() and long[opens + 1] == ".":
+            opens += 2
+        if not long[first : first + 1] or keyword.iskeyword(long[first]) or long[first - 1 : first] == ["."]:
+            continue
+        if not (opens + 1 < len(long) and long[opens].isidentifier() and long[opens + 1] == "("):
+            continue
+        end = _bracket_end(long, opens + 1)
+        after = len(long) - end
+        inside = list(short[first : len(short) - after])
+        taken = list(long[opens + 2 : end - 1])
+        if not end or [*long[:first], *inside, *long[end:]] != list(short) or not (inside and _is_balanced(inside)):
+            continue
+        if taken == inside:
+            return f"{''.join(long[first : opens + 1])}()"
+        if taken[: len(inside) + 1] == [*inside, ","]:
+            rest = "".join(f"{word} " if word == "," else word for word in taken[len(inside) + 1 :])
+            return f"{''.join(long[first : opens + 1])}(..., {rest})"
+    return ""
+
+
+def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
+    """The smallest whole expression in which both lines differ, before and after."""
+    texts = [[token.text for token in side] for side in sides]
+    start, behind = common_ends(*texts)
+    for first in _starts(texts[0], start):
+        for after in _ends(texts[0], behind):
+            spans = [side[first : len(side) - after] for side in sides]
+            words = [[token.text for token in span] for span in spans]
+            if all(one and _is_balanced(one) and _NO_EXPRESSION.isdisjoint(_at_the_top(one)) for one in words):
+                return " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+    return ""
+
+
+def _starts(words: Sequence[str], start: int) -> Iterator[int]:
+    """Where an expression may begin, inside out."""
+    for first in range(start, -1, -1):
+        before = words[first - 1] if first else ""
+        if not first or before in _OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before):
+            yield first
+
+
+def _ends(words: Sequence[str], behind: int) -> Iterator[int]:
+    """How many tokens may be behind an expression, inside out."""
+    for after in range(behind, -1, -1):
+        following = words[len(words) - after] if after else ""
+        if not after or following in _CLOSING or following in _ENDS_BEFORE or keyword.iskeyword(following):
+            yield after
+
+
+def _is_balanced(words: Sequence[str]) -> bool:
+    depth = 0
+    for word in words:
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if depth < 0:
+            return False
+    return not depth
+
+
+def _at_the_top(words: Sequence[str]) -> list[str]:
+    """The tokens that are in no bracket."""
+    found, depth = [], 0
+    for word in words:
+        depth -= word in _CLOSING
+        if not depth:
+            found.append(word)
+        depth += word in _OPENING
+    return found
+
+
+def _bracket_end(words: Sequence[str], start: int) -> int:
+    """Behind what begins with a bracket; 0 where it does not end on this line."""
+    depth = 0
+    for number, word in enumerate(words[start:], start):
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if not depth:
+            return number + 1
+    return 0
+
+
+def _tokens(source: str) -> list[_Token]:
+    """The tokens of a line without comments, with their places."""
+    found: list[_Token] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.string.strip() and token.type != tokenize.COMMENT and token.start[0] == 1:
+                found.append(_Token(token.string, token.start[1], token.end[1]))
+    except (tokenize.TokenError, SyntaxError):  # a line of a longer statement: what came before is right
+        pass
+    return found
