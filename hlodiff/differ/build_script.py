@@ -200,7 +200,7 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
 def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator[SettingChange]:
     if not set(fields) & set(_SHAPE):
         return
-    ours, theirs = tuple(old.leaves()), tuple(new.leaves())
+    ours, theirs = old.leaves(), new.leaves()
     if skeleton(old) != skeleton(new) or has_other_elements(old, new):
         if "shape" in fields:
             yield SettingChange("shape", leaves=(new,))

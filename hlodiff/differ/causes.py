@@ -467,7 +467,7 @@ def _explained(
         return True
     if change.field == "memory_space" or (change.field == "element_type" and other.opcode in _STATES_TYPE):
         return False
-    before, after = list(one.shape.leaves()), list(other.shape.leaves())
+    before, after = one.shape.leaves(), other.shape.leaves()
     if len(before) != len(after):
         return False
     pairs = [(_part(change.field, a), _part(change.field, b)) for a, b in zip(before, after, strict=True)]

@@ -452,13 +452,14 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
     found: list[_Child] = []
     loops = carried_elements(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair), given)
     for position, matched in enumerate(pair.pairing.old):
-        if matched < 0:
-            continue
         one = pair.old_side.computation.instructions[position]
+        if matched < 0 or not one.calls:
+            continue
         other = pair.new_side.computation.instructions[matched]
-        is_equal = all(old.hashes[a] == new.hashes[b] for (a, b), _ in matched_calls(one, other))  # never opened
+        calls = matched_calls(one, other)
+        is_equal = all(old.hashes[a] == new.hashes[b] for (a, b), _ in calls)  # never opened
         bound = ({}, {}) if is_equal else (operand_names(one, old.module), operand_names(other, new.module))
-        for key, embedded in matched_calls(one, other):
+        for key, embedded in calls:
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
             slots = bound[0].get(key[0], ()), bound[1].get(key[1], ())
             if embedded and one.opcode in BINDS:  # others call it too, with operands of their own

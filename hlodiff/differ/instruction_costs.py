@@ -76,14 +76,14 @@ def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
     contracted = 1
     for dimension in dimensions:
         contracted *= operands[0].dimensions[dimension] if dimension < len(operands[0].dimensions) else 0
-    return 2 * next(it.shape.leaves(), it.shape).elements * contracted
+    return 2 * next(iter(it.shape.leaves()), it.shape).elements * contracted
 
 
 def _cudnn_convolution(it: Instruction, kind: str, operands: Sequence[Shape]) -> int:
     """A convolution or its gradient: labels and window are those of the convolution, whichever part is the result."""
     if len(operands) < 2:
         return 0
-    result, (one, other) = next(it.shape.leaves(), it.shape), operands[:2]
+    result, (one, other) = next(iter(it.shape.leaves()), it.shape), operands[:2]
     if kind == "BackwardInput":
         return _convolution(it, (result, other), one)
     if kind == "BackwardFilter":
@@ -262,7 +262,7 @@ class _FusionTraffic:
             read += whole if sliced is None else [(shape, min(sliced, shape.bytes))]
         root = body.instructions[body.root]
         results = root.operands if root.opcode == "tuple" else (body.root,)
-        shapes = list(it.shape.leaves())
+        shapes = it.shape.leaves()
         if it.opcode != "fusion" or len(shapes) != len(results):
             return read, _written(it, operands)
         written = []

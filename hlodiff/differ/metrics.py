@@ -299,7 +299,7 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
         operand = computation.instructions[it.operands[0]].shape if it.operands else None
         yield it.opcode.removesuffix("-start"), result_of(it), operand
         return
-    leaves = list(it.shape.leaves())
+    leaves = it.shape.leaves()
     body = module.computations[it.called[0]] if len(it.called) == 1 else None
     if body is None or it.opcode != "fusion":
         return
@@ -375,5 +375,5 @@ _SPECIAL: dict[str, Callable[[Counts, Computation, Instruction], None]] = {
 
 
 def _space(shape: Shape) -> int:
-    leaf = next(shape.leaves(), shape)
+    leaf = next(iter(shape.leaves()), shape)
     return leaf.layout.memory_space if leaf.layout else 0

@@ -133,7 +133,7 @@ def _reduced_at(module: Module, computation: int, instruction: int) -> int:
 
 
 def _reduced_by(body: Computation, it: Instruction) -> int:
-    result = next(it.shape.leaves(), it.shape)
+    result = next(iter(it.shape.leaves()), it.shape)
     given = body.instructions[it.operands[0]].shape
     if given.tuple_shapes:  # of a call with several results
         given = given.tuple_shapes[it.results[0] if it.results else 0]

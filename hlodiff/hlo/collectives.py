@@ -327,7 +327,7 @@ def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
 
 def _as_reduce_scatter(record: Collective, it: Instruction, slices: Sequence[Instruction]) -> Collective:
     """The all-reduce as what it is: its results are the slices."""
-    whole = next(it.shape.leaves()).dimensions
+    whole = it.shape.leaves()[0].dimensions
     taken = slices[0].shape.dimensions
     smaller = [n for n, (a, b) in enumerate(zip(whole, taken, strict=False)) if a != b]
     dimension = smaller[0] if len(smaller) == 1 and len(whole) == len(taken) else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hlodiff.hlo.model import Layout, Module, Shape
 
@@ -221,9 +222,9 @@ class UnknownType(ValueError):
 # What else a layout may hold: `D(D,C)`, `E(4)`, `#(u8)`, `SC(0:2)`, and what XLA does not have yet.
 _INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"
 _LAYOUT_ITEMS = re.compile(rf"\s*+(?:[A-Za-z#*]{{1,3}}{_INSIDE}\s*+)*+")
-_SHAPES: dict[str, Shape] = {}
 
 
+@lru_cache(maxsize=100_000)  # programs use few different shapes; the bound is against hostile files
 def read_shape(text: str) -> Shape:
     """Read one shape; what is not understood is kept verbatim as the element type of a non-array.
 
@@ -231,14 +232,9 @@ def read_shape(text: str) -> Shape:
         >>> read_shape("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}").layout
         Layout(minor_to_major=(1, 0), tiling='(8,128)(2,1)', memory_space=1, other='')
     """
-    shape = _SHAPES.get(text)
-    if shape is None:
-        if "((" in text and _is_deep(text):
-            raise UnknownType("((", f"a tuple nested more than {_MAX_DEPTH} deep")
-        shape = _read_shape_text(without_comments(text).strip())
-        if len(_SHAPES) < 100_000:  # programs use few different shapes; the bound is against hostile files
-            _SHAPES[text] = shape
-    return shape
+    if "((" in text and _is_deep(text):
+        raise UnknownType("((", f"a tuple nested more than {_MAX_DEPTH} deep")
+    return _read_shape_text(without_comments(text).strip())
 
 
 _MAX_DEPTH = 50

@@ -154,6 +154,7 @@ def portable_file(file: str, root: str = "") -> str:
     return plain.rpartition("/")[2] if _ABSOLUTE.match(file) else plain
 
 
+@lru_cache(maxsize=10_000)
 def shown_file(file: str, root: str = "") -> str:
     """A file as a report shows it: a package's begins with the package.
 

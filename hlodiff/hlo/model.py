@@ -8,7 +8,7 @@ called computation an index into its module's `computations`, so no name is ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -106,12 +106,11 @@ class Shape(_WorkedOutOnce):
             return sum(part.bytes for part in self.tuple_shapes)
         return (self.elements * bits_of(self.element_type) + 7) // 8
 
-    def leaves(self) -> Iterator[Shape]:
+    def leaves(self) -> tuple[Shape, ...]:
         """The arrays and tokens of a tuple in order, or the shape itself."""
         if self.element_type != "tuple":
-            yield self
-        for part in self.tuple_shapes:
-            yield from part.leaves()
+            return (self,)
+        return tuple([leaf for part in self.tuple_shapes for leaf in part.leaves()])
 
 
 @dataclass(frozen=True, slots=True)
