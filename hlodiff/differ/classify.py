@@ -240,7 +240,8 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
 
     Where a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
     """
-    types = [_computed_types(diff, number) for number in range(_regions(diff))]
+    regions = max((edit.region for edit in diff.reported if edit.region is not None), default=-1) + 1
+    types = [_computed_types(diff, number) for number in range(regions)]
     retyped = {
         number
         for number, (old, new) in enumerate(types)
@@ -263,10 +264,6 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             by_edit[n].append(("numerics", False))
         elif is_cast and edit.region not in retyped and _is_compilers(edit) and edit.op_name in scopes[edit.kind]:
             by_edit[n] = [("structure", True)]
-
-
-def _regions(diff: ModuleDiff) -> int:
-    return max((edit.region for edit in diff.reported if edit.region is not None), default=-1) + 1
 
 
 def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:

@@ -102,14 +102,10 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
         changes += _attribute_changes(old.attributes, new.attributes)
-    if is_unknown_value(old, new):
+    # Nobody knows if two constants have one value where a side does not hold it (`{...}`).
+    if old.opcode == new.opcode == "constant" and (is_elided(old) or is_elided(new)):
         changes = [change for change in changes if change.field != "literal"]
     return in_order(changes)
-
-
-def is_unknown_value(old: Instruction, new: Instruction) -> bool:
-    """Whether nobody knows if two constants have one value: a side does not hold it (`{...}`)."""
-    return old.opcode == new.opcode == "constant" and (is_elided(old) or is_elided(new))
 
 
 def in_order(changes: list[FieldChange]) -> list[FieldChange]:

@@ -199,7 +199,9 @@ def _twice(
         if len(tops) < 2:
             continue
         it = source_through(computation, tops[0], _CHEAP)  # what a reader knows it by
-        operations = _cost(computation, tops[0], doubled, sizes)
+        # Computing it once more takes all that is doubled on the way to it, and not cheap.
+        counted = preorder(tops[:1], lambda position: doubled.intersection(computation.instructions[position].operands))
+        operations = sum(_weight(computation.instructions[position], sizes) for position in counted)
         if operations >= LEAST_OPERATIONS:
             shape = print_shape(it.shape).partition("{")[0]
             found.append(
@@ -225,12 +227,6 @@ def _values(computation: Computation, hashes: Sequence[str]) -> list[bytes]:
         own = f"{it.opcode} {print_shape(it.shape)} {it.attributes} {it.literal} {results}"
         values.append(digest([own.encode(), *(hashes[c].encode() for c in it.called), *inputs]))
     return values
-
-
-def _cost(computation: Computation, top: int, doubled: set[int], sizes: Mapping[int, int]) -> int:
-    """Operations that computing a value once more takes: all that is doubled on the way to it, and not cheap."""
-    counted = preorder([top], lambda position: doubled.intersection(computation.instructions[position].operands))
-    return sum(_weight(computation.instructions[position], sizes) for position in counted)
 
 
 def _weight(it: Instruction, sizes: Mapping[int, int]) -> int:

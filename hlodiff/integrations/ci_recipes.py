@@ -190,18 +190,11 @@ def _recorded(snapshots: Path) -> dict[str, str]:
 
 
 def _versions(toolchain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, number in [
-        *((name, toolchain.get(name)) for name in ("jax", "jaxlib")),
-        _plugin(toolchain.get("plugin")),
-    ]:
+    plugin, _, release = str(toolchain.get("plugin") or "").partition(" ")  # `libtpu 0.0.42`
+    packages = *((name, toolchain.get(name)) for name in ("jax", "jaxlib")), (plugin, release)
+    for name, number in packages:
         if isinstance(number, str) and re.fullmatch(r"[\w.!+-]+", number, re.ASCII):
             yield name, number
-
-
-def _plugin(plugin: Any) -> tuple[str, str]:
-    """`libtpu 0.0.42` as a name and a version."""
-    name, _, number = str(plugin or "").partition(" ")
-    return name, number
 
 
 def _requirements(folder: Path) -> Iterator[str]:

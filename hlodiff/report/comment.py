@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from hlodiff.report import markdown
-from hlodiff.report.functions import VerdictRow, verdict_rows
+from hlodiff.report.functions import verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
 from hlodiff.report.markdown import ROW_WORDS, Links, all_of_it, closing
 from hlodiff.report.totals import format_totals
@@ -64,10 +64,26 @@ def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str
     rows = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
 
     def with_details(count: int) -> str:
-        return _whole(view, rows, links, head, details[:count], len(details) - count)
+        """Everything, with the first of the details."""
+        left = len(details) - count
+        lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
+        lines += [
+            *markdown.table(rows, view, links),
+            *markdown.numbers_table(view),
+            *markdown.not_checked(view, _MOST_FINDINGS),
+        ]
+        lines += markdown.shared(view) if (count or not left) and not view.brief else []
+        lines += [line for detail in details[:count] for line in detail]
+        more = f"Details of {many(left, 'more function')} do not fit here{all_of_it(links.details)}."
+        lines += [more, ""] if left else []
+        return _text([*lines, *closing(view), markdown.totals(view, links.details)])
 
     def with_rows(count: int) -> str:
-        return _short(view, rows, links, head, count)
+        """No details, and so many rows."""
+        lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
+        lines += markdown.table(rows, view, links, count)
+        lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{all_of_it(links.details)}.", ""]
+        return _text([*lines, _last(view, links.details)])
 
     for form, most in ((with_details, len(details)), (with_rows, len(rows))):
         if fits(form(0)):
@@ -83,32 +99,6 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
     return low
-
-
-def _whole(
-    view: ReportView, rows: Sequence[VerdictRow], links: Links, head: list[str], details: list[list[str]], left: int
-) -> str:
-    """Everything, but for details that are left out: so many."""
-    lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
-    lines += [
-        *markdown.table(rows, view, links),
-        *markdown.numbers_table(view),
-        *markdown.not_checked(view, _MOST_FINDINGS),
-    ]
-    lines += markdown.shared(view) if (details or not left) and not view.brief else []
-    lines += [line for detail in details for line in detail]
-    lines += (
-        [f"Details of {many(left, 'more function')} do not fit here{all_of_it(links.details)}.", ""] if left else []
-    )
-    return _text([*lines, *closing(view), markdown.totals(view, links.details)])
-
-
-def _short(view: ReportView, rows: Sequence[VerdictRow], links: Links, head: list[str], count: int) -> str:
-    """No details, and so many rows."""
-    lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
-    lines += markdown.table(rows, view, links, count)
-    lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{all_of_it(links.details)}.", ""]
-    return _text([*lines, _last(view, links.details)])
 
 
 def _last(view: ReportView, link: str) -> str:

@@ -370,7 +370,8 @@ def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
         >>> open_sides("main...HEAD", None, Path("."))[0].label  # doctest: +SKIP
         'main...HEAD (0f3e1c2)'
     """
-    ranges = [found for spec in (old, new) if spec and (found := _range(spec))]
+    texts = [spec for spec in (old, new) if spec and not Path(spec).exists()]
+    ranges = [found for spec in texts if (found := _RANGE.fullmatch(spec))]
     if new is not None:
         if ranges:
             what = "is a range of revisions, which names both sides"
@@ -385,10 +386,6 @@ def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
         what = f"{old} is compared with the snapshots of the work tree, and there are none"
         raise UsageError(what, where=str(shown_path(folder)), hint="hlodiff update")
     return open_side(old, project), open_side(str(shown_path(folder)), project)
-
-
-def _range(spec: str) -> re.Match[str] | None:
-    return None if Path(spec).exists() else _RANGE.fullmatch(spec)
 
 
 def _of_range(found: re.Match[str], project: Path) -> tuple[Side, Side]:
