@@ -601,3 +601,61 @@ def test_a_comparison_with_another_number_that_asks_something_else_is_another_on
     ]  # fmt: skip
     old = "HloModule m\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
     assert of(old.replace("(%p, %x), direction=GT", f"(%p, %y), direction={direction}"), old) == (name,)
+
+
+def test_a_loop_that_turns_more_often_is_structure_alone() -> None:
+    """XLA writes how often into the configuration of the loop: that arranges nothing."""
+    known = 'body=%body, backend_config={"known_trip_count":{"n":"8"}}'
+    text = LOOP.replace("@", "s32[]").replace("#", "s32[]").replace("body=%body", known)
+    text = text.replace("%l = pred[] constant(false)", "%l = pred[] compare(%e, %k), direction=LT").replace(
+        "  ROOT %l", "  %e = s32[] get-tuple-element(%d), index=1\n  %k = s32[] constant(8)\n  ROOT %l"
+    )
+    assert of(text.replace("constant(8)", "constant(12)").replace('"n":"8"', '"n":"12"'), text) == ("structure",)
+
+
+def test_work_that_went_with_its_fusion_is_structure() -> None:
+    text = """HloModule m
+
+%fused {
+  %q = f32[8] parameter(0)
+  %t = f32[8] tanh(%q)
+  ROOT %e = f32[8] exponential(%t)
+}
+
+ENTRY e {
+  %p = f32[8] parameter(0)
+  %f = f32[8] fusion(%p), kind=kLoop, calls=%fused
+  ROOT %c = (f32[8], f32[8]) tuple(%p, @)
+}
+"""
+    with_it, without = (
+        text.replace("@", "%f"),
+        text.replace("@", "%p").replace("  %f = f32[8] fusion", "  %f = f32[8] copy"),
+    )
+    without = without.replace(", kind=kLoop, calls=%fused", "").replace(
+        text[text.index("%fused {") : text.index("ENTRY")], ""
+    )
+    assert "structure" in of(without, with_it)
+    assert "structure" in of(with_it, without)
+
+
+@pytest.mark.parametrize(("name", "is_numeric"), [("", False), (', metadata={op_name="f/convert_element_type"}', True)])
+def test_a_cast_of_the_compiler_goes_with_the_value_that_it_casts(name: str, is_numeric: bool) -> None:
+    """A weight that nothing takes any more: that it was cast beforehand says nothing of the rest."""
+    text = f"""HloModule m
+
+ENTRY e {{
+  %p = f32[8] parameter(0)
+  %q = f32[8] parameter(1)
+  %n = f32[8] negate(%q)
+  %c = bf16[8] convert(%n){name}
+  %d = bf16[8] multiply(%c, %c)
+  %x = f32[8] convert(%d)
+  %t = f32[8] tanh(%p)
+  ROOT %r = f32[8] @
+}}
+"""
+    less = "\n".join(line for line in text.splitlines() if not re.match(r"  %[qncdx] ", line))
+    new, old = less.replace("@", "sine(%t)"), text.replace("@", "add(%t, %x)")
+    found = diff(read_text(old), read_text(new))
+    assert ("numerics" in classes_of(found)) is is_numeric

@@ -163,6 +163,7 @@ _OF_THE_OPERATION = frozenset(["precision", "literal", "backend_config", "fusion
 _ARRANGING = frozenset(["copy", "copy-start", "copy-done", "bitcast", "fusion", "fusion-start", "async-start"])
 # They come, go and change their shape with what uses them.
 _FOLLOWERS = BOOKKEEPING | {"fusion", "constant", "broadcast", "broadcast_in_dim"}
+_NO_WORK = _FOLLOWERS | _ARRANGING | {"convert", "reduce-precision"}
 # They hand on what something else computes: another type of it is that one's affair.
 _HANDING_ON = frozenset(["while", "conditional", "case", "if"])
 _CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
@@ -211,9 +212,21 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
     if signature(diff.old) != signature(diff.new):
         chosen.add("interface")
+    if "cost" in chosen and _has_other_work(diff):
+        chosen.add("structure")
     if "placement" not in chosen and relocations(diff):
         chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
+
+
+def _has_other_work(diff: ModuleDiff) -> bool:
+    """Whether operations came or went with the fusions that they are in: those fusions are not the same work."""
+    found: Counter[str] = Counter()
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if edit.kind in ("added", "removed") and site is not None and site.opcode not in _NO_WORK:
+            found[site.opcode] += edit.count if edit.new else -edit.count
+    return any(found.values())
 
 
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
@@ -248,10 +261,14 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
         if any(old[opcode].isdisjoint(new[opcode]) for opcode in old.keys() & new.keys())
     }
     scopes: dict[str, set[str | None]] = {"added": set(), "removed": set()}
+    places: dict[str, set[tuple[int, int]]] = {"added": set(), "removed": set()}
     for edit in diff.reported:
         site = edit.new or edit.old
-        if edit.kind in scopes and site is not None and _is_work(site):
-            scopes[edit.kind].add(edit.op_name)
+        if edit.kind in scopes and site is not None:
+            sites = (pair[edit.new is not None] for pair in edit.sites)
+            places[edit.kind].update((one.computation, one.instruction) for one in sites if one is not None)
+            if _is_work(site):
+                scopes[edit.kind].add(edit.op_name)
     for n, edit in enumerate(diff.reported):
         site = edit.new or edit.old
         if site is None or edit.kind not in scopes or not by_edit[n]:
@@ -262,8 +279,11 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
-        elif is_cast and edit.region not in retyped and _is_compilers(edit) and edit.op_name in scopes[edit.kind]:
-            by_edit[n] = [("structure", True)]
+        elif is_cast and edit.region not in retyped and _is_compilers(edit):
+            operands = module.computations[site.computation].instructions[site.instruction].operands
+            is_with_its_operand = any((site.computation, operand) in places[edit.kind] for operand in operands)
+            if is_with_its_operand if edit.op_name is None else edit.op_name in scopes[edit.kind]:
+                by_edit[n] = [("structure", True)]
 
 
 def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -281,8 +301,8 @@ def _is_work(site: Site) -> bool:
 
 
 def _is_compilers(edit: Edit) -> bool:
-    """Whether a cast is one that the compiler put around an operation: it has the name of that, not one of its own."""
-    return bool(edit.op_name) and "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
+    """Whether a cast is one that the compiler put around an operation: it has the name of that or none, not its own."""
+    return "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
 
 
 def classes_of_edit(edit: Edit, diff: ModuleDiff) -> tuple[Class, ...]:
@@ -387,6 +407,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if numeric:
         handed_on = field == "element_type" and site is not None and site.opcode in _HANDING_ON
         return [("numerics", handed_on or (follows and field != "literal"))]
+    if _is_note(change, "known_"):  # how often the loop turns: its numbers say so too
+        return [("structure", True)]
     if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):
         return [("cost", follows)]
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
