@@ -252,6 +252,51 @@ def test_an_undefined_operand_that_both_sides_hold_is_refused(damaged: str) -> N
             diff(read_hlo(old), read_hlo(other))
 
 
+COPY = """%copyN (pN: f32[8], qN: f32[8]) -> f32[8] {
+  %pN = f32[8]{0} parameter(0), metadata={op_name="x"}
+  %qN = f32[8]{0} parameter(1)
+  %mN = f32[8]{0} multiply(%pN, %qN), metadata={op_name="jit(f)/mul" stack_frame_id=3}
+  ROOT %rN = f32[8]{0} reverse(%mN), dimensions={0}, metadata={op_name="jit(f)/rev" stack_frame_id=4}
+}
+
+"""
+CALLS_OF_COPIES = """ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  %one = f32[8]{0} fusion(%x, %y), kind=kLoop, calls=%copyA
+  %two = f32[8]{0} fusion(%one, %y), kind=kLoop, calls=%copyB
+  ROOT %sine = f32[8]{0} sine(%two)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("%pB", "%p%B"), ("%qB", "%q(B"), ("%qB", '%q"B'), (" stack_frame_id=4}", "}}"), ("}\n\n", "} 1\n\n"),
+        (", dimensions={0}", " dimensions={0}"), ("/rev", '/rev"}\n  x'),
+        (', metadata={op_name="jit(f)/rev', '=, metadata={op_name="jit(f)/rev'),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("renamed", [False, True])
+def test_damage_in_a_copy_of_what_both_sides_hold_is_refused(wrong: tuple[str, str], renamed: bool) -> None:
+    """The first copy is well-formed, and nobody parses either."""
+    copies = [COPY.replace("N", name) for name in "AB"]
+    old, damaged = ("".join(["HloModule copies\n\n", *copies, CALLS_OF_COPIES]) for _ in "12")
+    damaged = damaged.replace(copies[1], copies[1].replace(*wrong))
+    assert damaged != old
+
+    def other(text: str) -> str:
+        text = text.replace("ROOT %sine = f32[8]{0} sine(", "ROOT %sine = f32[8]{0} cosine(")
+        return re.sub(r"%(copy|[pqmr])(?=[%(\"]?[AB])", r"%\1_", text) if renamed else text
+
+    assert diff(read_hlo(old, at_once=False), read_hlo(other(old), at_once=False)).edits
+    for texts in ((damaged, other(damaged)), (old, other(damaged)), (damaged, other(old))):
+        with pytest.raises(HlodiffError):
+            diff(*(read_hlo(text, at_once=False) for text in texts))
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
     more = TEXT.replace("ENTRY", f"{SPARE}ENTRY", 1)

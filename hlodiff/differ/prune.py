@@ -370,6 +370,9 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
 
     Args:
         old, new: two compiled programs.
+
+    Raises:
+        ReadError: a text is damaged, be it in what both programs hold.
     """
     if not isinstance(old.computations, LazyComputations) or not isinstance(new.computations, LazyComputations):
         return None
@@ -378,6 +381,10 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
     fingerprinter = TextFingerprinter({}, scheduled)
     first = fingerprinter.fingerprint(old.computations, old.entry, same)
     fingerprints = first, fingerprinter.fingerprint(new.computations, new.entry, same)
+    if fingerprinter.are_damaged(fingerprints):
+        for module in (old, new):
+            tuple(module.computations)  # the parser says what is wrong, and where
+        return None
     found = _prune((old, new), fingerprints, frozenset(), ignores_counts=True)
     return found if found.is_worth_it() else None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from hlodiff.errors import ReadError
+from hlodiff.hlo.damage import is_damaged
 from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
@@ -464,12 +465,13 @@ def spans_of(text: str) -> tuple[Span, ...] | None:
         text: what `read_hlo` reads.
 
     Returns:
-        all of them in the order of the text; None where the text is not in canonical form.
+        all of them in the order of the text; None where the text is not in canonical form, or is damaged.
 
     Raises:
         ReadError: what stands before the first computation cannot be read.
     """
-    return _head_of(text, "", None)[2]
+    spans = _head_of(text, "", None)[2]
+    return None if not spans or is_damaged(text[spans[0].start - 1 :], sum(span.lines for span in spans)) else spans
 
 
 _Header = tuple[str, tuple[tuple[str, str], ...]]
@@ -485,87 +487,10 @@ def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, 
     number = _read_tables(reader, number)
     first = sum(len(line) + 1 for line in reader.lines[: number - 1])
     spans = computation_spans(text, first, number - 1)
-    return reader, (name, attributes), None if not spans or _is_damaged(text, first, spans) else spans
+    return reader, (name, attributes), spans or None
 
 
 _PARAMETER = " parameter("
-_NO_PARAMETER = re.compile(rb" parameter\((?!\d{1,9}\))")
-_PAIRS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
-_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
-_IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
-_IN_WORDS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
-_ANY = bytes(range(256))
-# Which three bytes never follow each other: an item or a comma is missing, a `%` is inside of a name, what is between
-# two brackets is missing, or something stands behind the bracket that closes a computation.
-_NEVER = (
-    (b",=", b",=)", _ANY), (_IN_NAMES, b"%", _ANY), (b"}", b"{", _ANY), (b"]", b"[", _ANY),
-    (b"]", b" ", b"["), (b",", b" ", b","), (b"0123456789", b" ", b"0123456789"), (b"\n", b"}", b" "),
-)  # fmt: skip
-_FIRST, _SECOND, _THIRD = (
-    bytes(sum((byte in three[n]) << bit for bit, three in enumerate(_NEVER)) for byte in range(256)) for n in range(3)
-)
-# What most lines end with, between its string and its number, and something shorter of the same borders and brackets.
-_LONG_METADATA, _SHORT_METADATA = b', metadata={op_name=" stack_frame_id=', b",{="
-# Attributes that no value holds: a comma stands before each.
-_NEVER_INSIDE = (b"index=", b"calls=", b"dimensions=", b"kind=")
-
-
-def _is_damaged(text: str, start: int, spans: Sequence[Span]) -> bool:
-    """Whether reading at once would refuse a text that reads well line by line.
-
-    A computation that both sides hold is never read, so what is wrong in it has to be seen here: a parameter without
-    its number, a `%` inside a name, an item or a comma that is missing, a bracket of another kind, or lines that begin
-    no instruction, as after a line break in a string. What strings hold is left out first.
-    """
-    rows = rows_with_value = 0
-    open_ = [0] * len(_PAIRS)
-    for part in _parts(text, start):
-        pieces = _without_escapes(part).split(b'"')
-        if not len(pieces) % 2:
-            return True  # a line ends in a string
-        outside = b'"'.join(pieces[::2]).replace(_LONG_METADATA, _SHORT_METADATA)
-        if b"\\" in outside:
-            return True
-        if _NO_PARAMETER.search(outside):
-            return True
-        # As numbers with a bit for each three, one byte further: a search for each of them takes three times as long.
-        first, second, third = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND, _THIRD))
-        if first >> 16 & second >> 8 & third:
-            return True
-        rows_with_value += outside.count(b" = ")
-        marks = outside.translate(None, _IN_WORDS)  # a third is left, and mostly decides
-        rows += marks.count(b"\n  %") + marks.count(b"\n  ROOT %")
-        if marks.count(b" =") != marks.count(b", =") + marks.count(b"% = ") and any(
-            outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE
-        ):
-            return True
-        brackets = marks.translate(None, _NO_BRACKETS)
-        for n, both in enumerate(_PAIRS):  # what is left without one of them: counting one by one takes longer
-            opening, ending = (len(brackets.translate(None, bracket)) for bracket in both)
-            open_[n] += ending - opening
-    count = sum(span.lines for span in spans)
-    return any(open_) or rows != count or rows_with_value < count
-
-
-# What is looked at together: more does not fit into the cache of a processor.
-_PART = 1 << 18
-
-
-def _parts(text: str, start: int) -> Iterator[bytes]:
-    """A text in parts that begin and end with a line break, from the one before `start` on; the last one may not."""
-    at = max(start - 1, 0)
-    while at + 1 < len(text):
-        end = text.find("\n", at + _PART)
-        end = len(text) - 1 if end < 0 else end
-        yield text[at : end + 1].encode(errors="replace")  # bytes are searched faster
-        at = end
-
-
-def _without_escapes(text: bytes) -> bytes:
-    """The text with a backslash for each quote that ends no string."""
-    return text.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\") if b"\\" in text else text
-
-
 _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
 
 

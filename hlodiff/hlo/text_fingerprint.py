@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from hlodiff.hlo.damage import IN_NAMES, is_damaged
 from hlodiff.hlo.grammar import (
     LineParts,
     Span,
@@ -114,6 +115,8 @@ class _ByAttributes(dict[str, _ByOpcode]):
         return by_opcode
 
     def _read(self, text: str) -> _ByOpcode:
+        if text and not text.startswith(", "):
+            raise _NeedsParsing
         if "%" in text:
             text = without_references(text) if self._masked else with_references(text, self._key)
         checked = text
@@ -129,6 +132,10 @@ class _ByAttributes(dict[str, _ByOpcode]):
         if text not in self._canonical:
             self._canonical[text] = _ByOpcode(text, self._fresh)
         return self._canonical[text]
+
+    def texts(self) -> Collection[str]:
+        """Each text that was read, with keys for what it calls."""
+        return self._sorted.keys()
 
     def _key(self, name: str) -> str:
         key = self.keys_by_name.get(name)
@@ -147,6 +154,8 @@ class TextFingerprint:
         scheduled: names of the computations whose printed order counts.
         own_channels: numbers of channels that one instruction of the program is on.
         numbers: the number of each line of the computations in which no two lines have the same.
+        attributes: those of all lines that were numbered, each text once, with keys for what they call.
+        by_name: computations that are known to be the same on both sides, no line of which was looked at.
     """
 
     program: LazyComputations
@@ -155,6 +164,8 @@ class TextFingerprint:
     scheduled: frozenset[str]
     own_channels: frozenset[str]
     numbers: dict[str, list[int]]
+    attributes: Collection[str]
+    by_name: frozenset[str]
     _lines: dict[str, list[LineParts]] = field(default_factory=dict)
 
     def equal_lines(self, name: str, others: TextFingerprint, other: str) -> list[tuple[int, int]] | None:
@@ -210,7 +221,7 @@ class TextFingerprinter:
     _fresh: Iterator[int] = field(default_factory=count)
     _by_attributes: _ByAttributes = field(init=False)
 
-    def fingerprint(self, program: LazyComputations, entry: int, by_name: Container[str] = ()) -> TextFingerprint:
+    def fingerprint(self, program: LazyComputations, entry: int, by_name: Collection[str] = ()) -> TextFingerprint:
         """Give every computation its key.
 
         Args:
@@ -232,7 +243,37 @@ class TextFingerprinter:
                 keys[name] = self._number(("same", name))
             else:
                 keys[name] = self._key(program.text, span, name in scheduled, numbers)
-        return TextFingerprint(program, keys, spans, scheduled, own_channels, numbers)
+        return TextFingerprint(
+            program, keys, spans, scheduled, own_channels, numbers, self._by_attributes.texts(), frozenset(by_name)
+        )
+
+    def are_damaged(self, fingerprints: Sequence[TextFingerprint]) -> bool:
+        """Whether parsing would refuse something in the programs of a comparison, most of which nobody parses.
+
+        Args:
+            fingerprints: both sides, made by this fingerprinter.
+        """
+        # Where each line has a number, it is a name, and pieces that other lines have too: each is looked at once.
+        lines = {
+            f"f32[] x(){text}, metadata={{}}": None for fingerprint in fingerprints for text in fingerprint.attributes
+        }
+        for by_opcode in self._by_opcode.values():
+            for shape_and_opcode, numbers in by_opcode.items():
+                literals = [what for what in numbers if isinstance(what, str)] or [""]
+                lines.update(dict.fromkeys([f"{shape_and_opcode}({literal})" for literal in literals]))
+        pieces = ["\n%f () -> f32[] {\n", *(f"  %x = {line}\n" for line in lines), "}\n"]
+        rows = len(lines)
+        known: set[str] = set()
+        for fingerprint in fingerprints:
+            text = fingerprint.program.text
+            for name, span in fingerprint.spans.items():
+                if fingerprint.keys[name] is None or (name in fingerprint.by_name and name not in known):
+                    pieces.append(f"{text[span.start : span.end]}}}{span.closing}\n")
+                    rows += span.lines
+                else:
+                    pieces.append(f"{text[span.start : span.body]}}}{span.closing}\n")
+            known |= fingerprint.by_name
+        return is_damaged("".join(pieces), rows)
 
     def _key(self, text: str, span: Span, scheduled: bool, numbers: dict[str, list[int]]) -> int | None:
         lines = parts_without_metadata(text, span)
@@ -243,7 +284,7 @@ class TextFingerprinter:
             if not scheduled:
                 number = self._unordered(lines)
                 found = frozenset(number.values())
-                if len(found) == len(lines):
+                if len(found) == len(lines) and _are_names(number):
                     numbers[span.name] = list(number.values())
                     return self._number((span.closing, number[root], found))
             return self._number((span.closing, self._in_order(lines, root)))
@@ -328,9 +369,14 @@ class TextFingerprinter:
             what = ("in order", *operands) if operands else inside
             position[name] = len(position)
             found.append(numbers[what])
-        if len(position) != len(found):
+        if len(position) != len(found) or not _are_names(position):
             raise _NeedsParsing
         return (position[root], *found)
+
+
+def _are_names(names: Collection[str]) -> bool:
+    """Whether what stands for the names of the lines of a computation is nothing else, with `%`."""
+    return "".join(names).encode(errors="replace").translate(None, IN_NAMES) == b"%" * len(names)
 
 
 def _own_channels(text: str) -> frozenset[str]:
