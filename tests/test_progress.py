@@ -52,7 +52,7 @@ def test_lines_come_without_a_terminal_and_can_be_turned_off(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed: list[str] = []
-    monkeypatch.setattr("hlodiff.cli.progress_bar._print", printed.append)
+    monkeypatch.setattr("hlodiff.cli.output.tell", printed.append)
     for value, lines in (("0.01", True), ("0", False), ("3600", False)):
         monkeypatch.setenv("HLODIFF_PROGRESS", value)
         printed.clear()
