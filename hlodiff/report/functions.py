@@ -33,7 +33,7 @@ from hlodiff.report.sentences import (
     interface_sentences,
     sentences_of,
 )
-from hlodiff.report.shared_text import ProgramText, ReportTexts, differs
+from hlodiff.report.shared_text import NAMED, ProgramText, ReportTexts, differs
 from hlodiff.report.verdict import both_sides, decisive_numbers, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -61,7 +61,6 @@ _MOST_SITES = 64  # whose lines are looked up
 _MOST_SENTENCES = 2
 _MOST_FILES = 20  # in which the one edit is looked for
 _ADDED_OR_REMOVED = (REPLACED, "added", "removed")
-_NAME = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
 # How an operation that is new or gone walks over its operands; where it came from and what it costs are beside it.
 _DETAILS = re.compile(
     r", (?:dot_dimension_numbers|dimension_numbers|gather_dimension_numbers|scatter_dimension_numbers|precision_config"
@@ -297,7 +296,7 @@ def format_listed(change: ChangeView) -> str:
     """
     times = f"{change.count:,}x " if change.count > 1 and change.kind != REPLACED else ""
     if change.kind in ("added", "removed"):
-        what = _DETAILS.sub("", _NAME.sub(r"\1", change.what))
+        what = _DETAILS.sub("", NAMED.sub(r"\1", change.what))
     else:
         what = _OPERANDS.sub("operands", _LONG_CONFIG.sub("backend config", change.what))
     return f"{change.kind} {times}{what}"
@@ -360,7 +359,7 @@ def _stages(
                 if edit_group.key not in elsewhere:
                     # Without its name: on another target it may have another shape, count or size.
                     change = change_view(edit_group, report)
-                    shown = format_listed(replace(change, what=_NAME.sub(r"\1", change.what))), change.cost
+                    shown = format_listed(replace(change, what=NAMED.sub(r"\1", change.what))), change.cost
                     _, targets = groups.setdefault((edit_group.key, shown), (edit_group, {}))
                     targets.update(dict.fromkeys(text.targets))
         most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER

@@ -414,7 +414,7 @@ def _are_only_connected(diff: ModuleDiff) -> bool:
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
-    """What is computed again in the backward pass: all of it in StableHLO, in compiled programs what the edits say."""
+    """What one side alone computes again in the backward pass: all of it in StableHLO, else what the edits say."""
     if diff.old.stage == "stablehlo":
         old, new = map(_rematerialised_work, (diff.old, diff.new))
     else:
@@ -424,6 +424,8 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
             if _REMATERIALISED in (edit.op_name or "") and site and site.opcode not in CARRIERS:
                 counts[edit.kind] += edit.count
         old, new = counts["removed"], counts["added"]
+        if bool(old) != bool(new) and all(map(_rematerialised_work, (diff.old, diff.new))):
+            return  # a compiler shares more or less of what both sides compute again
     if new > 0 and old == 0:
         yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
     elif old > 0 and new == 0:

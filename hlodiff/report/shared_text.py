@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ MOST_EDIT_GROUPS = 12
 """More edit groups than this are shown as a digest, unless --all is given."""
 MOST_NAMES = 20
 """How many names of folded functions are listed."""
+NAMED = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
+"""An operation with its name, which is another one in another program."""
 _FEW = 4  # program texts that are shown although everything in them is listed above: two functions, both stages of each
 
 
@@ -52,14 +55,16 @@ class SharedText:
     Args:
         number: what program texts refer to it by, from 1.
         stage: of all its programs.
-        edit_group: everything together, in all programs.
+        edit_group: in one program, that with most of it.
         programs: the numbers of its programs.
+        of: what that program is called, where it has other numbers than the others; "" else.
     """
 
     number: int
     stage: Stage
     edit_group: EditGroup
     programs: tuple[int, ...]
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ def texts_of(report: Report) -> ReportTexts:
     for name, programs in by_name.items():
         found += _program_texts(name, programs, report, members)
     patterns = {key: edit_group_of(key, group, report.root, report.packages) for key, group in members.items()}
-    shared, repeated = _shared(found, patterns)
+    shared, repeated = _shared(found)
     return ReportTexts(tuple(found), shared, repeated, in_order(patterns.values()))
 
 
@@ -211,29 +216,42 @@ def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tup
     return tuple(f"{format_names(list(dict.fromkeys(by)))}: {words}" for words, by in lines.items())
 
 
-def _shared(
-    program_texts: Sequence[ProgramText], patterns: dict[Key, EditGroup]
-) -> tuple[tuple[SharedText, ...], tuple[SharedText, ...]]:
+def _shared(program_texts: Sequence[ProgramText]) -> tuple[tuple[SharedText, ...], tuple[SharedText, ...]]:
     """Changes of several names, largest first, and those of several program texts of one name, as they appear."""
     held: dict[Key, list[ProgramText]] = {}
     for program_text in program_texts:
         for edit_group in program_text.edit_groups:
             held.setdefault(edit_group.key, []).append(program_text)
-    several = [(patterns[key], by) for key, by in held.items() if len({program_text.name for program_text in by}) > 1]
-    several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0].weight, -item[0].count - item[0].following))
+    several = [(_largest(key, by), by) for key, by in held.items() if len({text.name for text in by}) > 1]
+    several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
     # A program text shown as a digest lists no single edit group that others could refer to.
     repeated = [
-        (patterns[key], by)
+        (_largest(key, by), by)
         for key, by in held.items()
-        if len(by) > 1
-        and len({program_text.name for program_text in by}) == 1
-        and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
+        if len(by) > 1 and len({text.name for text in by}) == 1 and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
     ]
     numbered = [
-        SharedText(number, by[0].stage, edit_group, tuple(n for program_text in by for n in program_text.programs))
-        for number, (edit_group, by) in enumerate([*several, *repeated], 1)
+        SharedText(number, by[0].stage, edit_group, tuple(n for text in by for n in text.programs), of)
+        for number, ((edit_group, of), by) in enumerate([*several, *repeated], 1)
     ]
     return tuple(numbered[: len(several)]), tuple(numbered[len(several) :])
+
+
+def _largest(key: Key, by: Sequence[ProgramText]) -> tuple[EditGroup, str]:
+    """A change in the program that has most of it, and what that is called: no program has the sum over all."""
+    groups = [(next(one for one in text.edit_groups if one.key == key), text) for text in by]
+    chosen, text = max(groups, key=lambda item: _instructions(item[0]))
+
+    def is_as_large(name: str = "") -> bool:
+        others = [one for one, of in groups if name in ("", of.name)]
+        return all((one.count, one.follows, one.cost) == (chosen.count, chosen.follows, chosen.cost) for one in others)
+
+    on = "" if is_as_large(text.name) or not any(text.targets) else f" on {text.targets[0]}"
+    return replace(chosen, what=NAMED.sub(r"\1", chosen.what)), "" if is_as_large() else f"{text.name}{on}"
+
+
+def _instructions(edit_group: EditGroup) -> int:
+    return edit_group.count + edit_group.following
 
 
 def format_programs(report: Report, numbers: Iterable[int]) -> str:
@@ -261,4 +279,5 @@ def format_programs(report: Report, numbers: Iterable[int]) -> str:
 def format_shared(report: Report, shared: SharedText) -> str:
     """Which programs have a change, and what `hlodiff accept` calls it where there is something to accept."""
     words = f"{STAGE_NAMES[shared.stage]} of {format_programs(report, shared.programs)}"
+    words += f"; counted in {shared.of}" if shared.of else ""
     return f"{words}, pattern {shared.edit_group.id}" if any(program.id for program in report.programs) else words
