@@ -9,7 +9,7 @@ import pytest
 
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.report.line_edits import FileEdits, only_edit
+from hlodiff.report.line_edits import FileEdits, edit_by_names, only_edit
 from hlodiff.report.report import Report
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
@@ -59,8 +59,8 @@ def program(opcode: str, stack: tuple[tuple[str, int], ...]) -> hlodiff.Module:
 class Sources:
     """model.py before and after an edit, and which files were edited."""
 
-    def __init__(self, new: list[str], edited: tuple[str, ...] = ("model.py",)) -> None:
-        self.sides, self.edited = (MODEL, new), edited
+    def __init__(self, new: list[str], edited: tuple[str, ...] = ("model.py",), old: list[str] = MODEL) -> None:
+        self.sides, self.edited = (old, new), edited
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
         return self.sides[side][line - 1]
@@ -79,8 +79,11 @@ def edited(number: int, text: str) -> list[str]:
     return [*MODEL[: number - 1], text, *MODEL[number:]]
 
 
-def report(sources: Sources, stack: tuple[tuple[str, int], ...]) -> list[str]:
-    old, new = (program(opcode, stack) for opcode in ("sine", "cosine"))
+def report(
+    sources: Sources, stack: tuple[tuple[str, int], ...], new_stack: tuple[tuple[str, int], ...] = ()
+) -> list[str]:
+    stacks = stack, new_stack or stack
+    old, new = (program(opcode, one) for opcode, one in zip(("sine", "cosine"), stacks, strict=True))
     compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
     text = str(Report("check", "a", "b", (compared,), source_line=sources))
     return [line.strip() for line in text.splitlines()]
@@ -135,6 +138,107 @@ def test_no_line_is_blamed_where_several_may_have_done_it_or_a_comment_alone_was
         Sources(edited(3, "RATE = (")),
     ):
         assert report(sources, LAYER)[0].endswith("model.py:7")
+
+
+# Two edits elsewhere, the first of which moves all lines below it by two.
+HEAD, MOVED, TAIL = ["A = 2", "import math"], ["A = 3", "", "B = 4", "import math"], ["", "C = 5"]
+RULES = """@jax.custom_vjp
+def clipped(x, least=-1.0):
+    return shifted(x)
+
+
+def forward(x):
+    return shifted(x), x
+
+
+def backward(x, g):
+    return (jnp.sign(x) * g,)
+
+
+clipped.defvjp(forward, backward)
+
+
+@jax.jit
+def shifted(x):
+    return x + OFFSET
+
+
+OFFSET = 1.0
+
+
+def loss(x):
+    for scale in (1.0, 2.0):
+        x = clipped(x) * scale
+    y = jnp.exp(x)
+    return (
+        jnp.sin(y)
+    )
+""".splitlines()
+_CALL = "        x = clipped(x) * scale"
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        (_CALL, "    return (jnp.sign(x) * g,)", "    return (g,)"),  # its operations have the line of the call
+        (_CALL, "@jax.custom_vjp", "@jax.custom_jvp"),
+        (_CALL, "def clipped(x, least=-1.0):", "def clipped(x, least=-2.0):"),
+        (_CALL, "    for scale in (1.0, 2.0):", "    for scale in (1.0, 3.0):"),
+        (_CALL, "    return shifted(x), x", "    return shifted(x), -x"),
+        (_CALL, "OFFSET = 1.0", "OFFSET = 2.0"),
+        (_CALL, "@jax.jit", "@jax.checkpoint"),
+        ("    y = jnp.exp(x)", "    for scale in (1.0, 2.0):", "    for scale in (1.0, 3.0):"),
+        ("    return (", "        jnp.sin(y)", "        jnp.cos(y)"),
+    ],
+)
+def test_the_edit_that_a_line_depends_on_by_names_is_found_among_others(line: str, old: str, new: str) -> None:
+    before, after = [*HEAD, *RULES], [*MOVED, *RULES, *TAIL]
+    after[after.index(old)] = new
+    stacks = [(("loss", side.index(line) + 1),) for side in (before, after)]
+    lines = report(Sources(after, old=before), *stacks)
+    assert lines[0].endswith(f"model.py:{after.index(new) + 1}")
+
+
+def test_where_two_edits_are_as_many_names_away_none_is_blamed() -> None:
+    before, after = [*HEAD, *RULES], [*MOVED, *RULES, *TAIL]
+    after[after.index("@jax.jit")] = "@jax.checkpoint"
+    after[after.index("    return (jnp.sign(x) * g,)")] = "    return (g,)"
+    stacks = [(("loss", side.index(_CALL) + 1),) for side in (before, after)]
+    assert report(Sources(after, old=before), *stacks)[0].endswith(f"model.py:{after.index(_CALL) + 1}")
+
+
+@pytest.mark.parametrize(
+    ("opcodes", "old", "new"),
+    [
+        (("sine", "copy"), "    y = jnp.exp(x)", "    y = x"),
+        (("copy", "sine"), "    y = jnp.exp(x)", "    y = jnp.sin(jnp.exp(x))"),
+        (("sine", "copy"), "        jnp.sin(y)", "        y"),
+    ],
+)
+def test_what_is_gone_has_the_number_of_its_line_now(opcodes: tuple[str, str], old: str, new: str) -> None:
+    before, after = [*HEAD, *RULES], [*MOVED, *RULES, *TAIL]
+    after[after.index(old)] = new
+    programs = [
+        program(opcode, (("loss", side.index(text) + 1),))
+        for opcode, side, text in zip(opcodes, (before, after), (old, new), strict=True)
+    ]
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*programs))
+    sources = Sources(after, old=before)
+    text = [line.strip() for line in str(Report("check", "a", "b", (compared,), source_line=sources)).splitlines()]
+    assert text[0].endswith(f"model.py:{after.index(new) + 1}")
+    at = text.index(f"- {old.strip()}")
+    assert text[at + 1] == f"+ {new.strip()}"
+
+
+def test_names_are_followed_into_other_files_and_not_out_of_their_scope() -> None:
+    old = {"model.py": ["from nets import rate as r", "def f(x):", "    return r * x", "def g(r):", "    return r"]}
+    old["lib/nets.py"] = ["rate = 1", "x = 2"]
+    new = {"model.py": old["model.py"], "lib/nets.py": ["rate = 2", "x = 3"]}
+    files = {name: FileEdits(name, (old[name], new[name])) for name in old}
+    found = edit_by_names(files, "model.py", 1, 3)
+    assert found is not None
+    assert (found.file, found.new) == ("lib/nets.py", (1, "rate = 2"))
+    assert edit_by_names(files, "model.py", 1, 5) is None
 
 
 def test_two_edits_of_two_files_are_not_the_only_one() -> None:

@@ -489,7 +489,7 @@ class _Lines:
         """
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
-            found.setdefault(self._by_edit(edit_group), []).append(edit_group)
+            found.setdefault(self.by_edit(edit_group), []).append(edit_group)
         merged = _merged(found)
         by_line: dict[ChangedLine, list[EditGroup]] = {}
         for places, groups in merged.items():
@@ -543,10 +543,7 @@ class _Lines:
         for number, (_, groups) in enumerate(entries):
             program = self.report.programs[groups[0].edits[0][0]]
             side, frames = self._frames(groups)
-            own = [(frame, self._file(program, frame.file)) for frame in frames]
-            edits = [file.of_statement(side, frame.line) for frame, file in own]
-            edits += [file.of_function(side, frame.line) for frame, file in own]
-            found.setdefault(next(filter(None, edits), number), []).extend(groups)
+            found.setdefault(next(filter(None, self._edits(program, side, frames)), number), []).extend(groups)
         if entries:
             only = self._only_edit(self.report.programs[entries[0][1][0].edits[0][0]])
             if only is not None and all(isinstance(edit, int) or edit == only for edit in found):
@@ -555,6 +552,21 @@ class _Lines:
             entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
             for edit, groups in found.items()
         ]
+
+    def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
+        """Edits that a change with these frames may be of, the most probable first; None where one is not to be had."""
+        own = [(self._file(program, frame.file), frame.line) for frame in frames]
+        yield from (file.of_statement(side, line) for file, line in own)
+        if own:
+            from hlodiff.report.line_edits import edit_by_names
+
+            known = self.report.source_line
+            edited = known.edited_files(program.name, program.target) if known and not self.report.packages else ()
+            files = {file: self._file(program, file) for file in edited[:_MOST_FILES]}
+            files |= {file.file: file for file, _ in own}
+        for file, line in own:
+            yield file.of_function(side, line)
+            yield edit_by_names(files, file.file, side, line)
 
     def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
         """The one edit of the project's Python, where it is the only one."""
@@ -670,15 +682,25 @@ class _Lines:
                 )
         return None
 
-    def _by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
+    def by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
         """The same; where one of the lines was edited and the other was not, both sides of that edit.
 
-        An operation of the one line may take the place of one of the other: neither was written for the other.
+        An operation of the one line may take the place of one of the other: neither was written for the other. A line
+        that only one program has operations of may still stand in both files, with another number in each.
         """
         old, new = self.places(edit_group)
-        if old is None or new is None or old.stored != new.stored or not self._knows_sources():
+        known = old or new
+        if known is None or (old and new and old.stored != new.stored) or not self._knows_sources():
             return old, new
-        file = self._file(self.report.programs[edit_group.edits[0][0]], old.stored)
+        file = self._file(self.report.programs[edit_group.edits[0][0]], known.stored)
+        if old is None or new is None:
+            side = int(old is None)
+            if edit := file.at(side, known.line):
+                other = _other_side(known, edit, side)
+            else:
+                number = file.on_other_side(side, known.line)
+                other = replace(known, line=number, caller="") if number else None
+            return (other, known) if side else (known, other)
         edits = file.at(0, old.line), file.at(1, new.line)
         if edits[0] is not None and edits[1] is None:
             return old, _other_side(old, edits[0], 0)
@@ -805,7 +827,7 @@ def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageVie
     if first in lines.edited:
         return lines.edited[first]
     groups = [group for text in own for group in text.edit_groups]
-    places = [place for group in groups for place in lines.places(group)[::-1] if place]
+    places = [place for group in groups for place in lines.by_edit(group)[::-1] if place]
     if not places:
         places = [place for group in groups if (place := lines.near(group))]
     known = [place for place in places if format_place(place) == first]

@@ -10,14 +10,16 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
+from hlodiff.report.python_names import ParsedNames, Span, Use, definitions
 
 _MOST_LINES = 400  # of one side between the first and the last edit; what differs more was not edited, but replaced
-_Span = tuple[int, int]
-"""First and last line, both inside."""
+_MOST_NAMES_AWAY, _MOST_DEFINITIONS = 3, 200
+_Span = Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class FileEdits:
     sides: tuple[Sequence[str], Sequence[str]]
     _parsed: tuple[_ParsedFile, _ParsedFile] | None = field(default=None)
     _edits: tuple[LineEdit, ...] | None = field(default=None)
+    _exchanges: tuple[tuple[_Span, _Span], ...] = ()
+    _names: dict[int, ParsedNames] = field(default_factory=dict)
 
     def all(self) -> tuple[LineEdit, ...]:
         """Every edit, in the order of the file; () where a side is not known or no Python."""
@@ -91,13 +95,36 @@ class FileEdits:
         """The edit that a line of a side is part of."""
         return next(_within(self.all(), side, (line, line)), None)
 
+    def on_other_side(self, side: int, line: int) -> int:
+        """The number that a line of a side has on the other one; 0 where it was edited, or a side is not known.
+
+        Example:
+            >>> FileEdits("model.py", (["A = 1", "B = 2"], ["# a model", "A = 1", "", "B = 2"])).on_other_side(0, 2)
+            4
+        """
+        self.all()
+        if self._parsed is None:
+            return 0
+        one, other = (self._parsed[n].code for n in (side, 1 - side))
+        index = bisect_left(one, line, key=lambda item: item[0])
+        if index == len(one) or one[index][0] != line:
+            return 0
+        shift = 0
+        for exchange in self._exchanges:
+            (start, end), (_, behind) = exchange[side], exchange[1 - side]
+            if start <= index < end:
+                return 0
+            shift = behind - end if end <= index else shift
+        return other[index + shift][0]
+
     def of_statement(self, side: int, line: int) -> LineEdit | None:
         """The first edit of the statement that a line of a side is in, without the statements inside it."""
         edits = self.all()
         if self._parsed is None:
             return None
         around = [span for span in self._parsed[side].statements if span[0] <= line <= span[1]]
-        return next(iter(_within(edits, side, max(around))), None) if around else None
+        found = list(_within(edits, side, max(around))) if around else []
+        return next(iter([edit for edit in found if edit.new[1]] or found), None)
 
     def of_function(self, side: int, line: int) -> LineEdit | None:
         """The edit of the innermost function around a line of a side that has any; None where it has several."""
@@ -109,10 +136,25 @@ class FileEdits:
                 return found[0] if len(found) == 1 else None
         return None
 
+    def names(self, side: int) -> ParsedNames | None:
+        """What the names of a side stand for; None where a side is not known or no Python."""
+        if self.is_known() and side not in self._names:
+            try:
+                self._names[side] = ParsedNames(ast.parse("\n".join(self.sides[side])))
+            except RecursionError:
+                return None
+        return self._names.get(side)
+
+    def inside(self, side: int, spans: Iterable[Span]) -> set[LineEdit]:
+        """The edits of some lines of a side."""
+        return {edit for span in spans for edit in _within(self.all(), side, span)}
+
     def _found(self, one: _ParsedFile, other: _ParsedFile) -> Iterator[LineEdit]:
         old, new = one.code, other.code
         texts = [text for _, text in old], [text for _, text in new]
-        for a, b, c, d in _exchanged(*texts):
+        exchanges = list(_exchanged(*texts))
+        self._exchanges = tuple(((a, b), (c, d)) for a, b, c, d in exchanges)
+        for a, b, c, d in exchanges:
             ends = (_first(old, a, b), _first(new, c, d))
             spans = (_span(old, a, b), _span(new, c, d))
             side = other if d > c else one
@@ -131,6 +173,46 @@ def only_edit(files: Iterable[FileEdits]) -> LineEdit | None:
     known = list(files)
     found = [edit for file in known for edit in file.all()]
     return found[0] if len(found) == 1 and all(file.is_known() for file in known) else None
+
+
+def edit_by_names(files: Mapping[str, FileEdits], file: str, side: int, line: int) -> LineEdit | None:
+    """The edit of what a statement's names stand for, of what the names there stand for, and so on.
+
+    A decorator, the default of an argument, a constant of a module, and the rule of a `custom_vjp` are on no stack: JAX
+    gives the operations of such a rule the line of the call that they are the derivative of.
+
+    Args:
+        files: those that were edited, and that of the statement, by name.
+        file, side, line: of the statement.
+
+    Returns:
+        the edit that is fewest names away; None where there is none, or several are as far away.
+
+    Example:
+        >>> old = ["RATE = 1", "def scaled(x):", "    return RATE * x", "def f(x):", "    return scaled(x)"]
+        >>> files = {"a.py": FileEdits("a.py", (old, ["RATE = 2", *old[1:]]))}
+        >>> edit_by_names(files, "a.py", 1, 5).new
+        (1, 'RATE = 2')
+    """
+    parsed = {name: names for name, one in files.items() if (names := one.names(side)) is not None}
+    if file not in parsed:
+        return None
+    level = [(file, use, at) for use, at in parsed[file].of_statement(line)]
+    seen: set[tuple[str, str, int]] = set()
+    for _ in range(_MOST_NAMES_AWAY):
+        found: set[LineEdit] = set()
+        following: list[tuple[str, Use, int]] = []
+        for where, use, at in level:
+            for owner, definition in definitions(parsed, where, use, at):
+                key = owner, definition.name, definition.spans[0][0] if definition.spans else 0
+                if key not in seen and len(seen) < _MOST_DEFINITIONS:
+                    seen.add(key)
+                    found |= files[owner].inside(side, definition.spans)
+                    following += [(owner, one, place) for one, place in definition.uses]
+        if found:
+            return found.pop() if len(found) == 1 else None
+        level = following
+    return None
 
 
 def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineEdit]:
