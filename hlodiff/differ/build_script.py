@@ -735,7 +735,8 @@ class _ScriptBuilder:
     def _arrival(
         self, number: int, claim: EditClaims, other: int, it: Instruction, rewirings: tuple[OperandRewiring, ...]
     ) -> Step:
-        calls, source = self._called(claim, it), self._source(claim)
+        source = self._source(claim)
+        calls = tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
         if claim.edit.kind == "moved" and source is not None and claim.old is not None:
             changes = tuple(settings(claim, source, it))
             operands = tuple(operand_edges_of(it))
@@ -754,10 +755,6 @@ class _ScriptBuilder:
     def _source(self, claim: EditClaims) -> Instruction | None:
         """What moved, or the same collective in another spelling."""
         return self.modules[0].computations[claim.old[0]].instructions[claim.old[1]] if claim.old else None
-
-    def _called(self, claim: EditClaims, it: Instruction) -> Calls:
-        source = self._source(claim)
-        return tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
 
     def _callee(self, it: Instruction, name: str, callee: int, source: Instruction | None = None) -> int:
         """What an added instruction calls: as it was where it moved along, one that others use, or a new one."""

@@ -414,7 +414,9 @@ def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
     if all(field in _WITH_TYPE for field in fields):
         return []
     sources = sides[0].sources(old), sides[1].sources(new)
-    edited = _edited(sides, sources) or _rewired_calls(sides[1], new)
+    sided = [(side, place) for side, places in zip(sides[::-1], sources[::-1], strict=True) for place in places]
+    edited = list(dict.fromkeys(n for side, place in sided for n in side.at.get(place, ())))
+    edited = edited or _rewired_calls(sides[1], new)
     one, other = sides[0].instruction(old), sides[1].instruction(new)
     given = tuple([side.instruction(p).shape for p in places] for side, places in zip(sides, sources, strict=True))
     causes: dict[int, None] = {}
@@ -427,14 +429,6 @@ def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
         causes.update(dict.fromkeys(able))
     own = set(fields)
     return sorted(causes, key=lambda index: own.isdisjoint(c.field for c in sides[0].edits[index].changes))
-
-
-def _edited(sides: _Sides, sources: tuple[Sequence[Place], Sequence[Place]]) -> list[int]:
-    found: dict[int, None] = {}
-    for side, places in zip(reversed(sides), reversed(sources), strict=True):
-        for place in places:
-            found.update(dict.fromkeys(side.at.get(place, ())))
-    return list(found)
 
 
 def _rewired_calls(side: _ProgramEdits, place: Place) -> list[int]:

@@ -399,7 +399,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         field, (old, new), numeric = "literal", change.literals, _takes_a_float_constant(edit, diff)
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
-        return [("interface", False), *_if_it_holds("numerics", numeric)]
+        return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
     if _is_placement(field, old, new, edit):
         return [("placement", False)]
     if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
@@ -444,10 +444,6 @@ def _is_note(change: FieldChange, note: str) -> bool:
     """Whether a configuration says nothing new but one note: which type was asked for, which operands share memory."""
     keys = _KEY.findall(f"{change.old}, {change.new}") if change.field == "backend_config" else []
     return bool(keys) and all(key.startswith(note) for key in keys)
-
-
-def _if_it_holds(name: Class, holds: bool) -> list[_Classification]:
-    return [(name, False)] if holds else []
 
 
 def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:

@@ -117,7 +117,9 @@ def with_costs(
             runs = _EditRuns((old, new), found, side, LoopTurns(whole[side]))
             nodes = [runs.node(edit, place[0]) for edit, place in sited]
             known = runs.of(list(dict.fromkeys(nodes)))
-            inside, applied = fused_bodies(module, _opened(found, side)), applied_bodies(module)
+            opened = [(pair.old, pair.new)[side] for pair in found.pairs if pair.pairing is not None]
+            opened += (found.removed, found.added)[side]
+            inside, applied = fused_bodies(module, list(dict.fromkeys(opened))), applied_bodies(module)
             carried = {
                 (one.computation, one.instruction): one.bytes
                 for one in (collectives(module) if module.stage == "compiled" else ())
@@ -160,11 +162,6 @@ def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tupl
             word = format_memory_space(space, platform_of(module))
             found[word] = found.get(word, 0) + size
     return tuple(sorted(found.items()))
-
-
-def _opened(found: ProgramMatch, which: int) -> list[int]:
-    alone = (found.removed, found.added)[which]
-    return list(dict.fromkeys([*((p.old, p.new)[which] for p in found.pairs if p.pairing is not None), *alone]))
 
 
 _Node = tuple[int, int]  # a pair of computations by index; -1 for the side that has none

@@ -150,7 +150,8 @@ def _inside(
                 texts = _operand_texts(old, new, pair, position, matched)
                 changes.append(FieldChange("operands", *texts, literals=_exchanged_literals(pair, one, other)))
         if position == returned:
-            changes.append(FieldChange("attribute:root", *_root_texts(old, new, pair)))
+            owners = old.computations[pair.old], new.computations[pair.new]
+            changes.append(FieldChange("attribute:root", *(f"%{one.instructions[one.root].name}" for one in owners)))
         if changes:
             matcher = pair.pairing.matchers[position]
             yield RawEdit(
@@ -195,11 +196,6 @@ def _constant_of(computation: Computation, position: int) -> Instruction | None:
     """The constant that a value is made of: itself, or what a broadcast repeats."""
     it = source_through(computation, position, _REPEATING)
     return it if it.opcode == "constant" else None
-
-
-def _root_texts(old: Module, new: Module, pair: ComputationMatch) -> tuple[str, str]:
-    before, after = old.computations[pair.old], new.computations[pair.new]
-    return f"%{before.instructions[before.root].name}", f"%{after.instructions[after.root].name}"
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
