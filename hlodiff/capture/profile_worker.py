@@ -125,19 +125,6 @@ def _line_spans(line: Any) -> tuple[list[TimedSpan], int]:
     return spans, passes
 
 
-def dumped_spans(folder: Path) -> list[list[TimedSpan]]:
-    """The passes of each module of a dump that was made with `--xla_dump_module_metadata`.
-
-    Args:
-        folder: what `--xla_dump_to` was given.
-
-    Returns:
-        one list for each module.
-    """
-    files = sorted(folder.rglob("module_*.metadata.textproto"))
-    return [metadata_spans(file.read_text(encoding="utf-8", errors="replace")) for file in files]
-
-
 def metadata_spans(text: str) -> list[TimedSpan]:
     """The passes of an `HloModuleMetadataProto` in text form.
 
@@ -243,7 +230,9 @@ def _passes(bench: Bench, request: Request) -> tuple[tuple[PassTime, ...], Sourc
             phases = _timed(bench, request, compile_it)
         if spans := profiler_spans(profile):
             return pass_times(spans), "profiler", phases.compile
-        found = merged(pass_times(each) for each in dumped_spans(dump))
+        files = sorted(dump.rglob("module_*.metadata.textproto"))  # one for each module
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+        found = merged(pass_times(metadata_spans(text)) for text in texts)
         return found, "dump" if found else "", phases.compile
 
 

@@ -284,7 +284,8 @@ class PartCost:
     @property
     def times(self) -> int:
         """A number of runs to rank by: the most there can be, with one turn of loops whose trip count is not known."""
-        return times_of(self.runs)
+        most = self.runs.most if self.runs.most is not None else self.runs.least
+        return most + sum(high if high is not None else low for _, low, high in self.runs.per_turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,17 +306,6 @@ class ProgramParts:
     callers: tuple[tuple[tuple[int, int], ...], ...]
     fused: frozenset[int]
     applied: frozenset[int]
-
-
-def times_of(count: ExecutedCount) -> int:
-    """A number to rank by, see `PartCost.times`.
-
-    Example:
-        >>> times_of(ExecutedCount(2, 12)), times_of(ExecutedCount(3, None))
-        (12, 3)
-    """
-    most = count.most if count.most is not None else count.least
-    return most + sum(high if high is not None else low for _, low, high in count.per_turn)
 
 
 def part_costs(module: Module) -> ProgramParts:

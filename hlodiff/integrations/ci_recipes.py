@@ -147,11 +147,6 @@ def _hlodiff(source: str, extras: str) -> str:
     return f'"{source}{extras}"'
 
 
-def named_only(folder: Path) -> bool:
-    """Whether a project requires hlodiff by its name alone, which pip looks up in the public index."""
-    return any(not rest.startswith("@") for rest in _named(folder))
-
-
 def _named(folder: Path) -> Iterator[str]:
     """What stands behind the name of hlodiff in each requirement of the project."""
     for line in _requirements(folder):
@@ -313,7 +308,7 @@ def _setting(folder: Path, config: Config | None, action: str | None) -> _Recipe
     requirement = source.requirement if source else UNKNOWN
     targets, problem = targets_of(config) if config else (("cpu",), "")
     notes = [f"targets that functions name themselves are not known: {problem}"] if problem else []
-    if named_only(folder):
+    if any(not rest.startswith("@") for rest in _named(folder)):  # pip looks it up in the public index then
         notes.append("requirements name hlodiff without its address: write `hlodiff @ git+ADDRESS@COMMIT`")
     snapshots = config.snapshots if config else None
     # The action lies in a folder while its steps run.

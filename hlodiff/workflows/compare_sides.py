@@ -10,7 +10,7 @@ from hlodiff.differ.comparison import ProgramComparison, donated_parameters, wit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import op_counts, raw_metrics
 from hlodiff.errors import DiffError
-from hlodiff.hlo.model import PROGRAM_NAMES, Module, Stage
+from hlodiff.hlo.model import PROGRAM_NAMES, Stage
 from hlodiff.workflows.sides import Pair, Side, SideFailure, SideProgram, failure_of, pair
 
 _BUG = "this is a bug in hlodiff: please report it with both programs, {old} and {new}"
@@ -141,7 +141,10 @@ def _compare_both(old: SideProgram, new: SideProgram, limits: Limits) -> Program
         raise DiffError(what, hint="compare programs of the same stage")
     found = diff(before, after, limits=limits)
     status: Literal["identical", "changed"] = "identical" if found.identical else "changed"
-    facts = _facts_of_both(old, new, before, after)
+    # Numbers beside the programs: from summaries, or what only raw text shows; the two do not mix.
+    facts = _facts(old, before.stage), _facts(new, after.stage)
+    if old.snapshot is None and new.snapshot is None:
+        facts = raw_metrics(before), raw_metrics(after)
     return ProgramComparison(new.name, new.target, after.stage, status, found, *facts, donated=_donated(new))
 
 
@@ -157,15 +160,6 @@ def _facts(program: SideProgram, stage: Stage) -> dict[str, float]:
 
 def _donated(program: SideProgram) -> tuple[int, ...]:
     return donated_parameters(program.snapshot.summary) if program.snapshot else ()
-
-
-def _facts_of_both(
-    old: SideProgram, new: SideProgram, before: Module, after: Module
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Numbers beside the programs: from summaries, or what only raw text shows; the two do not mix."""
-    if old.snapshot is None and new.snapshot is None:
-        return raw_metrics(before), raw_metrics(after)
-    return _facts(old, before.stage), _facts(new, after.stage)
 
 
 def _verified(compared: ProgramComparison, old: SideProgram, new: SideProgram) -> ProgramComparison:
