@@ -522,6 +522,31 @@ ENTRY e {
     assert first == "m  ◆ mixed on cpu: no number changed, but a buffer is written in another order"
 
 
+@pytest.mark.parametrize(
+    ("target", "old", "new", "words"),
+    [
+        ("tpu-v5e", "", "highest", "▲ worse on tpu-v5e: matrix products in 6 passes instead of 1"),
+        ("tpu-v5e", "highest", "high", "▼ better on tpu-v5e: matrix products in 3 passes instead of 6"),
+        ("cpu", "", "highest", "= same cost on cpu, floating-point results may differ"),
+    ],
+)
+@pytest.mark.parametrize("element_type", ["f32", "bf16"])
+def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
+    target: str, old: str, new: str, words: str, element_type: str
+) -> None:
+    def product(precision: str) -> str:
+        attribute = f", operand_precision={{{precision},{precision}}}" if precision else ""
+        return (
+            f"HloModule m\n\nENTRY e {{\n  %x = {element_type}[8,8]{{1,0}} parameter(0)\n"
+            f"  ROOT %r = {element_type}[8,8]{{1,0}} dot(%x, %x), lhs_contracting_dims={{1}}, "
+            f"rhs_contracting_dims={{0}}{attribute}\n}}\n"
+        )
+
+    program = ProgramComparison("m", target, "compiled", "changed", diff(*map(read_text, map(product, (old, new)))))
+    first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
+    assert words in first if element_type == "f32" else "= same cost on" in first
+
+
 def test_a_constant_that_only_the_compiler_worked_out_is_no_numerics_whatever_else_changed_with_it() -> None:
     """A table that `linspace` makes of more points: the compiler folds the step into another constant."""
     text = """HloModule m

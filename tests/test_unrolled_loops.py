@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import pytest
 
 import hlodiff
+from hlodiff.differ import ProgramComparison
 from hlodiff.hlo import Module
 from hlodiff.inspect.summary import to_mend
-from hlodiff.report.sentences import format_unrolled
+from hlodiff.report.sentences import format_unrolled, sentences_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """\
@@ -165,6 +166,12 @@ def sequential(weights, x):
 
 def walks(ws, xs):
     return [forward(ws, x) for x in xs]
+
+
+def in_turns(unroll):
+    def turns(ws, x):
+        return jax.lax.scan(lambda x, w: (layer(x, w), None), x, ws, unroll=unroll)[0]
+    return turns
 """
 W, X = jnp.ones((12, 8, 8)), jnp.ones((4, 8))
 LAYERS = [{"in": jnp.ones((8, 8)), "out": jnp.ones((8, 8))} for _ in range(12)]
@@ -314,6 +321,14 @@ def test_the_loop_that_went_is_named_where_another_one_stays(programs: ModuleTyp
     (became,), (was,) = sentences(looped, unrolled), sentences(unrolled, looped)
     assert became.startswith(f"the loop of programs.py:{line} (both_scanned) became 12 copies of its body (")
     assert was.startswith(f"the loop of programs.py:{line} (both_scanned) was 12 copies of its body (")
+
+
+def test_how_often_a_loop_turns_is_part_of_how_it_was_unrolled(programs: ModuleType) -> None:
+    found = hlodiff.diff(read(programs.in_turns(1), W, X), read(programs.in_turns(3), W, X))
+    loop = f"the loop of programs.py:{line_of('unroll=unroll')} (in_turns.turns)"
+    assert list(sentences_of(ProgramComparison("f", "cpu", "stablehlo", "changed", found))) == [
+        f"{loop} holds 3 copies of its body and turns less often (12 -> 4)"
+    ]
 
 
 def test_a_loop_of_another_length_or_body_is_not_what_a_loop_became(programs: ModuleType) -> None:

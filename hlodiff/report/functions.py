@@ -24,6 +24,7 @@ from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
 from hlodiff.report.numbers import by_how_much
+from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost, format_settings
 from hlodiff.report.sentences import (
@@ -31,6 +32,7 @@ from hlodiff.report.sentences import (
     compiler_sentences,
     constant_sentences,
     interface_sentences,
+    reordered_write,
     sentences_of,
 )
 from hlodiff.report.shared_text import NAMED, ProgramText, ReportTexts, differs
@@ -202,7 +204,11 @@ def _sentence(
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
         by.setdefault(one.verdict, []).append(one)
-    words = {verdict: _numbers(verdict, group) for verdict, group in by.items() if verdict != "same"}
+    words = {
+        verdict: [*_numbers(verdict, group), *_passes(group, diffs)]
+        for verdict, group in by.items()
+        if verdict != "same"
+    }
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = _as_far_as_known(verdicts) or _at_equal_turns(verdicts, diffs)
@@ -214,17 +220,26 @@ def _sentence(
         in_loops = (one for one in by[verdict] if not all(n.comparable for n in decisive_numbers(one.numbers, verdict)))
         on += "" if doubt else _at_equal_turns(in_loops, diffs)
         parts.append(
-            f"{verdict}{on}: {', '.join(numbers) or 'no number changed'}{_doubt(verdict, by[verdict][0])}{doubt}"
+            f"{verdict}{on}: {', '.join(numbers) or 'no number changed'}{_doubt(verdict, by[verdict], diffs)}{doubt}"
         )
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     first, numbers = next(iter(words.items()))
     return overall, "; ".join(parts), ", ".join(numbers[: 2 if first == "mixed" else 1])
 
 
-def _doubt(verdict: Verdict, first: TargetVerdict) -> str:
+def _passes(group: Sequence[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> list[str]:
+    """How often a TPU passes over matrix products, which no number says."""
+    targets = [target for one in group for target in one.targets]
+    found = {target: passes for target in targets if (passes := product_passes(diffs.get(target), target))}
+    on = f" ({', '.join(found)})" if len(found) < len(targets) else ""
+    return [f"matrix products in {many(new, 'pass', 'passes')} instead of {old}{on}" for old, new in found.values()][:1]
+
+
+def _doubt(verdict: Verdict, group: Sequence[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
     """Why numbers that are all lower are not better for sure."""
-    is_lower = verdict == "mixed" and not any(number.mark == "worse" and number.relevant for number in first.numbers)
-    return ", but a buffer is written in another order" if is_lower else ""
+    is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
+    reordered = is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,))
+    return ", but a buffer is written in another order" if reordered else ""
 
 
 def _as_far_as_known(verdicts: Iterable[TargetVerdict]) -> str:

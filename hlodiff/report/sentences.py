@@ -96,8 +96,11 @@ def sentences_of(program: ProgramComparison) -> Iterator[str]:
     if diff is None:
         return
     metrics = program.metrics()
-    yield from format_unrolled(diff)
-    yield from what_happened(diff)
+    unrolled = list(format_unrolled(diff))
+    yield from unrolled
+    # How often the loop turns is part of how it was unrolled.
+    reported = set(_turns(diff)) if unrolled else ()
+    yield from (words for words in what_happened(diff) if words not in reported)
     yield from buffer_sentences(diff, metrics)
     yield from moved_work(diff)
     yield from constraint_counts(diff, metrics)

@@ -14,6 +14,7 @@ from hlodiff.report.functions import WORST
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
 from hlodiff.report.markdown import SIGNS, numbers_table, to_markdown, verdict_words
 from hlodiff.report.numbers import key_numbers
+from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
@@ -105,7 +106,7 @@ def _moved(name: str, target: str, stages: Sequence[ProgramComparison], threshol
         verdict = "compiler" if is_other else "identical"
     found = judged(last, key_numbers(last), threshold) if last.diff is not None else ()
     changes = tuple(sorted((one for one in found if one.relevant), key=lambda one: -one.rank))
-    cost = verdict_of(found, doubtful=reordered_write(last.diff) is not None)
+    cost = verdict_of(found, reordered_write(last.diff) is not None, product_passes(last.diff, last.target))
     return UpgradeChange(name, target, verdict, classes, numbers, cost=cost, changes=changes)
 
 

@@ -175,13 +175,14 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
 
 
-def verdict_of(numbers: Iterable[Number], doubtful: bool = False) -> Verdict:
+def verdict_of(numbers: Iterable[Number], doubtful: bool = False, passes: tuple[int, int] | None = None) -> Verdict:
     """What numbers of one program amount to.
 
     Args:
         numbers: with their marks.
         doubtful: whether something is known that may cost more and has no number, such as a buffer that is written in
             another order: then nothing is "better" for sure.
+        passes: how often a TPU passes over each matrix product before and after, see `product_passes`.
 
     Returns:
         "mixed" where some cost more, some less, and neither side is more than four times the other; "same" where none
@@ -196,6 +197,9 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False) -> Verdict:
         if number.relevant and number.mark:
             most[number.mark] = max(most[number.mark], number.rank)
     better, worse = most["better"], most["worse"]
+    if passes:
+        known: Verdict = "worse" if passes[0] < passes[1] else "better"
+        return "mixed" if (better if known == "worse" else worse or doubtful) else known
     if not better and not worse:
         return "mixed" if doubtful else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):

@@ -16,6 +16,7 @@ from hlodiff.report.functions import change_view, function_views, overall, total
 from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import key_numbers
+from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_causes
 from hlodiff.report.sentences import reordered_write
@@ -140,7 +141,7 @@ def _program(
         broken=program.broken,
         recorded=program.recorded,
         id=program.id,
-        verdict=verdict_of(numbers, doubtful=reordered_write(diff) is not None),
+        verdict=verdict_of(numbers, reordered_write(diff) is not None, product_passes(diff, program.target)),
     )
 
 
