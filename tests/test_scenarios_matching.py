@@ -237,3 +237,33 @@ def test_a_limit_that_was_hit_is_said() -> None:
         "\n".join(f"  y{n} = s8[{n}] constant({n})" for n in range(300)) + "\n" + chain("sine").replace("(x9)", "(x3)")
     )
     assert "assignment" in [hit.name for hit in compare(other, chain("cosine")).limit_hits]
+
+
+def test_of_two_operations_in_the_reverse_order_the_one_with_the_shorter_list_moves() -> None:
+    """A scale that is applied before the product: the product takes and gives what it took and gave, scaled."""
+    old = """
+  p = f32[8,16]{1,0} parameter(0)
+  q = f32[16,32]{1,0} parameter(1)
+  s = f32[] parameter(2)
+  d = f32[8,32]{1,0} dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[8,32]{1,0} broadcast(s), dimensions={}
+  v = f32[8,32]{1,0} divide(d, b)
+  t = f32[8,32]{1,0} tanh(v)
+  e = f32[8,32]{1,0} exponential(v)
+  ROOT r = f32[8,32]{1,0} multiply(t, e)
+"""
+    new = """
+  p = f32[8,16]{1,0} parameter(0)
+  q = f32[16,32]{1,0} parameter(1)
+  s = f32[] parameter(2)
+  b = f32[8,16]{1,0} broadcast(s), dimensions={}
+  v = f32[8,16]{1,0} divide(p, b)
+  d = f32[8,32]{1,0} dot(v, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[8,32]{1,0} tanh(d)
+  e = f32[8,32]{1,0} exponential(d)
+  ROOT r = f32[8,32]{1,0} multiply(t, e)
+"""
+    for found in (compare(old, new), compare(new, old)):
+        edited = {site.opcode for edit in found.edits for pair in edit.sites for site in pair if site}
+        assert edited == {"divide", "broadcast"}
+        assert sum(edit.count for edit in found.edits) == 3

@@ -1172,6 +1172,13 @@ class _LocalSearch:
         for last in made:
             if last[1] >= 0:
                 yield from (move for move in self._beside(*last) if pairing.old[move[0]] != move[1])
+                yield from ((one, _FREE) for one in self._rewired_beside(last[0]))
+
+    def _rewired_beside(self, one: int) -> Iterator[int]:
+        """Operands and users whose own match does not fit any more: one that was behind it and is before it now."""
+        old = self.model.old
+        near = dict.fromkeys([*(n for n, _, _ in old.operand_edges[one][:8]), *(n for n, _, _ in old.uses[one][:8])])
+        yield from (n for n in near if self._is_rewired(n))
 
     def _beside(self, one: int, other: int) -> Iterator[Move]:
         """Operands in the same slot, and users of one opcode in the same slot."""
