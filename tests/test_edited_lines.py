@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,60 @@ def test_what_is_gone_has_the_number_of_its_line_now(opcodes: tuple[str, str], o
     assert text[0].endswith(f"model.py:{after.index(new) + 1}")
     at = text.index(f"- {old.strip()}")
     assert text[at + 1] == f"+ {new.strip()}"
+
+
+REGISTERED = """step = jax.jit(train, donate_argnums=0)
+
+
+@hlodiff.register
+def case():
+    x = hlodiff.abstract(SIZE)
+    return hlodiff.Case(
+        step,
+        x,
+        donate=0,
+    )
+
+
+SIZE = 8
+""".splitlines()
+
+
+def donated(*arguments: int) -> hlodiff.Module:
+    """Two arguments that are returned, some of them donated."""
+    types = ", ".join(
+        f"%arg{n}: tensor<4xf32>{f' {{tf.aliasing_output = {n} : i32}}' if n in arguments else ''}" for n in range(2)
+    )
+    return hlodiff.read_text(
+        f"module @m {{\n  func.func public @main({types}) -> (tensor<4xf32>, tensor<4xf32>) {{\n"
+        "    return %arg0, %arg1 : tensor<4xf32>, tensor<4xf32>\n  }\n}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("        donate=0,", "        donate=(),", 14),
+        ("        donate=0,", "", 12),  # gone, and its number was that
+        ("step = jax.jit(train, donate_argnums=0)", "step = jax.jit(train)", 5),
+        ("SIZE = 8", "SIZE = 9", 18),
+        ("", "", 14),  # nothing that is known was edited: what says which are donated
+    ],
+)
+def test_a_lost_donation_has_the_line_that_donated(old: str, new: str, line: int) -> None:
+    before = [*HEAD, *REGISTERED]
+    after = [*MOVED, *REGISTERED, *TAIL]
+    if old:
+        after[after.index(old)] = new
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(donated(0, 1), donated(1)))
+    at = after.index("@hlodiff.register") + 1
+    known = Report(
+        "check", "a", "b", (compared,), source_line=Sources(after, old=before), registered={"f": ("model.py", at)}
+    )
+    first = str(known).splitlines()[0]
+    assert "1 argument is no longer donated" in first
+    assert first.endswith(f"; model.py:{line}")
+    assert str(replace(known, source_line=None)).splitlines()[0].endswith(f"; model.py:{at}")
 
 
 def test_names_are_followed_into_other_files_and_not_out_of_their_scope() -> None:

@@ -18,7 +18,7 @@ from hlodiff.differ.grouping import Origins
 from hlodiff.differ.loops import has_data_loops
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, stem
-from hlodiff.hlo.metadata import own_frames, portable_file, shown_file
+from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
@@ -61,6 +61,7 @@ _MOST_COMPILED = 3  # of what the compiler made of it
 _MOST_BY_COMPILER = 8  # where it did that by itself
 _MOST_SITES = 64  # whose lines are looked up
 _MOST_SENTENCES = 2
+_DONATED = "donated"
 _MOST_FILES = 20  # in which the one edit is looked for
 _ADDED_OR_REMOVED = (REPLACED, "added", "removed")
 # How an operation that is new or gone walks over its operands; where it came from and what it costs are beside it.
@@ -138,7 +139,7 @@ def _function(
     setting = "" if _is_written(stages) else _setting(own, report)
     cause = setting or ("" if _is_written(stages) else _interface(own, report))
     if cause:  # no line of the function did it, but one may have been edited
-        where = None if setting else _edited(stages, lines)
+        where = None if setting else _edited(stages, lines) or lines.of_registration(report.programs[numbers[0]], cause)
     if verdict == "same":
         rounded = dict.fromkeys(report.programs[n].target for n in numbers if "numerics" in report.programs[n].classes)
         on = [target for one in verdicts for target in one.targets]
@@ -575,13 +576,40 @@ class _Lines:
         if own:
             from hlodiff.report.line_edits import edit_by_names
 
-            known = self.report.source_line
-            edited = known.edited_files(program.name, program.target) if known and not self.report.packages else ()
-            files = {file: self._file(program, file) for file in edited[:_MOST_FILES]}
-            files |= {file.file: file for file, _ in own}
+            files = self._edited_files(program) | {file.file: file for file, _ in own}
         for file, line in own:
             yield file.of_function(side, line)
             yield edit_by_names(files, file.file, side, line)
+
+    def _edited_files(self, program: ProgramComparison) -> dict[str, FileEdits]:
+        known = self.report.source_line
+        edited = known.edited_files(program.name, program.target) if known and not self.report.packages else ()
+        return {file: self._file(program, file) for file in edited[:_MOST_FILES]}
+
+    def of_registration(self, program: ProgramComparison, cause: str) -> Place | None:
+        """What was edited where a function is registered, or in what is named there; of a donation else that line.
+
+        Args:
+            program: of the function.
+            cause: what happened to its arguments.
+        """
+        found = self.report.registered.get(program.name.partition("/")[0])
+        if found is None or is_library(found[0]):
+            return None
+        path, line = found
+        registered = Place(shown_file(path, self.report.root), line) if _DONATED in cause else None
+        if not self._knows_sources():
+            return registered
+        from hlodiff.report.line_edits import edit_by_names
+
+        file = self._file(program, path)
+        files = self._edited_files(program) | {file.file: file}
+        edit = file.of_function(1, line) or edit_by_names(files, file.file, 1, line, of_function=True)
+        if edit is not None:
+            where = self._edited_line(edit).where
+            return self.edited[where]
+        names = file.names(1)
+        return replace(registered, line=names.donation(line) or line) if registered and names else registered
 
     def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
         """The one edit of the project's Python, where it is the only one."""

@@ -175,7 +175,9 @@ def only_edit(files: Iterable[FileEdits]) -> LineEdit | None:
     return found[0] if len(found) == 1 and all(file.is_known() for file in known) else None
 
 
-def edit_by_names(files: Mapping[str, FileEdits], file: str, side: int, line: int) -> LineEdit | None:
+def edit_by_names(
+    files: Mapping[str, FileEdits], file: str, side: int, line: int, of_function: bool = False
+) -> LineEdit | None:
     """The edit of what a statement's names stand for, of what the names there stand for, and so on.
 
     A decorator, the default of an argument, a constant of a module, and the rule of a `custom_vjp` are on no stack: JAX
@@ -184,6 +186,7 @@ def edit_by_names(files: Mapping[str, FileEdits], file: str, side: int, line: in
     Args:
         files: those that were edited, and that of the statement, by name.
         file, side, line: of the statement.
+        of_function: whether the names of the whole function around it are meant.
 
     Returns:
         the edit that is fewest names away; None where there is none, or several are as far away.
@@ -197,7 +200,8 @@ def edit_by_names(files: Mapping[str, FileEdits], file: str, side: int, line: in
     parsed = {name: names for name, one in files.items() if (names := one.names(side)) is not None}
     if file not in parsed:
         return None
-    level = [(file, use, at) for use, at in parsed[file].of_statement(line)]
+    names = parsed[file]
+    level = [(file, use, at) for use, at in (names.of_function(line) if of_function else names.of_statement(line))]
     seen: set[tuple[str, str, int]] = set()
     for _ in range(_MOST_NAMES_AWAY):
         found: set[LineEdit] = set()

@@ -11,6 +11,7 @@ Span = tuple[int, int]
 Use = tuple[str, ...]
 """A name that is read, or a name and an attribute of it: `("gelu",)`, `("nn", "gelu")`."""
 _SELF = ("self", "cls")
+_REGISTERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Expr, ast.Assign)
 _AT_START = ("__init__", "__post_init__", "setup")
 
 
@@ -66,6 +67,32 @@ class ParsedNames:
         bodies = [body for node in inner if isinstance(body := getattr(node, "body", None), list) and body]
         end = max(first, min([-last, *(body[0].lineno - 1 for body in bodies)]))
         return list(dict.fromkeys((use, at) for node in inner for use, at in _uses(node) if at <= end))
+
+    def of_function(self, line: int) -> list[tuple[Use, int]]:
+        """What the innermost function around a line reads, its decorators too; of a line outside of all its statement.
+
+        Example:
+            >>> ParsedNames(ast.parse("@g(A)\\ndef f():\\n    return B")).of_function(1)
+            [(('g',), 1), (('A',), 1), (('B',), 3)]
+        """
+        nodes = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_in(line, _span(node))
+        ]
+        return list(dict.fromkeys(_uses(max(nodes, key=_span)))) if nodes else self.of_statement(line)
+
+    def donation(self, line: int) -> int:
+        """The line on which the innermost function around a line, or its statement, says what is donated; 0 for none.
+
+        Example:
+            >>> ParsedNames(ast.parse("def f():\\n    return Case(\\n        g,\\n        donate=0)")).donation(1)
+            4
+        """
+        around = [node for node in ast.walk(self.tree) if isinstance(node, _REGISTERS) and _is_in(line, _span(node))]
+        inner = max(around, key=_span) if around else None
+        found = [word for word in ast.walk(inner) if isinstance(word, ast.keyword)] if inner else []
+        return next((word.value.lineno for word in found if (word.arg or "").startswith("donate")), 0)
 
     def _visit(self, node: ast.AST, scope: Span | None, owner: Span | None) -> None:
         """Take the definitions below a node; `owner` is the class around it."""
@@ -187,8 +214,8 @@ def _last(node: ast.stmt | ast.expr) -> int:
     return node.end_lineno or node.lineno
 
 
-def _span(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda) -> Span:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+def _span(node: ast.stmt | ast.Lambda) -> Span:
+    decorators = getattr(node, "decorator_list", ())
     return min([node.lineno, *(one.lineno for one in decorators)]), _last(node)
 
 
