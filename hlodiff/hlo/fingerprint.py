@@ -91,19 +91,17 @@ class KnownContents:
         """
         key = id(owner), tuple([callee_hash(callee) for it in owner.instructions if it.calls for callee in it.called])
         known = self._found.get(key)
-        if known is None:
-            known = self._found[key] = owner, self._of_equals(owner, callee_hash)
-        return known[1]
-
-    def _of_equals(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
+        if known is not None:
+            return known[1]
         labels = tuple(self._labels_of(owner, callee_hash))
         operands = tuple([it.operands for it in owner.instructions])
         results = tuple([it.results for it in owner.instructions])
         control = tuple([it.control_predecessors for it in owner.instructions]) if self._schedule else ()
-        key = owner.root, owner.execution_thread, owner.attributes, labels, operands, results, control
-        found = self._equal.get(key)
+        held = owner.root, owner.execution_thread, owner.attributes, labels, operands, results, control
+        found = self._equal.get(held)
         if found is None:
-            found = self._equal[key] = _content(owner, labels, self._schedule)
+            found = self._equal[held] = _content(owner, labels, self._schedule)
+        self._found[key] = owner, found
         return found
 
     def _labels_of(self, owner: Computation, callee_hash: Callable[[int], str]) -> list[bytes]:

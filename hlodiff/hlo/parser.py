@@ -123,38 +123,34 @@ class AttributeReader:
             UnknownComputation: a call leads nowhere.
         """
         known = self.known.get(text)
-        if known is None:
-            known = self.known[text] = self._read_whole(text)
-        return known
-
-    def _read_whole(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
-        metadata = ""
+        if known is not None:
+            return known
+        rest, metadata = text, ""
         at = text.find(", metadata={")
         if at >= 0 and _is_plain(text[:at]) and (found := METADATA.match(text, at)):
-            metadata = found[1]
-            text = text[:at] + text[found.end() :]
-        tail = self._tails.get(text)
+            rest, metadata = text[:at] + text[found.end() :], found[1]
+        tail = self._tails.get(rest)
         if tail is None:
-            tail = self._tails[text] = self._read(text.strip())
+            tail = self._tails[rest] = self._read(rest.strip())
         if tail.metadata and metadata:
             raise RepeatedAttribute("metadata")
         metadata = tail.metadata or metadata
-        known = self._metadata.get(metadata)
-        if known is None:
-            known = self._metadata[metadata] = read_metadata(metadata, self.frames)
-        return tail, known
+        origin = self._metadata.get(metadata)
+        if origin is None:
+            origin = self._metadata[metadata] = read_metadata(metadata, self.frames)
+        self.known[text] = tail, origin
+        return tail, origin
 
     def _read(self, body: str) -> Tail:
         if not body:
             return Tail()
-        if not body.startswith(","):
-            raise NotAttributes
-        if has_long_number(body):
+        if not body.startswith(",") or has_long_number(body):
             raise NotAttributes
         known = [self._known_attribute(part) for part in body.split(", ")[1:]] if body.startswith(", ") else [None]
         each = [one for one in known if one is not None]
         if len(each) < len(known):
-            each = [self._attribute(*one) for one in _attributes_of(body[1:])]
+            parts = attribute_texts(without_comments(body[1:]))
+            each = [self._attribute(part, _attribute_key(part)) for part in parts]
         given: set[str] = set()
         attributes: list[tuple[str, str]] = []
         calls: list[tuple[str, tuple[int, ...]]] = []
@@ -213,11 +209,6 @@ class AttributeReader:
             return tuple(self.computations[name] for name in names)
         except KeyError as missing:
             raise UnknownComputation(str(missing.args[0])) from None
-
-
-def _attributes_of(text: str) -> list[tuple[str, re.Match[str] | None]]:
-    """Each attribute, and what begins it; None for a bare flag."""
-    return [(part, _attribute_key(part)) for part in attribute_texts(without_comments(text))]
 
 
 def _is_json(text: str) -> bool:
