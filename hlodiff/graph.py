@@ -46,7 +46,8 @@ def call_graph(module: Module) -> nx.DiGraph[int]:
     import networkx as nx
 
     graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from((index, {"name": computation.name}) for index, computation in enumerate(module.computations))
+    for index, computation in enumerate(module.computations):  # `add_nodes_from` raises and catches for each attribute
+        graph.add_node(index, name=computation.name)
     for caller, computation in enumerate(module.computations):
         for callee, sites in call_sites(computation).items():
             graph.add_edge(caller, callee, sites=sites)
@@ -85,7 +86,8 @@ def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
     import networkx as nx
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
-    graph.add_nodes_from((position, {"instruction": it}) for position, it in enumerate(computation.instructions))
+    for position, it in enumerate(computation.instructions):
+        graph.add_node(position, instruction=it)
     for position, it in enumerate(computation.instructions):
         results = it.results or (0,) * len(it.operands)
         add_edges(graph, position, zip(it.operands, results, strict=True), it.control_predecessors)

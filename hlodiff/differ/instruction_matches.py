@@ -823,10 +823,10 @@ def _score(ours: _Around, theirs: _Around) -> float:
     neighbours, free = 0.0, 0
     for n in (0, 1):
         if ours.paired[n] and theirs.paired[n]:
-            neighbours += in_both(ours.paired[n], theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
+            neighbours += len(ours.paired[n] & theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
         # Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other.
         if ours.free[n] and theirs.free[n]:
-            free += in_both(ours.free[n], theirs.free[n])
+            free += len(ours.free[n] & theirs.free[n])
     if neighbours == 0 and not (value and free):
         return 0.0
     return 4.0 * own + 3.0 * value + 3.0 * structure + 1.0 * kind + 2.0 * neighbours + 0.5 * free
@@ -836,7 +836,8 @@ def _is_parameter_pair(side: MatchGraph, position: int) -> bool:
     return side.computation.instructions[position].opcode == "parameter"
 
 
-_Marks = list[tuple[int, int]]
+Marks = set[tuple[int, ...]]
+"""Neighbours by what they are and their slot, see `marks_of`."""
 
 
 class _Around(NamedTuple):
@@ -848,8 +849,8 @@ class _Around(NamedTuple):
     labels: tuple[int, ...]
     is_parameter: bool
     degrees: tuple[int, int]
-    paired: tuple[_Marks, _Marks]
-    free: tuple[_Marks, _Marks]
+    paired: tuple[Marks, Marks]
+    free: tuple[Marks, Marks]
 
     @staticmethod
     def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Around:
@@ -857,29 +858,27 @@ class _Around(NamedTuple):
         mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
         uses, slots = side.uses[position], side.operand_edges[position]
         paired = [
-            [(n if which else mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0] for around in (uses, slots)
+            marks_of([(n if which else mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0])
+            for around in (uses, slots)
         ]
-        free = [[(labels[n], slot) for n, slot, _ in around if mapping[n] < 0] for around in (uses, slots)]
+        free = [marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]) for around in (uses, slots)]
         degrees = len(uses), len(slots)
         is_parameter = _is_parameter_pair(side, position)
         own = tuple([side.labels[level][position] for level in (OWN, VALUE, STRUCTURE, TYPE, ANY)])
         return _Around(own, is_parameter, degrees, (paired[0], paired[1]), (free[0], free[1]))
 
 
-# Up to so many neighbours, looking for each among the others takes less time than counting both.
-_HANDFUL = 12
+def marks_of(neighbours: Sequence[tuple[int, int]]) -> Marks:
+    """Some neighbours as a set, where one that occurs again counts as another one.
 
+    Two such sets have in common what the two lists have, each as often as on the side that has fewer of it.
 
-def in_both(ours: _Marks, theirs: _Marks) -> int:
-    """How many of some neighbours there are on both sides, each as often as on the side that has fewer of it."""
-    if not ours or not theirs:
-        return 0
-    if len(ours) == 1 or len(theirs) == 1:
-        return int(ours[0] in theirs if len(ours) == 1 else theirs[0] in ours)
-    if len(ours) > _HANDFUL or len(theirs) > _HANDFUL:
-        return (Counter(ours) & Counter(theirs)).total()
-    left = theirs.copy()
-    for neighbour in ours:
-        if neighbour in left:
-            left.remove(neighbour)
-    return len(theirs) - len(left)
+    Example:
+        >>> marks_of([(3, 0), (3, 0)]) & marks_of([(3, 0), (3, 0), (3, 0), (4, 1)]) == {(3, 0), (3, 0, 1)}
+        True
+    """
+    found: Marks = set(neighbours)
+    if len(found) < len(neighbours):
+        counts = Counter(neighbours)
+        found.update([(*mark, n) for mark, times in counts.items() for n in range(1, times)])
+    return found

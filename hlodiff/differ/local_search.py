@@ -20,8 +20,9 @@ from hlodiff.differ.instruction_matches import (
     TYPE,
     VALUE,
     InstructionMap,
+    Marks,
     MatchGraph,
-    in_both,
+    marks_of,
 )
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import (
@@ -57,9 +58,10 @@ _FAR = 256
 
 @dataclass(slots=True)
 class Bodies:
-    """What each computation of a module holds: how many instructions of each kind, parameters apart.
+    """What each computation of a module holds, parameters apart: the kinds of its instructions, and how often each.
 
-    Counted when first asked for: computations of equal content are never opened, and most are equal.
+    A kind stands in the set once for each instruction of it, with a number, so that two bodies have in common what
+    their sets have. Counted when first asked for: computations of equal content are never opened, and most are equal.
 
     Args:
         computation: what stands at an index.
@@ -68,14 +70,15 @@ class Bodies:
 
     computation: Callable[[int], Computation]
     hashes: Sequence[str]
-    _counted: dict[int, Counter[str]] = field(default_factory=dict)
+    _counted: dict[int, frozenset[tuple[str, int]]] = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
 
-    def __getitem__(self, computation: int) -> Counter[str]:
+    def __getitem__(self, computation: int) -> frozenset[tuple[str, int]]:
         found = self._counted.get(computation)
         if found is None:
             instructions = self.computation(computation).instructions
-            found = Counter([_kind(it) for it in instructions if it.opcode != "parameter"])
+            kinds = Counter([_kind(it) for it in instructions if it.opcode != "parameter"])
+            found = frozenset([(kind, n) for kind, times in kinds.items() for n in range(times)])
             self._counted[computation] = found
         return found
 
@@ -104,10 +107,7 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
     if bodies[0].hashes[old] == bodies[1].hashes[new]:
         return 0
     ours, theirs = bodies[0][old], bodies[1][new]
-    if len(theirs) < len(ours):
-        ours, theirs = theirs, ours
-    common = sum([min(count, theirs[kind]) for kind, count in ours.items() if kind in theirs])
-    return max(bodies[0].size(old) - common, bodies[1].size(new) - common, 1)
+    return max(max(len(ours), len(theirs)) - len(ours & theirs), 1)
 
 
 Move = tuple[int, int]
@@ -128,12 +128,14 @@ class _KnownBounds:
     Args:
         near: see `_edited_near`.
         saved: how much cheaper an instruction can get with its match.
+        saved_near: see `_saved_near`.
         misfits: by instruction and match, see `_all_misfits`.
         least: see `least_after`.
     """
 
     near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     saved: dict[int, int] = field(default_factory=dict)
+    saved_near: dict[tuple[int, int], int] = field(default_factory=dict)
     misfits: dict[Move, _Misfits] = field(default_factory=dict)
     least: dict[Move, int] = field(default_factory=dict)
 
@@ -177,6 +179,7 @@ class CostModel:
         self._size = old.size
         self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._by_label = known
+        self._watched: dict[tuple[int, int, int], int] = {}
         self._of_elements: PairCosts = {}
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
@@ -409,53 +412,73 @@ class CostModel:
             n, count, by_itself = called.pop()
             fitting = [m for m in calls if other.labels[ANY][m] == one.labels[ANY][n]]
             self._looked += len(calls)
-            costs = [sum(self._pair(m, n) if which else self._pair(n, m)) // EDIT for m in fitting]
-            alone -= count * (by_itself - min([by_itself, *costs]))
-            together -= count * (by_itself + 1 - min([by_itself + 1, *costs]))
+            least = by_itself + 1
+            # Bodies of other sizes differ at least by that: the likeliest first ends most of these loops.
+            for bound, m in sorted([(self._least_inside(n, m, which), m) for m in fitting]):
+                if bound >= least:
+                    break
+                least = min(least, sum(self._pair(m, n) if which else self._pair(n, m)) // EDIT)
+            alone -= count * (by_itself - min(by_itself, least))
+            together -= count * (by_itself + 1 - least)
         return max(alone, together) >= edits
 
-    def least_after(self, one: int, other: int) -> int:
+    def _least_inside(self, one: int, other: int, which: int) -> int:
+        """At least how many edits a pair of calls takes inside, by the sizes of what they call."""
+        ours, theirs = (self.old, self.new)[which], (self.new, self.old)[which]
+        sizes, others = self.bodies[which], self.bodies[1 - which]
+        called = ours.computation.instructions[one].called, theirs.computation.instructions[other].called
+        return sum([abs(sizes.size(a) - others.size(b)) for a, b in zip(*called, strict=False)])
+
+    def least_after(self, one: int, other: int, enough: int | None = None) -> int:
         """At least what the whole costs once an old instruction has another match (-1: none).
 
         A lower bound, as in branch and bound. What reads a moved value keeps its own match, so at most the cost of its
         operands is saved there; the two displaced instructions are matched with each other or left unmatched. Computing
         the bound takes a tenth of the time of making the move and undoing it.
+
+        Args:
+            one, other: the move.
+            enough: a looser bound will do where it is as much; it takes no look at what stands around both ends.
         """
         old, new, pairing, costs = self.old, self.new, self.pairing, self.costs
         b = pairing.old[one]
         a = pairing.new[other] if other >= 0 else -1
-        touched = set(self._edited_near(0, one))
-        saved = costs[0][self._size] + costs[0][self._size + 1] + costs[0][one]
+        rest = self.total - costs[0][self._size] - costs[0][self._size + 1] - costs[0][one]
+        ends = [(0, one)]
         if a >= 0:
-            touched.update(self._edited_near(0, a))
-            saved += costs[0][a]
+            ends.append((0, a))
+            rest -= costs[0][a]
         for start in (other, b):
             if start >= 0:
-                saved += costs[1][start]
-                touched.update(self._edited_near(1, start))
-        moved = (one, a), (other, b)
-        for position in touched:
-            if position != one and position != a:
-                saved += self._saved_at_most(position, moved)
-        if other >= 0:
-            spent = self._least_of_pair(one, other)
-            if self._is_certain(one, other, moved):
-                spent += max(EDIT - self._pair(one, other)[1], 0) + _FIELD
-        else:
-            spent = self._cost_alone(old, one, 0)
+                ends.append((1, start))
+                rest -= costs[1][start]
+        rest += self._least_of_pair(one, other) if other >= 0 else self._cost_alone(old, one, 0)
         displaced = self._cost_alone(old, a, 0) if a >= 0 else 0
         if b >= 0:
             displaced += self._cost_alone(new, b, 1)
             if a >= 0 and may_pair(old, new, a, b):
                 displaced = min(displaced, self._least_of_pair(a, b))
+        rest += displaced
+        if enough is not None:
+            loose = rest - sum([self._saved_near(*end) for end in ends])
+            if loose >= enough:
+                return loose
+        touched: set[int] = set()
+        for end in ends:
+            touched.update(self._edited_near(*end))
         self._walked += len(touched)
-        return self.total - saved + spent + displaced
+        touched -= {one, a}
+        moved = (one, a), (other, b)
+        saved = sum([self._saved_at_most(position, moved) for position in touched])
+        if other >= 0 and self._is_certain(one, other, moved):
+            rest += max(EDIT - self._pair(one, other)[1], 0) + _FIELD
+        return rest - saved
 
-    def least_after_now(self, one: int, other: int) -> int:
+    def least_after_now(self, one: int, other: int, enough: int) -> int:
         """`least_after` of a move from a pairing that nothing is tried on: deeper rounds ask for the same moves."""
         found = self._settled.least.get((one, other))
-        if found is None:
-            found = self._settled.least[one, other] = self.least_after(one, other)
+        if found is None or found < enough:
+            found = self._settled.least[one, other] = self.least_after(one, other, enough)
         return found
 
     def least_after_each(self, moves: Sequence[Move]) -> list[int]:
@@ -477,16 +500,29 @@ class CostModel:
                 known.near[which, start] = found
         return found
 
+    def _saved_near(self, which: int, start: int) -> int:
+        """How much cheaper what stands near can get at most where one of a side (0 old) moves, its old match apart."""
+        found = self._settled.saved_near.get((which, start))
+        if found is None:
+            itself = self.pairing.new[start] if which else start
+            near = [n for n in self._edited_near(which, start) if n != itself]
+            found = self._settled.saved_near[which, start] = sum([self._operands_cost(n) for n in near])
+        return found
+
+    def _operands_cost(self, position: int) -> int:
+        """What an old instruction costs beyond what it and its match do whatever their operands."""
+        matched = self.pairing.old[position]
+        if matched < 0 or self._is_parameter[position]:
+            return 0
+        inside, own = self._pair(position, matched)
+        return self.costs[0][position] - inside - own
+
     def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
         """How much cheaper an instruction that keeps its match, or has none, can get when others move."""
         known = self._settled if not self._links else self._passing
         saved = known.saved.get(position) if known else None
         if saved is None:
-            matched = self.pairing.old[position]
-            saved = 0
-            if matched >= 0 and not self._is_parameter[position]:
-                inside, own = self._pair(position, matched)
-                saved = self.costs[0][position] - inside - own
+            saved = self._operands_cost(position)
             if known:
                 known.saved[position] = saved
         return 0 if saved and self._is_certain(position, self.pairing.old[position], moved) else saved
@@ -519,8 +555,7 @@ class CostModel:
         if len(ours) != len(theirs) or self._is_call[position]:
             return 0, ()
         mapping, back = self.pairing.old, self.pairing.new
-        slots = self.old.operand_edges[position]
-        orders = (theirs, theirs[::-1]) if len(slots) == 2 and slots[1][1] == 0 else (theirs,)
+        orders = (theirs, theirs[::-1]) if self._is_commutative(position) else (theirs,)
         return len(ours), [
             [
                 (x, y)
@@ -554,6 +589,12 @@ class CostModel:
         Most calls take tens of operands, and a move changes one of them.
         """
         ours, theirs = self._taken[0][position], self._taken[1][matched]
+        if not self._is_call[position]:
+            if len(ours) != len(theirs):
+                return not self._is_subsequence(ours, theirs)
+            return self._differs(position, matched, 0, theirs) and (
+                not self._is_commutative(position) or self._differs(position, matched, 1, theirs[::-1])
+            )
         mapping = self.pairing.old
         wanted = [mapping[operand] for operand in ours]
         self._looked += len(wanted)
@@ -574,6 +615,50 @@ class CostModel:
             if missing and self._is_out_of_reach(missing, others, which):
                 return True
         return None
+
+    def _differs(self, position: int, matched: int, order: int, theirs: Sequence[int]) -> bool:
+        """Whether some slot has another value, the operands of the match taken in this order.
+
+        A slot that had another one is looked at first: a move that is tried changes one operand of tens, and mostly not
+        that one (as the watched literals of Moskewicz and others 2001).
+        """
+        old, new, pairing = self.old, self.new, self.pairing
+        ours = self._taken[0][position]
+        key = position, matched, order
+        watched = self._watched.get(key)
+        if watched is not None:
+            self._looked += 1
+            if not same_value(old, new, pairing, (ours[watched], 0), (theirs[watched], 0)):
+                return True
+        mapping = pairing.old
+        wanted = [mapping[operand] for operand in ours]
+        self._looked += len(ours)
+        if wanted == theirs:
+            return False
+        for slot, one in enumerate(wanted):
+            if one != theirs[slot] and not same_value(old, new, pairing, (ours[slot], 0), (theirs[slot], 0)):
+                self._watched[key] = slot
+                return True
+        return False
+
+    def _is_subsequence(self, ours: Sequence[int], theirs: Sequence[int]) -> bool:
+        """Whether only added or removed operands are missing on either side, see `operands_changed`."""
+        old, new, pairing = self.old, self.new, self.pairing
+        mapping, back = pairing.old, pairing.new
+        kept = [one for one in ours if mapping[one] >= 0 or old.names[one]]
+        others = [other for other in theirs if back[other] >= 0 or new.names[other]]
+        self._looked += len(ours) + len(theirs)
+        if len(kept) != len(others):
+            return False
+        for one, other in zip(kept, others, strict=True):
+            if mapping[one] != other and not same_value(old, new, pairing, (one, 0), (other, 0)):
+                return False
+        return True
+
+    def _is_commutative(self, position: int) -> bool:
+        """Whether both operands of an instruction stand in slot 0, see `MatchGraph.uses`."""
+        slots = self.old.operand_edges[position]
+        return len(slots) == 2 and slots[1][1] == 0
 
     def _is_out_of_reach(self, missing: Iterable[int], operands: Sequence[int], which: int) -> bool:
         """Whether one of some instructions (1: new ones) is no value that operands without a match lead to."""
@@ -717,74 +802,84 @@ def candidates(
     """
     wanted = set(news)
     own, calls, kinds = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE]
-    buckets = [(old.labels[level], few, _by_label(new, news, level)) for level, few in _COMMON]
+    buckets = [(old.labels[level], _by_label(new, news, level, few)) for level, few in _COMMON]
     found: dict[int, list[int]] = {}
     around: dict[int, _Vicinity] = {}
     count = 0
     for one in olds:
         # What is part of no edit is asked to give up its match only for its equal.
         label = old.labels[OWN][one]
-        near = {other: None for other in _near(old, new, pairing, one) if other in wanted or own[other] == label}
-        for labels, few, places in buckets:
-            alike = places.get(labels[one], ())
-            if len(alike) <= few:
-                near.update(dict.fromkeys(alike))
+        near = dict.fromkeys([n for n in _near(old, new, pairing, one) if n in wanted or own[n] == label])
+        for labels, places in buckets:
+            if labels[one] in places:
+                near |= places[labels[one]]
         call, kind = old.labels[ANY][one], old.labels[STRUCTURE][one]
         fitting = [
-            other
-            for other in near
-            if calls[other] == call
-            and (kinds[other] == kind or may_pair(old, new, one, other) or may_replace(old, new, pairing, one, other))
+            n
+            for n in near
+            if calls[n] == call
+            and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
         ]
         count += len(fitting)
-        ours = _Vicinity.of(old, pairing, 0, one)
-        for other in fitting:
-            if other not in around:
-                around[other] = _Vicinity.of(new, pairing, 1, other)
-        scored = sorted([(-_similarity(ours, around[other]), n, other) for n, other in enumerate(fitting)])
-        found[one] = [other for _, _, other in scored[:most]]
+        if len(fitting) > 1:
+            ours = _Vicinity.of(old, pairing, 0, one)
+            for other in fitting:
+                if other not in around:
+                    around[other] = _Vicinity.of(new, pairing, 1, other)
+            scored = sorted([(-_similarity(ours, around[other]), n, other) for n, other in enumerate(fitting)])
+            fitting = [other for _, _, other in scored[:most]]
+        found[one] = fitting
     return found, count
 
 
-def _by_label(side: MatchGraph, positions: Iterable[int], level: int) -> dict[int, list[int]]:
-    places: dict[int, list[int]] = {}
+def _by_label(side: MatchGraph, positions: Iterable[int], level: int, few: int) -> dict[int, dict[int, None]]:
+    """Those of each label of which there are few."""
+    labels = side.labels[level]
+    places: dict[int, dict[int, None]] = {}
     for position in positions:
-        places.setdefault(side.labels[level][position], []).append(position)
-    return places
+        places.setdefault(labels[position], {})[position] = None
+    return {label: alike for label, alike in places.items() if len(alike) <= few}
 
 
-def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -> Iterator[int]:
+def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -> list[int]:
     """Users of what its operands became, operands of what its users became; across one free instruction too."""
-    for operand in _sources(old, pairing.old, one):
-        uses = new.uses[pairing.old[operand]]
-        for user, _, _ in uses if len(uses) <= _BUSY else ():
-            yield user
-            if pairing.new[user] < 0 and len(new.uses[user]) <= _BUSY:
-                yield from (above for above, _, _ in new.uses[user])
-    for user in _users(old, pairing.old, one):
-        slots = new.operand_edges[pairing.old[user]]
+    mapping, back = pairing.old, pairing.new
+    found: list[int] = []
+    for operand in _sources(old, mapping, one):
+        source = mapping[operand]
+        for user in new.users[source] if len(new.uses[source]) <= _BUSY else ():
+            found.append(user)
+            if back[user] < 0 and len(new.uses[user]) <= _BUSY:
+                found += new.users[user]
+    for user in _users(old, mapping, one):
+        slots = new.operand_edges[mapping[user]]
         for operand, _, _ in slots if len(slots) <= _BUSY else ():
-            yield operand
-            if pairing.new[operand] < 0 and len(new.operand_edges[operand]) <= _BUSY:
-                yield from (below for below, _, _ in new.operand_edges[operand])
+            found.append(operand)
+            if back[operand] < 0 and len(new.operand_edges[operand]) <= _BUSY:
+                found += [below for below, _, _ in new.operand_edges[operand]]
+    return found
 
 
-def _sources(side: MatchGraph, mapping: Sequence[int], position: int) -> Iterator[int]:
-    """Paired operands, and those of free operands."""
+def _sources(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]:
+    """Paired operands, and those of free operands, each once."""
+    found: list[int] = []
     for operand, _, _ in side.operand_edges[position][:_BUSY]:
         if mapping[operand] >= 0:
-            yield operand
+            found.append(operand)
         else:
-            yield from (n for n, _, _ in side.operand_edges[operand][:_BUSY] if mapping[n] >= 0)
+            found += [n for n, _, _ in side.operand_edges[operand][:_BUSY] if mapping[n] >= 0]
+    return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
-def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> Iterator[int]:
-    """Paired users, and those of free users."""
+def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]:
+    """Paired users, and those of free users, each once."""
+    found: list[int] = []
     for user, _, _ in side.uses[position][:_BUSY]:
         if mapping[user] >= 0:
-            yield user
+            found.append(user)
         else:
-            yield from (n for n, _, _ in side.uses[user][:_BUSY] if mapping[n] >= 0)
+            found += [n for n, _, _ in side.uses[user][:_BUSY] if mapping[n] >= 0]
+    return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
 class _Vicinity(NamedTuple):
@@ -799,27 +894,23 @@ class _Vicinity(NamedTuple):
 
     labels: list[int]
     degrees: tuple[int, int]
-    paired: tuple[list[tuple[int, int]], list[tuple[int, int]]]
-    free: tuple[list[tuple[int, int]], list[tuple[int, int]]]
+    paired: tuple[Marks, Marks]
+    free: tuple[Marks, Marks]
 
     @staticmethod
     def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Vicinity:
         """Of an instruction of one side (0 old, 1 new)."""
         mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
         uses, slots = side.uses[position], side.operand_edges[position]
-        users, operands = uses[:_BUSY], slots[:_BUSY]
-        if which:
-            paired = [(n, slot) for n, slot, _ in users], [(n, slot) for n, slot, _ in operands]
-        else:
-            paired = (
-                [(mapping[n], slot) for n, slot, _ in users if mapping[n] >= 0],
-                [(mapping[n], slot) for n, slot, _ in operands if mapping[n] >= 0],
-            )
-        free = (
-            [(labels[n], slot) for n, slot, _ in users if mapping[n] < 0],
-            [(labels[n], slot) for n, slot, _ in operands if mapping[n] < 0],
-        )
-        return _Vicinity([side.labels[level][position] for level in _WEIGHTS], (len(uses), len(slots)), paired, free)
+        paired, free = [], []
+        for around in (uses[:_BUSY], slots[:_BUSY]):
+            if which:
+                paired.append(marks_of([(n, slot) for n, slot, _ in around]))
+            else:
+                paired.append(marks_of([(mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0]))
+            free.append(marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]))
+        own = [side.labels[level][position] for level in _WEIGHTS]
+        return _Vicinity(own, (len(uses), len(slots)), (paired[0], paired[1]), (free[0], free[1]))
 
 
 _WEIGHTS = {EXACT: 1.0, OWN: 4.0, VALUE: 3.0, STRUCTURE: 3.0, TYPE: 1.0}
@@ -838,9 +929,9 @@ def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
     neighbours = free = 0.0
     for n in (0, 1):
         if ours.paired[n] and theirs.paired[n]:
-            neighbours += in_both(ours.paired[n], theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
+            neighbours += len(ours.paired[n] & theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
         if ours.free[n] and theirs.free[n]:
-            free += in_both(ours.free[n], theirs.free[n])
+            free += len(ours.free[n] & theirs.free[n])
     return found + 2.0 * neighbours + 0.5 * free
 
 
@@ -1080,7 +1171,7 @@ class _LocalSearch:
         """Whether a move is none, or is too dear whatever follows from it."""
         model = self.model
         dearest = model.total + _DEAREST + 1 if depth else model.total
-        return model.pairing.old[one] == other or model.least_after_now(one, other) >= dearest
+        return model.pairing.old[one] == other or model.least_after_now(one, other, dearest) >= dearest
 
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""
