@@ -309,6 +309,11 @@ def op_name_of(side: MatchGraph, position: int) -> str:
     return side.computation.instructions[position].op_name
 
 
+def is_parameter_of(side: MatchGraph, position: int) -> bool:
+    """Whether an instruction is a parameter of its computation."""
+    return side.computation.instructions[position].opcode == "parameter"
+
+
 # --- Which instruction of the old computation is which of the new one.
 #
 # Colour refinement with anchors: a paired instruction has its pair as colour, every other one the hash of its label and
@@ -370,11 +375,24 @@ def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: in
 
 
 def _last_colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> _Last:
-    """Colours of a level, those worked out last where nothing was paired since: while this runs pairs only come."""
+    """Colours of a level that are equal on both sides where everything below, or above, an instruction is.
+
+    A paired instruction has its old position as colour, negative so that it is no number of a neighbourhood. Those
+    worked out last stay where nothing was paired since: while this runs pairs only come.
+    """
     level = known.stands_for[level]
     found = known.last.get(level)
     if found is None or found.count != len(pairing.matchers):
-        found = known.last[level] = _Last(len(pairing.matchers), _colours(old, new, pairing, level))
+        below: Neighbourhoods = {}
+        above: Neighbourhoods = {}
+        first, second = (
+            _coloured(side, mapping, anchors, level, below, above)
+            for side, mapping, anchors in (
+                (old, pairing.old, range(-1, -1 - old.size, -1)),
+                (new, pairing.new, [-1 - matched for matched in pairing.new]),
+            )
+        )
+        found = known.last[level] = _Last(len(pairing.matchers), (first, second))
     return found
 
 
@@ -446,23 +464,6 @@ def _by_user_hash(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
 
 
 _KEYS = (("both", _by_both), ("down", _by_operand_hash), ("up", _by_user_hash))
-
-
-def _colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int) -> tuple[_Colours, _Colours]:
-    """Colours that are equal on both sides where everything below, or above, an instruction is.
-
-    A paired instruction has its old position as colour, negative so that it is no number of a neighbourhood.
-    """
-    below: Neighbourhoods = {}
-    above: Neighbourhoods = {}
-    first, second = (
-        _coloured(side, mapping, anchors, level, below, above)
-        for side, mapping, anchors in (
-            (old, pairing.old, range(-1, -1 - old.size, -1)),
-            (new, pairing.new, [-1 - matched for matched in pairing.new]),
-        )
-    )
-    return first, second
 
 
 Neighbourhoods = dict[tuple[Any, ...], int]
@@ -755,7 +756,7 @@ def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -
     mapping = (pairing.old, pairing.new)[which]
     groups: dict[Hashable, list[int]] = {}
     for position, matched in enumerate(mapping):
-        if matched >= 0 or _is_parameter_pair(side, position):
+        if matched >= 0 or is_parameter_of(side, position):
             continue
         uses, slots = side.uses[position], side.operand_edges[position]
         if not any(mapping[n] >= 0 for n, _, _ in (*uses, *slots)):
@@ -832,10 +833,6 @@ def _score(ours: _Around, theirs: _Around) -> float:
     return 4.0 * own + 3.0 * value + 3.0 * structure + 1.0 * kind + 2.0 * neighbours + 0.5 * free
 
 
-def _is_parameter_pair(side: MatchGraph, position: int) -> bool:
-    return side.computation.instructions[position].opcode == "parameter"
-
-
 Marks = set[tuple[int, ...]]
 """Neighbours by what they are and their slot, see `marks_of`."""
 
@@ -863,9 +860,8 @@ class _Around(NamedTuple):
         ]
         free = [marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]) for around in (uses, slots)]
         degrees = len(uses), len(slots)
-        is_parameter = _is_parameter_pair(side, position)
         own = tuple([side.labels[level][position] for level in (OWN, VALUE, STRUCTURE, TYPE, ANY)])
-        return _Around(own, is_parameter, degrees, (paired[0], paired[1]), (free[0], free[1]))
+        return _Around(own, is_parameter_of(side, position), degrees, (paired[0], paired[1]), (free[0], free[1]))
 
 
 def marks_of(neighbours: Sequence[tuple[int, int]]) -> Marks:

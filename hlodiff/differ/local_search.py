@@ -22,6 +22,7 @@ from hlodiff.differ.instruction_matches import (
     InstructionMap,
     Marks,
     MatchGraph,
+    is_parameter_of,
     marks_of,
 )
 from hlodiff.differ.limits import Limits
@@ -775,7 +776,7 @@ def may_pair(old: MatchGraph, new: MatchGraph, one: int, other: int) -> bool:
         return True
     if ours[TYPE][one] != theirs[TYPE][other]:
         return False
-    return _is_unnumbered_parameter(old, one) == _is_unnumbered_parameter(new, other)
+    return is_parameter_of(old, one) == is_parameter_of(new, other)
 
 
 def may_replace(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> bool:
@@ -784,10 +785,6 @@ def may_replace(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: 
         return False
     arity = len(old.operand_edges[one])
     return 0 < arity == len(new.operand_edges[other]) and len(old.uses[one]) == len(new.uses[other])
-
-
-def _is_unnumbered_parameter(side: MatchGraph, position: int) -> bool:
-    return side.computation.instructions[position].opcode == "parameter"
 
 
 def candidates(
