@@ -1,5 +1,6 @@
 """What happened, in JAX's words: sentences of the headline."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from inspect import signature
 
@@ -410,3 +411,27 @@ def test_operations_in_another_order_are_neither_new_nor_gone() -> None:
     assert not said(old, hlodiff.read_text(turned.replace("stablehlo.tanh", "stablehlo.abs")))
     more = turned.replace("    return %b", "    %c = stablehlo.abs %b : tensor<8xf32>\n    return %c")
     assert not said(old, hlodiff.read_text(more))
+
+
+def test_what_happened_is_worked_out_once_for_each_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counting(name: str) -> Callable[..., Iterator[str]]:
+        real: Callable[..., Iterator[str]] = getattr(sentences, name)
+
+        def counted(*them: object) -> Iterator[str]:
+            asked.append(name)
+            return real(*them)
+
+        return counted
+
+    names = ("what_happened", "format_unrolled", "moved_work", "constraint_counts", "other_element_types")
+    for name in names:
+        monkeypatch.setattr(sentences, name, counting(name))
+    old = program(DONATED, ", input_output_alias={ {}: (0, {}, may-alias) }")
+    programs = [
+        ProgramComparison(f"f{n}", "cpu", "compiled", "changed", hlodiff.diff(old, program(DONATED))) for n in range(3)
+    ]
+    text = str(Report("check", "a", "b", tuple(programs), all=True))
+    assert "no longer donated: cache['keys']" in text
+    assert {name: asked.count(name) for name in names} == dict.fromkeys(names, 3)

@@ -33,7 +33,6 @@ from hlodiff.report.sentences import (
     constant_sentences,
     interface_sentences,
     reordered_write,
-    sentences_of,
 )
 from hlodiff.report.shared_text import NAMED, ProgramText, ReportTexts, differs
 from hlodiff.report.verdict import both_sides, decisive_numbers, format_short
@@ -476,7 +475,7 @@ def _sentences(text: ProgramText, report: Report) -> list[str]:
         return []
     if program.diff.identical:
         return [headline(program, packages=report.packages)] if differs(program) else []
-    return list(sentences_of(program))[:_MOST_SENTENCES]
+    return list(text.sentences[:_MOST_SENTENCES])
 
 
 # --- lines of Python -------------------------------------------------------------------------------------------------

@@ -14,14 +14,12 @@ from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.report.grouping import REPLACED, edit_groups_of
 from hlodiff.report.numbers import PER_CALL, differs_from_text, executed_pair, format_executed, format_executed_pair
 from hlodiff.report.sentences import (
+    ProgramSentences,
     constant_sentences,
-    constraint_counts,
     format_unrolled,
     more_or_less,
-    moved_work,
-    other_element_types,
     other_memories,
-    what_happened,
+    program_sentences,
 )
 from hlodiff.report.wording import format_pair, many, place
 
@@ -58,7 +56,10 @@ _COUNTED = (
 
 
 def headline(
-    program: ProgramComparison, stablehlo: ProgramComparison | None = None, packages: Sequence[str] = ()
+    program: ProgramComparison,
+    stablehlo: ProgramComparison | None = None,
+    packages: Sequence[str] = (),
+    known: ProgramSentences | None = None,
 ) -> str:
     """Kind and size of a change, the few facts that a reviewer must not miss, and the line that it comes from.
 
@@ -66,6 +67,7 @@ def headline(
         program: one with status "changed".
         stablehlo: the other stage of a compiled program, where it is known: its edits say which line was written.
         packages: libraries whose own line is named, see `shown_place`.
+        known: what `program_sentences` gives for it, where it was asked already.
 
     Returns:
         one line without markup.
@@ -81,7 +83,8 @@ def headline(
     # Each computation as often as it is called, as edits are counted.
     total = int(diff.metrics.get("instructions", (0, 0))[0]) or max(diff.old.instruction_count(), 1)
     size = f"{', '.join(counts)} of {many(total, 'instruction')}"
-    sentences = list(_sentences(program, diff, packages))[:_MOST_SENTENCES]
+    known = known or program_sentences(program, packages)
+    sentences = list(_sentences(program, diff, packages, known))[:_MOST_SENTENCES]
     written = stablehlo.diff if stablehlo is not None and program.stage == "compiled" else None
     if written is not None and not written.identical:
         constants = () if any(constant_sentences(diff)) else constant_sentences(written)
@@ -93,16 +96,15 @@ def headline(
     return f"{', '.join(program.classes)}: {'; '.join([*sentences, size])}{_other_channels(diff)}"
 
 
-def _sentences(program: ProgramComparison, diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
+def _sentences(
+    program: ProgramComparison, diff: ModuleDiff, packages: Sequence[str], known: ProgramSentences
+) -> Iterator[str]:
     """What matters, most important first."""
     metrics = program.metrics()
-    yield from format_unrolled(diff)
-    yield from what_happened(diff, packages)
-    yield from moved_work(diff)
-    yield from constraint_counts(diff, metrics)
+    yield from (*known.unrolled, *known.happened, *known.moved, *known.constraints)
     yield from _collectives(program)
     yield from _replaced(diff, packages)
-    yield from other_element_types(diff)
+    yield from known.types
     yield from other_memories(diff)
     for name, one, several, size in _COUNTED:
         yield from _of_one_call(program, name, one, several, size)

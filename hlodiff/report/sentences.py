@@ -85,8 +85,51 @@ def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[st
     yield from _written_buffers(diff, packages)
 
 
-def sentences_of(program: ProgramComparison) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class ProgramSentences:
+    """Sentences about a changed program that its headline and its function's verdict choose from.
+
+    Args:
+        unrolled, happened, moved, constraints, types: what `format_unrolled`, `what_happened`, `moved_work`,
+            `constraint_counts` and `other_element_types` say.
+    """
+
+    unrolled: tuple[str, ...] = ()
+    happened: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) -> ProgramSentences:
+    """What is said of a program wherever it is told; worked out once for each.
+
+    Args:
+        program: one that both sides have.
+        packages: libraries whose own line is named, see `shown_place`.
+
+    Example:
+        >>> program_sentences(ProgramComparison("f", "cpu", "compiled", "identical")).happened
+        ()
+    """
+    diff = program.diff
+    if diff is None or diff.identical:
+        return ProgramSentences()
+    return ProgramSentences(
+        tuple(format_unrolled(diff)),
+        tuple(what_happened(diff, packages)),
+        tuple(moved_work(diff)),
+        tuple(constraint_counts(diff, program.metrics())),
+        tuple(other_element_types(diff)),
+    )
+
+
+def sentences_of(program: ProgramComparison, known: ProgramSentences | None = None) -> Iterator[str]:
     """What happened to a changed program, most important first, without what numbers and lists of changes say.
+
+    Args:
+        program: one that both sides have.
+        known: what `program_sentences` gives for it, where it was asked already.
 
     Example:
         >>> list(sentences_of(ProgramComparison("f", "cpu", "compiled", "identical")))
@@ -95,16 +138,15 @@ def sentences_of(program: ProgramComparison) -> Iterator[str]:
     diff = program.diff
     if diff is None:
         return
-    metrics = program.metrics()
-    unrolled = list(format_unrolled(diff))
-    yield from unrolled
+    known = known or program_sentences(program)
+    yield from known.unrolled
     # How often the loop turns is part of how it was unrolled.
-    reported = set(_turns(diff)) if unrolled else ()
-    yield from (words for words in what_happened(diff) if words not in reported)
-    yield from buffer_sentences(diff, metrics)
-    yield from moved_work(diff)
-    yield from constraint_counts(diff, metrics)
-    yield from other_element_types(diff)
+    reported = set(_turns(diff)) if known.unrolled else ()
+    yield from (words for words in known.happened if words not in reported)
+    yield from buffer_sentences(diff, program.metrics())
+    yield from known.moved
+    yield from known.constraints
+    yield from known.types
 
 
 def _arguments(diff: ModuleDiff) -> Iterator[str]:

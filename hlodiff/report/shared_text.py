@@ -13,6 +13,7 @@ from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, 
 from hlodiff.report.headline import headline
 from hlodiff.report.report import Report
 from hlodiff.report.sections import Section, sections
+from hlodiff.report.sentences import program_sentences, sentences_of
 from hlodiff.report.wording import format_names, many
 
 MORE = "--all lists everything"
@@ -37,6 +38,7 @@ class ProgramText:
         sections: see `sections`.
         edit_groups: what changed; edit groups that other program texts have too are among them.
         programs: their numbers in the report.
+        sentences: what happened to them, most important first, see `sentences_of`.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ProgramText:
     sections: tuple[Section, ...]
     edit_groups: tuple[EditGroup, ...]
     programs: tuple[int, ...]
+    sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +147,13 @@ def _program_texts(
             members.setdefault(key, []).extend(group)
         edit_groups = in_order(edit_group_of(key, group, *lines) for key, group in groups.items())
         written = next((one for _, one in programs if (one.stage, one.target) == ("stablehlo", program.target)), None)
-        words = headline(program, written, report.packages), tuple(sections(program))
+        known = program_sentences(program, report.packages)
+        words = headline(program, written, report.packages, known), tuple(sections(program))
         same = repr((program.stage, words, [replace(edit_group, edits=()) for edit_group in edit_groups]))
-        program_text = found.get(same) or ProgramText(name, program.stage, (), *words, edit_groups, ())
+        program_text = found.get(same)
+        if program_text is None:
+            about = tuple(sentences_of(program, known))
+            program_text = ProgramText(name, program.stage, (), *words, edit_groups, (), about)
         targets = (*program_text.targets, program.target) if program.target else program_text.targets
         found[same] = replace(program_text, targets=targets, programs=(*program_text.programs, number))
     return found.values()
