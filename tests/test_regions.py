@@ -8,7 +8,7 @@ import pytest
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts
+from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts, reported_edits
 from hlodiff.differ.result import Cost, Edit, FieldChange, Site
 from hlodiff.hlo.model import Frame
 from hlodiff.report.functions import _importance
@@ -579,3 +579,43 @@ def test_where_on_a_chip_a_value_is_kept_is_listed_last(fields: tuple[str, ...],
     changes = tuple(FieldChange(field, "device", new) for field in fields)
     edit = Edit("changed", fields, sites=((sites[0], sites[1]),), changes=changes)
     assert [group.weight for group in edit_groups_of((edit,), "compiled")] == [weight]
+
+
+def test_operations_that_changed_their_places_are_what_they_were() -> None:
+    """A norm before a layer and behind it: the shortest script makes a gather an add, and an add a gather."""
+    lines = {"gather": 45, "add": 55, "multiply": 21}
+
+    def site(row: int, opcode: str, operands: str) -> Site:
+        return Site(0, row, "main", opcode, opcode, f"%{opcode}.{row} = f32[8]{{0}} {opcode}({operands})")
+
+    def frames(opcode: str) -> tuple[Frame, ...]:
+        return (Frame("model.py", lines[opcode], "call"),)
+
+    def weak(old: Site, new: Site) -> Edit:
+        changes = (FieldChange("opcode", old.opcode, new.opcode), FieldChange("operands", "", ""))
+        fields, cost = ("opcode", "operands"), (Cost(1, 8, 0, 0), Cost(1, 8, 0, 0))
+        return Edit("changed", fields, 1, ((old, new),), changes, source=frames(new.opcode), is_weak=True, cost=cost)
+
+    old = [site(0, "gather", "%w, %i"), site(1, "multiply", "%gather.0, %s"), site(2, "add", "%dot, %b")]
+    new = [site(0, "gather", "%w, %i"), site(1, "add", "%dot, %b"), site(2, "multiply", "%add.1, %s")]
+    edits = [weak(old[0], new[1]), weak(old[1], new[0]), weak(old[2], new[2])]
+    # A tanh went, where only its own line knows: nothing came for it.
+    edits.append(Edit("removed", (), 1, ((site(3, "tanh", "%x"), None),), source=(Frame("model.py", 9, "call"),)))
+
+    def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...]]:
+        return None, frames((old, new)[side][row].opcode)
+
+    reported, origins = reported_edits(edits, describe)
+    assert [(edit.kind, edit.fields, edit.source[0].line) for edit in reported] == [
+        ("changed", ("operands",), 21),
+        ("removed", (), 9),
+    ]
+    assert reported[0].changes == (FieldChange("operands", "%gather.0, %s", "%add.1, %s"),)
+    assert reported[0].sites == ((old[1], new[2]),)
+    assert reported[0].cost == (Cost(1, 8, 0, 0), Cost(1, 8, 0, 0))
+    assert len(origins) == 2 and origins[-1] == 3
+    lines["maximum"] = 21
+    edits[2] = weak(old[2], site(2, "maximum", "%add.1, %s"))  # another operation of that line: the one went, it came
+    reported, _ = reported_edits(edits, describe)
+    kinds = {(edit.kind, site.opcode) for edit in reported for site in (edit.new or edit.old,) if site}
+    assert {("added", "maximum"), ("removed", "multiply")} <= kinds

@@ -9,6 +9,7 @@ and a region in which most was added and removed is *replaced*: reports show wha
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING
 
 from hlodiff.differ.arguments import ArgumentChanges, argument_changes, path_of
 from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
+from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.result import Edit
+from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import stem
+from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape
 from hlodiff.hlo.traversal import source_through
 
@@ -513,16 +516,97 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
     """
     if not any(edit.is_weak for edit in edits):
         return tuple(edits), tuple(range(len(edits)))
+    halves = {n: _split(edit, describe) for n, edit in enumerate(edits) if edit.is_weak}
+    elsewhere = {n: _split(edit, describe) for n, edit in enumerate(edits) if n not in halves and _may_be_others(edit)}
+    joined = _joined(
+        edits, halves, {n: some for n, some in elsewhere.items() if _line_key(some[0]) != _line_key(some[1])}
+    )
     found: list[Edit] = []
     origins: list[int] = []
     first: dict[int, tuple[int, int]] = {}
     for index, edit in enumerate(edits):
-        parts = _split(edit, describe) if edit.is_weak else [edit]
+        parts = joined.get(index, halves.get(index, [edit]))
         first[index] = (len(found), len(found) + len(parts) - 1)
         found += parts
         origins += [index] * len(parts)
-    causes = [edit.cause if edit.cause is None else first[edit.cause][edit.kind != "removed"] for edit in found]
+    causes = [
+        None if edit.cause is None or joined.get(edit.cause) == [] else first[edit.cause][edit.kind != "removed"]
+        for edit in found
+    ]
     return tuple(replace(e, cause=c) for e, c in zip(found, causes, strict=True)), tuple(origins)
+
+
+def _may_be_others(edit: Edit) -> bool:
+    return edit.kind == "changed" and edit.fields == ("operands",) and edit.region is None and edit.cause is None
+
+
+def _joined(
+    edits: Sequence[Edit], halves: Mapping[int, list[Edit]], elsewhere: Mapping[int, list[Edit]]
+) -> dict[int, list[Edit]]:
+    """What the same operations of one line are, where they were put together in another way: for each edit its own.
+
+    The shortest script makes of two operations that changed their places each other: a gather became an add, and an add
+    became a gather. As removed and added, each at its line, they are what they were, with other operands or none.
+    """
+    single = {n: [e] for n, e in enumerate(edits) if e.kind in ("added", "removed")}
+    parts = {
+        n: some
+        for n, some in {**single, **halves, **elsewhere}.items()
+        if edits[n].region is None and edits[n].cause is None
+    }
+    while True:
+        same: dict[object, tuple[list[Edit], list[Edit]]] = {}
+        members: dict[object, set[int]] = {}
+        for n, some in parts.items():
+            for edit in some:
+                key = _line_key(edit)
+                same.setdefault(key, ([], []))[edit.kind == "added"].append(edit)
+                members.setdefault(key, set()).add(n)
+        unlike = {n for key, sides in same.items() if key is None or not _is_balanced(sides) for n in members[key]}
+        if not unlike:
+            break
+        parts = {n: some for n, some in parts.items() if n not in unlike}
+    reached = {n for n in parts if n in halves}
+    while more := {n for some in members.values() if not some.isdisjoint(reached) for n in some} - reached:
+        reached |= more
+    found: dict[int, list[Edit]] = {n: [] for n in reached}
+    for key, numbers in members.items():
+        if not numbers.isdisjoint(reached):
+            found[min(numbers)] += _rewired(*same[key])
+    return found
+
+
+def _is_balanced(sides: tuple[Sequence[Edit], Sequence[Edit]]) -> bool:
+    removed, added = (sum(edit.count for edit in side) for side in sides)
+    return removed == added
+
+
+def _line_key(edit: Edit) -> object:
+    """What an added or removed operation is, names apart, and the line that it is of; None where that is not known."""
+    site, frame = edit.new or edit.old, own_frame(edit.source)
+    if site is None or frame is None or site.opcode in CARRIERS | CALLS:
+        return None
+    return _NAMES.sub("%", site.text.partition(" = ")[2]), frame.file, frame.line
+
+
+def _rewired(removed: Sequence[Edit], added: Sequence[Edit]) -> list[Edit]:
+    """The operations with other operands; nothing where all of them take what they took."""
+    olds, news = ([pair[side] for edit in some for pair in edit.sites] for side, some in enumerate((removed, added)))
+    texts = [
+        [", ".join(_NAMES.findall(site.text.partition(" = ")[2])) for site in some if site] for some in (olds, news)
+    ]
+    if sorted(texts[0]) == sorted(texts[1]):
+        return []
+    costs = [[edit.cost[side] for edit in some if edit.cost] for side, some in enumerate((removed, added))]
+    joined = replace(
+        added[0], kind="changed", fields=("operands",), changes=(FieldChange("operands", texts[0][0], texts[1][0]),),
+        count=sum(edit.count for edit in removed), sites=tuple(zip(olds, news, strict=True)),
+        cost=(added_up(costs[0]), added_up(costs[1])),
+    )  # fmt: skip
+    return [joined]
+
+
+_NAMES = re.compile(r"%[\w.#-]+")
 
 
 def _split(edit: Edit, describe: Describe) -> list[Edit]:
