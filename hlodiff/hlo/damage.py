@@ -38,7 +38,7 @@ def is_damaged(text: str, rows: int) -> bool:
     out first.
 
     Args:
-        text: whole computations, behind a line break.
+        text: lines of instructions, whole computations or both, behind a line break.
         rows: how many instructions they have.
 
     Example:

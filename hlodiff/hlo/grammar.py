@@ -8,9 +8,10 @@ before each instruction, `}` in column 0, `%` before each name. What is not in t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from hlodiff.hlo.model import Layout, Module, Shape
@@ -620,8 +621,9 @@ def literal_error(text: str, shape: Shape) -> str:
 
 # --- Computations in canonical form.
 
-# (1) blank lines, (2) ENTRY, (3) the name of a computation.
-_CANONICAL_HEAD = re.compile(r"((?:[^\S\n]*+\n)*+)(ENTRY )?%?([^\s({%]+) (?:\(.*)?\{(?=\n)")
+# A line that is no instruction: the first or last line of a computation, a blank line, or another form.
+_BORDER = re.compile(r"\n(?!  (?:%|ROOT %))([^\n]*)")
+_CANONICAL_HEAD = re.compile(r"(ENTRY )?%?([^\s({%]+) (?:\(.*)?\{")
 
 
 class Span(NamedTuple):
@@ -668,26 +670,28 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
         ['a', 'b']
     """
     spans: list[Span] = []
-    while (head := _CANONICAL_HEAD.match(text, start)) is not None:
-        before, entry, name = head.groups()
-        body, end = head.end() + 1, text.find("\n}", head.end()) + 1
-        lines = text.count("\n", body, end) if end else 0
-        if not lines:
-            return None
-        # Usually one line is the root, near the end: looked for there, the others are counted in half the time.
-        roots = text.rfind("\n  ROOT %", body - 1, end) >= 0
-        plain = text.count("\n  %", body - 1, end)
-        if plain + roots != lines and plain + text.count("\n  ROOT %", body - 1, end) != lines:
-            return None
-        line += before.count("\n")
-        behind = text.find("\n", end)
-        behind = len(text) if behind < 0 else behind
-        closing = text[end + 1 : behind].rstrip()
-        spans.append(Span(name, entry is not None, head.end(1), body, end, closing, line, lines))
-        line += lines + 2
-        start = behind + 1
-    if text[start:].strip():
-        return None  # lines between two computations
+    head: re.Match[str] | None = None  # of the computation that is open
+    closed = start - 1  # where the last computation ended, or the text before the first one
+    for border in _BORDER.finditer(text, start - 1):
+        words, place = border[1], border.start()
+        if head is not None:
+            lines = text.count("\n", start, place + 1)
+            if not lines or not words.startswith("}"):
+                return None
+            places = (start - 1 - len(head[0]), start, place + 1)
+            spans.append(Span(head[2], head[1] is not None, *places, words[1:].rstrip(), line, lines))
+            line += lines + 2
+            head, closed = None, border.end()
+        elif not words or words.isspace():
+            line += 1
+        else:
+            if text[closed:place].strip():
+                return None  # lines between two computations
+            head, start = _CANONICAL_HEAD.fullmatch(words), border.end() + 1
+            if head is None:
+                return None
+    if head is not None or text[closed:].strip():
+        return None
     if sum(span.is_entry for span in spans) != 1 or len({span.name for span in spans}) != len(spans):
         return None
     return tuple(spans)
@@ -712,13 +716,12 @@ _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
 # Everything before the first `, metadata={` that is not part of a string.
 _BEFORE_METADATA = re.compile(rf'(?:[^",]|{STRING}|,(?! metadata=\{{))*')
 _METADATA_START = ", metadata={"
-_SCOPE_START = ', metadata={op_name="'
 # METADATA for canonical form: a `{` in the value and whatever follows it are allowed, because what is wrong there is
 # wrong in the rest of the line too, which is compared as text.
 _CANONICAL_METADATA = re.compile(rf', metadata=\{{[^"}}]*(?:{STRING}[^"}}]*)*\}}')
 # Well-formed metadata, which alone may be left out unread: a key and its value any number of times.
 _PLAIN_METADATA = re.compile(
-    rf", metadata=\{{(?:[a-z_]++=(?:{STRING}|\{{[\w, ]*+\}}|[\w.+\-]++)(?: (?=[a-z_])|(?=\}})))*+\}}"
+    rf", metadata=\{{(?:[a-z_]++=(?:{STRING}|\{{[\w, ]*+\}}|[\w.+\-]++)(?: (?=[a-z_])|(?=\}})))*+\}}(?=, |\Z)"
 )
 # The same at the end of most lines; where a string holds a quote this finds nothing.
 _SCOPE_AT_END = re.compile(r', metadata=\{op_name="[^"]*+"(?: stack_frame_id=\d++)?+\}$', re.MULTILINE)
@@ -738,18 +741,47 @@ def parts_of_lines(text: str, span: Span) -> list[LineParts]:
     return lines if len(lines) == span.lines else []
 
 
-def parts_without_metadata(text: str, span: Span) -> list[LineParts]:
-    """The same, mostly without `metadata`: it is the part that differs from line to line, and often the longer one."""
-    bare = span.body_of(text)
-    if "\\" in bare and ('\\"' in bare or "\\\\" in bare):  # a quote may end no string
-        return parts_of_lines(text, span)
-    bare = _SCOPE_AT_END.sub("", bare)
+# Characters of computations that are taken apart together: what is begun and ended for each of them takes long.
+_TOGETHER = 1 << 16
+
+
+def parts_without_metadata(text: str, spans: Iterable[Span]) -> Iterator[list[LineParts]]:
+    """The same for several computations, one after the other, mostly without `metadata`.
+
+    It is the part that differs from line to line, and often the longer one.
+    """
+    group: list[Span] = []
+    length = 0
+    for span in spans:
+        group.append(span)
+        length += span.end - span.body
+        if length > _TOGETHER:
+            yield from _parts_of_group(text, group)
+            group, length = [], 0
+    yield from _parts_of_group(text, group)
+
+
+def _parts_of_group(text: str, group: Sequence[Span]) -> Iterable[list[LineParts]]:
+    lines = _bare_parts("".join([text[span.body : span.end] for span in group]))
+    ends = list(accumulate([span.lines for span in group], initial=0))
+    if len(lines) == ends[-1]:  # each line is one
+        return [lines[first:last] for first, last in pairwise(ends)]
+    if len(group) > 1:
+        return [lines for span in group for lines in _parts_of_group(text, [span])]
+    return [parts_of_lines(text, span) for span in group]
+
+
+def _bare_parts(body: str) -> list[LineParts]:
+    """The parts of lines without their metadata; [] where other strings are left, in which anything may stand."""
+    if "\\" in body and ('\\"' in body or "\\\\" in body):  # a quote may end no string
+        return []
+    bare = _SCOPE_AT_END.sub("", body)
     if '"' in bare or _METADATA_START in bare:
         bare = _METADATA_AT_END.sub("", bare)
-    if '"' in bare or _METADATA_START in bare:  # other strings, in which anything may stand
-        return parts_of_lines(text, span)
+        if '"' in bare or _METADATA_START in bare:
+            return []
     lines: list[LineParts] = _LINE.findall(bare)
-    return lines if len(lines) == span.lines else parts_of_lines(text, span)
+    return lines
 
 
 def root_reference(text: str, span: Span) -> str:
@@ -783,20 +815,11 @@ def metadata_of(parts: LineParts) -> str:
 
 def without_metadata(attributes: str) -> str:
     """The attributes of a line except `metadata`; with it where it is malformed."""
-    before, _, scope = attributes.partition(_SCOPE_START)
-    # Usually one string and nothing behind it, and then a third of the time is enough.
-    if '"' not in before and _METADATA_START not in before and _is_string_at_end(scope):
-        return before
-    start, end = _metadata_range(attributes)
-    if not _PLAIN_METADATA.fullmatch(attributes, start, end):
-        return attributes
-    return attributes[:start] + attributes[end:]
-
-
-def _is_string_at_end(scope: str) -> bool:
-    """Whether the text behind a quote is what is left of a string, and `}`."""
-    last = len(scope) - 1
-    return scope.find('"') == last - 1 and scope.find("}") == last > 0 and "\\" not in scope
+    at = attributes.find(_METADATA_START)
+    if at >= 0 and attributes.find('"', 0, at) >= 0:
+        at = _metadata_range(attributes)[0] or -1
+    found = _PLAIN_METADATA.match(attributes, at) if at >= 0 else None
+    return attributes[:at] + attributes[found.end() :] if found else attributes
 
 
 def _metadata_range(attributes: str) -> tuple[int, int]:
@@ -823,13 +846,17 @@ def with_references(attributes: str, replacement: Callable[[str], str]) -> str:
         attributes: of one line.
         replacement: from `name` to what is printed.
     """
+    before, quote, behind = attributes.partition('"')
+    if "%" not in behind:  # usually no string holds one
+        return _NAME.sub(lambda found: replacement(found[0][1:]), before) + quote + behind
     return _STRING_OR_NAME.sub(lambda found: found[0] if found[1] is None else replacement(found[1]), attributes)
 
 
 def without_references(attributes: str) -> str:
     """Attributes with a bare `%` in place of each `%name`; names inside strings stay."""
-    if '"' not in attributes:
-        return _NAME.sub("%", attributes)
+    before, quote, behind = attributes.partition('"')
+    if "%" not in behind:
+        return _NAME.sub("%", before) + quote + behind
     return _STRING_OR_NAME.sub(lambda found: found[0] if found[1] is None else "%", attributes)
 
 

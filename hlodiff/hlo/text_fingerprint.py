@@ -26,11 +26,11 @@ from hlodiff.hlo.grammar import (
     has_undefined_name,
     kept_lines,
     opcode_of,
-    operand_references,
     parts_of_lines,
     parts_without_metadata,
     references,
     root_reference,
+    signature_result,
     split_commas,
     with_references,
     without_metadata,
@@ -236,13 +236,15 @@ class TextFingerprinter:
         self._by_attributes.keys_by_name = keys
         spans = {span.name: span for span in program.spans}
         scheduled = _in_schedule(program.text, spans, program.spans[entry].name) if self.scheduled else frozenset()
+        numbered = [span for n, span in enumerate(program.spans) if n != entry and span.name not in by_name]
+        parts = parts_without_metadata(program.text, numbered)
         for n, (name, span) in enumerate(spans.items()):
             if n == entry:
                 keys[name] = None  # always parsed: its parameters are the program's
             elif name in by_name:
                 keys[name] = self._number(("same", name))
             else:
-                keys[name] = self._key(program.text, span, name in scheduled, numbers)
+                keys[name] = self._key(next(parts), program.text, span, name in scheduled, numbers)
         return TextFingerprint(
             program, keys, spans, scheduled, own_channels, numbers, self._by_attributes.texts(), frozenset(by_name)
         )
@@ -261,22 +263,24 @@ class TextFingerprinter:
             for shape_and_opcode, numbers in by_opcode.items():
                 literals = [what for what in numbers if isinstance(what, str)] or [""]
                 lines.update(dict.fromkeys([f"{shape_and_opcode}({literal})" for literal in literals]))
-        pieces = ["\n%f () -> f32[] {\n", *(f"  %x = {line}\n" for line in lines), "}\n"]
+        pieces = ["\n", *[f"  %x = {line}\n" for line in lines]]
         rows = len(lines)
         known: set[str] = set()
+        borders: set[str] = set()
         for fingerprint in fingerprints:
             text = fingerprint.program.text
             for name, span in fingerprint.spans.items():
                 if fingerprint.keys[name] is None or (name in fingerprint.by_name and name not in known):
-                    pieces.append(f"{text[span.start : span.end]}}}{span.closing}\n")
+                    pieces.append(text[span.body : span.end])
                     rows += span.lines
-                else:
-                    pieces.append(f"{text[span.start : span.body]}}}{span.closing}\n")
+                borders.add(f"{signature_result(text[span.start : span.body])} {{\n}}{span.closing}\n")
             known |= fingerprint.by_name
+        pieces += sorted(borders)
         return is_damaged("".join(pieces), rows)
 
-    def _key(self, text: str, span: Span, scheduled: bool, numbers: dict[str, list[int]]) -> int | None:
-        lines = parts_without_metadata(text, span)
+    def _key(
+        self, lines: Sequence[LineParts], text: str, span: Span, scheduled: bool, numbers: dict[str, list[int]]
+    ) -> int | None:
         if not lines:
             return None
         root = root_reference(text, span)
@@ -337,13 +341,10 @@ class TextFingerprinter:
         number_of, known = number.__getitem__, number.get
         for name, shape_and_opcode, inside, attributes in lines:
             numbers = by_attributes[attributes][shape_and_opcode]
-            one = known(inside)
-            if one is not None:  # one operand
-                number[name] = numbers[one]
-            elif inside[:1] != "%":  # none, or a literal
-                if "%" in inside:  # older printers put a shape before each operand
-                    raise _NeedsParsing
+            if "%" not in inside:  # no operand, or a literal
                 number[name] = numbers[inside]
+            elif "," not in inside:  # one operand; of older printers, with its shape before it, none is known
+                number[name] = numbers[number[inside]]
             else:
                 first, _, second = inside.partition(", ")
                 two = known(second)
@@ -351,24 +352,25 @@ class TextFingerprinter:
                     number[name] = numbers[tuple(map(number_of, references(inside)))]
                 else:
                     one = number[first]
-                    number[name] = numbers[(two, one) if numbers.commutative and one > two else (one, two)]
+                    number[name] = numbers[(two, one) if one > two and numbers.commutative else (one, two)]
         return number
 
     def _in_order(self, lines: Sequence[LineParts], root: str) -> tuple[int, ...]:
         """One number for each line; operands are the positions of lines, so that shared values are seen."""
         position: dict[str, int] = {}
         found: list[int] = []
-        for line in lines:
-            name, shape_and_opcode, inside, attributes = line
+        for name, shape_and_opcode, inside, attributes in lines:
             numbers = self._by_attributes[attributes][shape_and_opcode]
-            operands = [position[operand] for operand in operand_references(line)]
-            if not operands and "%" in inside:  # see `_unordered`
+            if inside[:1] == "%":
+                operands = [position[operand] for operand in references(inside)]
+                if len(operands) == 2 and numbers.commutative:
+                    operands.sort()
+                found.append(numbers["in order", *operands])
+            elif "%" in inside:  # a shape before each operand
                 raise _NeedsParsing
-            if len(operands) == 2 and numbers.commutative:
-                operands.sort()
-            what = ("in order", *operands) if operands else inside
+            else:
+                found.append(numbers[inside])
             position[name] = len(position)
-            found.append(numbers[what])
         if len(position) != len(found) or not _are_names(position):
             raise _NeedsParsing
         return (position[root], *found)
