@@ -136,12 +136,13 @@ def _inside(
         changes = reported_changes(one, other, platform) + numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
-        changes += _called_changes(old, new, one, other)
+        changes += _called_changes(old, new, one, other) if one.calls else []
         if one.operands or other.operands:
-            through = through_call(one, other, pairs, (old, new))
-            operand_symmetric = before.operand_symmetric(one, other)
+            calls = bool(one.calls and other.calls)
+            through = through_call(one, other, pairs, (old, new)) if calls else None
+            operand_symmetric = before.operand_symmetric(one, other) if calls else None
             rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, operand_symmetric)
-            rewired = rewired or is_misbound(one, other, pairs, (old, new))
+            rewired = rewired or (calls and is_misbound(one, other, pairs, (old, new)))
             # Where operands are others, nothing proves that the same ones are meant by other numbers.
             configured = not rewired and any(change.field == "backend_config" for change in changes)
             if configured and only_renumbered(one, other, through):
