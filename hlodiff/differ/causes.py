@@ -195,6 +195,8 @@ def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
     return False
 
 
+# What holds the work of several instructions stands for itself.
+_LOOPS_AND_BRANCHES = ("while", "conditional", "case", "if")
 _FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # with zeros a loop begins
 
 
@@ -223,6 +225,8 @@ def _is_of_loop(sides: _Sides, edit: RawEdit, loops: tuple[frozenset[Place], fro
     if edit.kind not in ("added", "removed") and not (edit.kind == "changed" and fields <= {*_TYPES, "literal"}):
         return False
     if edit.kind == "changed" and sides[1].instruction(place).opcode not in (*_FEEDS_LOOPS, "func.call"):
+        return False
+    if sides[which].instruction(place).opcode in _LOOPS_AND_BRANCHES:
         return False
     side, line = sides[which], _line(sides[which], place)
     return any(near in loops[which] and line in (None, _line(side, near)) for near in _near(side, place))

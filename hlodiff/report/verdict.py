@@ -196,10 +196,10 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False, passes: tuple[
     for number in numbers:
         if number.relevant and number.mark:
             most[number.mark] = max(most[number.mark], number.rank)
-    better, worse = most["better"], most["worse"]
     if passes:
-        known: Verdict = "worse" if passes[0] < passes[1] else "better"
-        return "mixed" if (better if known == "worse" else worse or doubtful) else known
+        way = "worse" if passes[0] < passes[1] else "better"
+        most[way] = max(most[way], _WEIGHTS["flops"].weight * min(abs(log2(passes[1] / passes[0])), _MOST_DOUBLINGS))
+    better, worse = most["better"], most["worse"]
     if not better and not worse:
         return "mixed" if doubtful else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
