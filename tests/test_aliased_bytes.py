@@ -41,3 +41,24 @@ def test_a_donation_that_is_gone_costs_memory() -> None:
 def test_a_donated_argument_of_another_size_costs_nothing_by_that() -> None:
     assert mark((BOTH, 8), (BOTH, 4)) == ""
     assert mark((BOTH, 8), (BOTH, 16)) == ""
+
+
+def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
+    """A buffer that was donated and temporary, and is a result of its own now: temp shrank, and nothing is better."""
+    names = "argument", "output", "temp", "alias"
+    module = hlodiff.read_text(ONE.format(ONLY, *(8, 8) * 3))
+
+    def marks(old: tuple[int, ...], new: tuple[int, ...]) -> list[str]:
+        facts = [{f"memory.{name}": float(n) for name, n in zip(names, side, strict=False)} for side in (old, new)]
+        facts = [
+            side | ({"memory.peak": float(values[4])} if values[4:] else {})
+            for side, values in zip(facts, (old, new), strict=True)
+        ]
+        program = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(module, module), facts[0], facts[1])
+        numbers = [Number(name, old[n], new[n], "bytes") for n, name in ((2, "temp"), (3, "aliased"))]
+        return [number.mark for number in judged(program, numbers)]
+
+    assert marks((100, 100, 50, 40), (100, 100, 30, 10)) == ["", "worse"]
+    assert marks((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
+    assert marks((100, 100, 50, 40), (100, 100, 10, 20)) == ["better", ""]
+    assert marks((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]

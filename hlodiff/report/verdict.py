@@ -87,7 +87,31 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         "memory": max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0,
         "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed")),
     }
-    return tuple(_judged(program, number, wholes, threshold) for number in numbers)
+    needed = _needed_memory(program)
+    found = (_judged(program, number, wholes, threshold) for number in numbers)
+    return tuple(replace(one, mark="", rank=0.0) if _is_moved_memory(one, needed) else one for one in found)
+
+
+def _needed_memory(program: ProgramComparison) -> tuple[float, float] | None:
+    """What one device needs in all: the peak, else all parts together; None where that is not known."""
+    metrics = program.metrics()
+    if "memory.peak" in metrics:
+        return metrics["memory.peak"]
+    if not metrics.keys() >= {*_PARTS, "memory.alias"}:
+        return None
+    old, new = (sum(metrics[name][side] for name in _PARTS) - metrics["memory.alias"][side] for side in (0, 1))
+    return old, new
+
+
+def _is_moved_memory(number: Number, needed: tuple[float, float] | None) -> bool:
+    """Whether a part of the memory is larger or smaller where another part makes up for it.
+
+    A buffer that is no longer donated is no temporary one either, where the compiler used it as one.
+    """
+    weight = _WEIGHTS.get(number.name)
+    if weight is None or weight.whole != "memory" or not number.mark or needed is None:
+        return False
+    return needed[0] <= needed[1] if number.mark == "better" else needed[1] <= needed[0]
 
 
 def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tuple[Number, ...]:
