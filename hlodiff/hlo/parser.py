@@ -826,17 +826,14 @@ def _split(reader: _TextReader, line: str, position: int, number: int) -> tuple[
 
 def _literal(opcode: str, text: str, shape: Shape) -> tuple[str, str]:
     """What a constant or a parameter holds, and what is wrong with it."""
-    if opcode == "parameter" and not _is_parameter_number(text.strip()):
+    number = text.strip()
+    if opcode == "parameter" and not (number.isdecimal() and number.isascii() and len(number) < 10):
         return "", "expected the number of the parameter"
     if opcode == "constant":
         if wrong := literal_error(text, shape):
             return "", wrong
         text = canonical_literal(text, shape.element_type)
     return text.strip(), ""
-
-
-def _is_parameter_number(text: str) -> bool:
-    return text.isdecimal() and text.isascii() and len(text) < 10
 
 
 def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
