@@ -11,9 +11,11 @@ import pytest
 
 from hlodiff.cli import run
 from hlodiff.differ import ProgramComparison, diff
-from hlodiff.hlo import read_hlo
+from hlodiff.hlo import read_hlo, read_text
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.grouping import edit_groups_of, format_follows
+from hlodiff.report.verdict import format_numbers
+from hlodiff.report.view import Number
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
 
@@ -285,3 +287,31 @@ def test_a_class_that_some_targets_have_is_said_with_them() -> None:
     report = Report("diff", "a", "b", (first, second))
     assert "changed on cpu, tpu-v5e: numerics (tpu-v5e), structure\n" in to_terminal(report)
     assert "changed on cpu, tpu-v5e\\: numerics \\(tpu-v5e\\), structure\n" in to_markdown(report)
+
+
+def test_a_target_whose_compiled_program_is_the_same_is_named() -> None:
+    """Another spelling of the same work, which XLA for one of two targets sees."""
+    old, new = program(tanh(0)), program(tanh(0, 1, "sine"))
+    written = """module @m {
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+    both = diff(read_text(written), read_text(written.replace("tanh", "sine")))
+    programs = [ProgramComparison("f", target, "stablehlo", "changed", both) for target in ("cpu", "tpu")]
+    programs += [compared(old, new, "f", "cpu"), ProgramComparison("f", "tpu", "compiled", "identical")]
+    lines = to_terminal(Report("diff", "a", "b", tuple(programs)), width=120).splitlines()
+    assert "    cpu  no number changed" in lines
+    assert "    tpu  the same program" in lines
+
+
+def test_a_collective_is_among_the_numbers_of_a_target() -> None:
+    """An unrolled loop has fewer launches and copies by far; what its devices wait for is listed too."""
+    ranks = {"launches": 3.0, "copies": 2.5, "temp": 2.0, "collective-permute": 1.0}
+    numbers = [Number(name, 8, 4, mark="better", rank=rank) for name, rank in ranks.items()]
+    assert "collective-permute 8 -> 4" in format_numbers(numbers, 0)
+    assert "launches 8 -> 4" in format_numbers(numbers, 0)
+    worse = Number("flops", 8, 9, mark="worse", rank=0.5)
+    assert all(name in format_numbers([*numbers, worse], 0) for name in ("launches", "collective-permute", "flops"))

@@ -292,15 +292,16 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
     elif written and same:
         yield Line(2, f"compiled{format_targets(same)}: the same program", wrap=True)
         return
-    width = max((len(", ".join(one.targets)) for one in function.targets), default=0)
+    rows: list[tuple[tuple[str, ...], str, str]] = []
     for one in function.targets if is_compiled or any(one.numbers for one in function.targets) else ():
-        on = f"{', '.join(one.targets):<{min(width, _WIDEST_TARGETS)}}  " if one.targets else ""
-        yield Line(
-            4,
-            f"{on}{format_numbers(one.numbers, one.below)}",
-            style=STYLES[one.verdict].removeprefix("bold").strip(),
-            wrap=True,
-        )
+        style = STYLES[one.verdict].removeprefix("bold").strip()
+        equal = () if one.numbers else tuple(target for target in one.targets if target in same)
+        others = tuple(target for target in one.targets if target not in equal)
+        rows += [(others, format_numbers(one.numbers, one.below), style)] if others or not equal else []
+        rows += [(equal, SAME, style)] if equal else []
+    width = min(max((len(", ".join(some)) for some, _, _ in rows), default=0), _WIDEST_TARGETS)
+    for some, words, style in rows:
+        yield Line(4, f"{', '.join(some):<{width}}  {words}" if some else words, style=style, wrap=True)
     for stage in compiled:
         on = "" if set(stage.targets) == targets and targets else format_targets(stage.targets)
         yield from _stage_lines(stage, on.strip(), report, indent=4)

@@ -307,9 +307,11 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     """
     marked = [one for one in numbers if one.mark]
     other = next((one for one in marked if one.mark != marked[0].mark), None)
+    collective = next((one for one in marked if one.name in FAMILIES), None)
     marked = marked[:_MOST_OF_A_TARGET]
-    if other and other not in marked:  # the largest of each side
-        marked[-1] = other
+    for place, one in ((-1, other), (-2, collective)):  # the largest of each side, and what devices wait for
+        if one and one not in marked:
+            marked[place] = one
     unclear = [one for one in numbers if not one.mark and not one.comparable]  # a range, or per turn of a loop
     shown = [*marked, *unclear] or numbers[:2]
     by_mark: dict[str, list[str]] = {}
