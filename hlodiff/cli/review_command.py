@@ -23,7 +23,7 @@ from hlodiff.report.forms import to_form
 from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
-from hlodiff.report.wording import many
+from hlodiff.report.wording import format_names, many
 from hlodiff.snapshots import PendingRecord
 from hlodiff.workflows.accept import (
     Selection,
@@ -232,9 +232,8 @@ class _ReviewWalk:
             click.echo(f"\n{error.render()}")
             return at
         if keys:
-            names = ", ".join(f"{key.name} on {key.target}" for key in keys[:_MOST_NAMES])
-            more = f" and {len(keys) - _MOST_NAMES} more" if len(keys) > _MOST_NAMES else ""
-            click.echo(printable(f"undone: {names}{more}"))
+            names = format_names([f"{key.name} on {key.target}" for key in keys], _MOST_NAMES)
+            click.echo(printable(f"undone: {names}"))
         self.rest = ""
         return self.answered.pop()[0]
 

@@ -23,7 +23,7 @@ from hlodiff.report.edits import format_edit
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
 from hlodiff.report.report import Report
-from hlodiff.report.wording import format_bytes, many
+from hlodiff.report.wording import format_bytes, format_names, many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.configuration import load, load_if_any
 from hlodiff.workflows.passes import DumpedProgram, dumped_program, folder_dumps, is_dump_folder
@@ -365,7 +365,7 @@ def _limits(view: PassesView) -> str:
     cut = [step for step in view.steps if step.diff.limit_hits]
     if not cut:
         return ""
-    names = ", ".join(step.passed.label for step in cut[:3]) + (f" and {len(cut) - 3} more" if len(cut) > 3 else "")
+    names = format_names([step.passed.label for step in cut])
     return f"Matching was cut short in {names}: the edits are complete but may not be the fewest; --pass shows which."
 
 

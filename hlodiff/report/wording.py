@@ -170,6 +170,24 @@ def format_next(following: str) -> str:
     return ": ".join(split_next(following))
 
 
+_MOST_TYPED = 3  # names: a command with more of them nobody types
+
+
+def format_command(command: str, names: Collection[str], otherwise: str = "") -> str:
+    """A command with the names that it is for, where they are few.
+
+    Args:
+        command: `hlodiff update`.
+        names: functions, cases or scenarios.
+        otherwise: what to type where they are many; the command without names where it is "".
+
+    Example:
+        >>> format_command("hlodiff update", ["f", "g"]), format_command("hlodiff update", ["f", "g", "h", "i"])
+        ('hlodiff update f g', 'hlodiff update')
+    """
+    return " ".join([command, *names]) if len(names) <= _MOST_TYPED else otherwise or command
+
+
 def format_seconds(seconds: float) -> str:
     """A duration with three digits.
 

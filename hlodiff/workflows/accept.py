@@ -453,8 +453,7 @@ def _counted(keys: Sequence[Key]) -> str:
 
 def _choices(keys: Sequence[Key]) -> str:
     names = list(dict.fromkeys(key.name for key in keys))
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"name programs, or pass --everything; pending: {', '.join(names[:5])}{more}"
+    return f"name programs, or pass --everything; pending: {format_names(names, 5)}"
 
 
 def _error_lines(error: HlodiffError) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from hlodiff.errors import ConfigError, HlodiffError, UsageError
 from hlodiff.policy import PROGRAM_RULES, Finding, closest_margins, judge, judge_scenarios, of_policy
 from hlodiff.policy.growth import RULE, growth_record, judge_growth
 from hlodiff.report.report import Report, toolchain_changes
+from hlodiff.report.wording import format_command
 from hlodiff.snapshots import Key, RecordedTraces
 from hlodiff.tracing.compare import TraceComparison, exceeded
 from hlodiff.tracing.counts import count
@@ -312,10 +313,9 @@ def _following(
         return f"{again} {' '.join(list(over)[:3])}, once within limits"
     names = dict.fromkeys(one.name for one in programs if one.status == "changed")
     names |= dict.fromkeys(f.program for f in findings if f.severity == "error")
-    chosen = f" {' '.join(names)}" if len(names) <= 3 else ""
     if not names:
         return ""
-    return f"hlodiff check{chosen}" if recorded else f"{again}{chosen} --stacks"
+    return format_command("hlodiff check", names) if recorded else f"{format_command(again, names)} --stacks"
 
 
 def _chosen(

@@ -32,6 +32,7 @@ from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.timings import Timing
+from hlodiff.report.wording import format_command
 from hlodiff.snapshots import BlockedError, FutureFormatError, Key, tidy
 from hlodiff.snapshots.pending import digest
 from hlodiff.tracing.compare import TraceComparison
@@ -488,7 +489,7 @@ def _joined(verb: str, commands: Sequence[str]) -> str:
     if verb == "hlodiff update":
         return commands[0] if commands[0] == commands[1] == "hlodiff update --prune" else verb
     names = dict.fromkeys(name for command in commands for name in command.removeprefix(verb).split())
-    return f"{verb} {' '.join(names)}" if len(names) <= 3 and "hlodiff review" not in commands else "hlodiff review"
+    return "hlodiff review" if "hlodiff review" in commands else format_command(verb, names, "hlodiff review")
 
 
 def following(programs: tuple[ProgramComparison, ...], code: int, findings: Sequence[Finding] = ()) -> str:
@@ -499,7 +500,7 @@ def following(programs: tuple[ProgramComparison, ...], code: int, findings: Sequ
         return _once_failed(programs, findings)
     # What passes is no failure, and yet its snapshot is no longer what the function compiles to.
     names = list(dict.fromkeys(program.name for program in programs if program.id and not in_ci()))
-    return f"hlodiff accept {' '.join(names)}" if 0 < len(names) <= 3 else "hlodiff review" if names else ""
+    return format_command("hlodiff accept", names, "hlodiff review") if names else ""
 
 
 def _once_judged(programs: tuple[ProgramComparison, ...], findings: Sequence[Finding]) -> str:
@@ -518,8 +519,7 @@ def _heal_all(advice: Sequence[str], broken: Sequence[ProgramComparison]) -> str
     """One command for all that is broken, where recording it again repairs all of it, as after a merge."""
     if len(dict.fromkeys(advice)) == 1 or not all(one.advice.startswith("hlodiff update ") for one in broken):
         return advice[0]
-    names = dict.fromkeys(one.name for one in broken)
-    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
+    return format_command("hlodiff update", dict.fromkeys(one.name for one in broken))
 
 
 def _once_failed(programs: tuple[ProgramComparison, ...], findings: Sequence[Finding]) -> str:
@@ -537,15 +537,13 @@ def _once_failed(programs: tuple[ProgramComparison, ...], findings: Sequence[Fin
         advice = [f.advice for f in further if f.severity == "error" and f.advice.startswith("hlodiff ")]
         orphaned = any(program.status == "removed" for program in programs)
         return "hlodiff update --prune" if orphaned else next(iter(advice), "")
-    names = " ".join(differing) if len(differing) <= 3 else ""
     # In CI the pending folder is on another machine than the reader of the log.
     if in_ci() or not all(p.id for p in programs if p.status in ("changed", "added")):
-        return f"hlodiff update {names}".rstrip()
-    if names:
-        return f"hlodiff accept {names}"
+        return format_command("hlodiff update", differing)
     changed = [program for program in programs if program.status in ("changed", "added")]
     by_compiler = not acceptable and all(one.by_compiler for one in changed)
-    return "hlodiff accept --class toolchain" if by_compiler else "hlodiff review"
+    several = "hlodiff accept --class toolchain" if by_compiler else "hlodiff review"
+    return format_command("hlodiff accept", differing, several)
 
 
 def _further(findings: Sequence[Finding]) -> list[Finding]:

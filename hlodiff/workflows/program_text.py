@@ -11,6 +11,7 @@ from hlodiff.config import Config
 from hlodiff.errors import CaptureError, UsageError
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import Module
+from hlodiff.report.wording import format_names
 from hlodiff.snapshots import Key, attach_source, read_snapshot
 from hlodiff.snapshots.trees import Tree
 from hlodiff.workflows.build_snapshot import build_snapshot
@@ -31,8 +32,8 @@ def one_program(keys: Sequence[Key], name: str, command: str) -> Key:
     keys = [key for key in keys if key.name == name] or keys
     names = list(dict.fromkeys(key.name for key in keys))
     if len(names) > 1:
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        raise UsageError(f"--stage prints one program, and these match: {shown}", hint="name one of them")
+        what = f"--stage prints one program, and these match: {format_names(names, 8)}"
+        raise UsageError(what, hint="name one of them")
     if len(keys) > 1:
         targets = ", ".join(key.target for key in keys)
         what = f"`{names[0]}` has a program for each of several targets: {targets}"

@@ -13,6 +13,7 @@ from hlodiff.capture import DiscoveredScenario, Discovery, ScenarioRun, ran
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import HlodiffError
 from hlodiff.progress import progress
+from hlodiff.report.wording import format_command
 from hlodiff.snapshots import (
     BlockedError,
     FolderTree,
@@ -233,17 +234,16 @@ def following(scenarios: Sequence[TraceComparison], kept: Collection[Key] = ()) 
     """
     broken = [one for one in scenarios if one.status == "not_checked"]
     if broken and all(one.advice.startswith("hlodiff update ") for one in broken):
-        return f"hlodiff update {' '.join(one.name for one in broken)}" if len(broken) <= 3 else "hlodiff update"
+        return format_command("hlodiff update", [one.name for one in broken])
     if broken:
         return f"hlodiff check {broken[0].name}, once it is repaired"
     # Accepting records traces, and does not bring them within their limits.
     over = [one.name for one in scenarios if one.over]
     differing = [one.name for one in scenarios if one.status in ("changed", "added") and one.name not in over]
     if differing:
-        names = " ".join(differing) if len(differing) <= 3 else ""
         if all(Key(name, "", "traces") in kept for name in differing):
-            return f"hlodiff accept {names}" if names else "hlodiff review"
-        return f"hlodiff update {names}".rstrip()
+            return format_command("hlodiff accept", differing, "hlodiff review")
+        return format_command("hlodiff update", differing)
     if over:
         return f"hlodiff check {' '.join(over[:3])}, once within limits"
     return "hlodiff update --prune" if any(one.status == "removed" for one in scenarios) else ""

@@ -14,6 +14,7 @@ from hlodiff.config import shown_path
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.grammar import ENTRY_LAYOUT
 from hlodiff.hlo.model import STAGES, Module, Stage
+from hlodiff.report.wording import format_names
 
 # What opens folders, revisions and snapshots is imported where it is used: two files need none of it.
 if TYPE_CHECKING:
@@ -263,9 +264,8 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
         key = Key(full[0], full[1] if len(full) == 3 else "", full[-1])
         _add_snapshot(side, tree, key, folder)
     if side.with_lines and side.without_lines:
-        names = dict.fromkeys(side.without_lines)
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        side.notes.append(f"{label}: no source.json, so no Python lines: {', '.join(list(names)[:3])}{more}")
+        names = format_names(list(dict.fromkeys(side.without_lines)))
+        side.notes.append(f"{label}: no source.json, so no Python lines: {names}")
     side.single = len(folders) == 1 and folders[0] == ""
     return side
 

@@ -19,7 +19,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.headline import headline
 from hlodiff.report.lines import json_text, printable
-from hlodiff.report.wording import format_next, many
+from hlodiff.report.wording import format_command, format_names, format_next, many
 from hlodiff.snapshots import (
     FutureFormatError,
     Key,
@@ -296,8 +296,7 @@ def _lines(result: UpdateResult) -> Iterator[str]:
     for group in failed.values():
         yield from _group_lines(group, width)
     for reason, group in not_checked.items():
-        more = f" and {len(group) - 3} more" if len(group) > 3 else ""
-        yield f"not checked: {', '.join(f'{row.key.name} on {row.key.target}' for row in group[:3])}{more}"
+        yield f"not checked: {format_names([f'{row.key.name} on {row.key.target}' for row in group])}"
         yield from (f"  {printable(line)}" for part in reason for line in part.split("\n"))
     yield from (f"note: {printable(note)}" for note in result.notes)
     yield _totals(result)
@@ -326,7 +325,7 @@ def _totals(result: UpdateResult) -> str:
     recorded = any(count for status, count in counts if status in (*_RECORDED, "deleted"))
     failed = dict.fromkeys(row.key.name for row in rows if row.status == "failed")
     if failed:
-        following = f"hlodiff update {' '.join(failed) if len(failed) <= 3 else ''}".rstrip() + ", once it is repaired"
+        following = f"{format_command('hlodiff update', failed)}, once it is repaired"
     elif any(row.status == "orphaned" for row in rows):
         following = "hlodiff update --prune"
     else:

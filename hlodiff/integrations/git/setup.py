@@ -14,7 +14,7 @@ from typing import Literal
 
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import StoreError, UsageError
-from hlodiff.report.wording import many
+from hlodiff.report.wording import format_command, format_names, many
 from hlodiff.snapshots import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
 from hlodiff.snapshots.growth_file import growth_path
 from hlodiff.snapshots.paths import write_project_file
@@ -494,13 +494,12 @@ def _snapshots(repository: Repository) -> Part:
     names = [*own, *tests]
     if not names:
         return Part("snapshots", "ok", "none is stale")
-    shown = f"{', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"
-    again = " && ".join([*([_update(own)] if own else []), *(["pytest --hlodiff-update"] if tests else [])])
-    return Part("snapshots", "stale", f"{many(len(names), 'name')} since a merge: {shown}", again)
-
-
-def _update(names: list[str]) -> str:
-    return f"hlodiff update {' '.join(names)}" if len(names) <= 3 else "hlodiff update"
+    commands = [
+        *([format_command("hlodiff update", own)] if own else []),
+        *(["pytest --hlodiff-update"] if tests else []),
+    ]
+    what = f"{many(len(names), 'name')} since a merge: {format_names(names, 5)}"
+    return Part("snapshots", "stale", what, " && ".join(commands))
 
 
 # --- The git repository that a project lies in: its top, its own configuration, attributes.

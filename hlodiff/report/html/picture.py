@@ -26,7 +26,7 @@ from hlodiff.report.html.drawing import format_shape_of, operands_first, place_w
 from hlodiff.report.html.layers import layered_layout
 from hlodiff.report.html.page import page_of, script_of
 from hlodiff.report.lines import clip, printable
-from hlodiff.report.wording import format_bytes, format_count, many, place
+from hlodiff.report.wording import format_bytes, format_count, format_names, many, place
 
 _SCRIPTS = ("dom", "tokens", "drawing", "picture")
 _CHARACTER, _LINE, _PAD, _WIDEST = 6.7, 15, 12, 34
@@ -105,8 +105,7 @@ def to_picture(programs: Sequence[PicturedProgram], root: str = "", limits: Pict
         address = program_address(program.name, program.target, program.stage)
         links.append({"name": program.name, "target": program.target or "", "address": address,
                       "stage": STAGE_NAMES[program.stage]})  # fmt: skip
-    names = list(dict.fromkeys(program.name for program in programs))
-    title = ", ".join(map(printable, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    title = format_names([printable(name) for name in dict.fromkeys(program.name for program in programs)])
     return page_of("picture.html.jinja", script_of(_SCRIPTS), bodies=bodies, programs=links, title=title)
 
 
@@ -332,8 +331,9 @@ class _Picture:
         if fused:
             ops = Counter(one.opcode for one in self.module.computations[fused[0]].instructions
                           if one.opcode not in BOOKKEEPING and one.opcode not in _HANDING_ON)  # fmt: skip
-            listed = [f"{count} {name}" if count > 1 else name for name, count in ops.most_common(3)]
-            yield printable(", ".join(listed) + (f" and {len(ops) - 3} more" if len(ops) > 3 else ""))
+            yield printable(
+                format_names([f"{count} {name}" if count > 1 else name for name, count in ops.most_common()])
+            )
 
     def runs(self, cost: PartCost) -> str:
         """`once`, `12`, `at most 12`, `1 + 2 per turn of the loop at model.py:12`."""
