@@ -220,6 +220,23 @@ class PrunedPair:
     apart: frozenset[tuple[int, str]]
     # Whether of callers that are the same but for what they call those calls were left out that lead to equals.
     ignores_counts: bool
+    skeletons: tuple[CallSkeleton, ...]
+
+    def looked_at(self) -> tuple[set[str], set[str]]:
+        """For either side names of computations in which damage was seen or is seen elsewhere.
+
+        They were parsed, or are equal but for their calls to one of the other side that is not named here.
+        """
+        names = [
+            {self.name(n, place) for place, here in self.opened[n].items() if here not in self.kept[n]} for n in (0, 1)
+        ]
+        for each in self.skeletons:
+            lengths = [len(it.body(name)) for it, name in zip(self.fingerprints, (each.old, each.new), strict=True)]
+            if lengths[0] < lengths[1]:
+                names[1].add(each.new)
+            else:
+                names[0].add(each.old)
+        return names[0], names[1]
 
     @cached_property
     def opened(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -381,12 +398,14 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
     fingerprinter = TextFingerprinter({}, scheduled)
     first = fingerprinter.fingerprint(old.computations, old.entry, same)
     fingerprints = first, fingerprinter.fingerprint(new.computations, new.entry, same)
-    if fingerprinter.are_damaged(fingerprints):
+    found = _prune((old, new), fingerprints, frozenset(), ignores_counts=True)
+    if not found.is_worth_it():
+        return None
+    if fingerprinter.are_damaged(fingerprints, found.looked_at()):
         for module in (old, new):
             tuple(module.computations)  # the parser says what is wrong, and where
         return None
-    found = _prune((old, new), fingerprints, frozenset(), ignores_counts=True)
-    return found if found.is_worth_it() else None
+    return found
 
 
 def _prune(
@@ -430,6 +449,7 @@ def _prune(
         (first.shared, second.shared),
         apart,
         ignores_counts,
+        tuple(skeletons),
     )
 
 

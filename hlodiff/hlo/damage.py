@@ -11,14 +11,13 @@ from collections.abc import Iterator
 _NO_PARAMETER = re.compile(rb" parameter\((?!\d{1,9}\))")
 _PAIRS = (b"(", b")"), (b"[", b"]"), (b"{", b"}")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
-# What names of canonical form are made of.
-IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
+_IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
 _IN_WORDS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _ANY = bytes(range(256))
 # Which three bytes never follow each other: an item or a comma is missing, a `%` is inside of a name, what is between
 # two brackets is missing, or something stands behind the bracket that closes a computation.
 _NEVER = (
-    (b",=", b",=)", _ANY), (IN_NAMES, b"%", _ANY), (b"}", b"{", _ANY), (b"]", b"[", _ANY),
+    (b",=", b",=)", _ANY), (_IN_NAMES, b"%", _ANY), (b"}", b"{", _ANY), (b"]", b"[", _ANY),
     (b"]", b" ", b"["), (b",", b" ", b","), (b"0123456789", b" ", b"0123456789"), (b"\n", b"}", b" "),
 )  # fmt: skip
 _FIRST, _SECOND, _THIRD = (

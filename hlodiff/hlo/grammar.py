@@ -702,7 +702,7 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
 # One line: (1) name with `%`, (2) shape and opcode, (3) operands with `%` or a literal, (4) attributes. It searches
 # only for the character that ends each part, which is fastest; text_fingerprint.py checks what a part holds.
 _LINE = re.compile(
-    r"""^  (?:ROOT )?+(%[^ ]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [^(]++)\(([^)]*+)\)(.*+)$""", re.MULTILINE
+    r"""^  (?:ROOT )?+(%[A-Za-z0-9_.\-]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [^(]++)\(([^)]*+)\)(.*+)$""", re.MULTILINE
 )
 LineParts = tuple[str, str, str, str]
 """Name, shape and opcode, operands (with `%`) or else a literal, and attributes of one line."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 
-from hlodiff.hlo.damage import IN_NAMES, is_damaged
+from hlodiff.hlo.damage import is_damaged
 from hlodiff.hlo.grammar import (
     LineParts,
     Span,
@@ -30,7 +31,6 @@ from hlodiff.hlo.grammar import (
     parts_without_metadata,
     references,
     root_reference,
-    signature_result,
     split_commas,
     with_references,
     without_metadata,
@@ -54,19 +54,14 @@ class _NeedsParsing(Exception):
     """The text is not enough to decide: the computation has to be parsed."""
 
 
-class _LineNumbers(dict[Hashable, int]):
+class _LineNumbers(defaultdict[Hashable, int]):
     """Numbers of lines that have equal opcode, shape and attributes, by their operands or literal."""
 
-    __slots__ = ("_fresh", "commutative")
+    __slots__ = ("commutative",)
 
     def __init__(self, commutative: bool, fresh: Iterator[int]) -> None:
-        super().__init__()
+        super().__init__(fresh.__next__)
         self.commutative = commutative
-        self._fresh = fresh
-
-    def __missing__(self, what: Hashable) -> int:
-        self[what] = number = next(self._fresh)
-        return number
 
 
 class _ByOpcode(dict[str, _LineNumbers]):
@@ -95,7 +90,7 @@ class _ByAttributes(dict[str, _ByOpcode]):
         canonical: dict[str, _ByOpcode],
         fresh: Iterator[int],
         masked: bool = False,
-        own_channels: frozenset[str] = frozenset(),
+        own_channels: Container[str] = (),
     ) -> None:
         super().__init__()
         self._fresh = fresh  # numbers of lines
@@ -120,7 +115,7 @@ class _ByAttributes(dict[str, _ByOpcode]):
         if "%" in text:
             text = without_references(text) if self._masked else with_references(text, self._key)
         checked = text
-        if self._own_channels and (found := _CHANNEL.search(text)) and found[1] in self._own_channels:
+        if "channel_id=" in text and (found := _CHANNEL.search(text)) and found[1] in self._own_channels:
             before, after = text[: found.start()], text[found.end() :]
             if (before.count('"') - before.count('\\"')) % 2 == 0:  # else it is a word of a string
                 text, checked = f"{before}channel_id=own{after}", before + after
@@ -162,7 +157,7 @@ class TextFingerprint:
     keys: dict[str, int | None]
     spans: dict[str, Span]
     scheduled: frozenset[str]
-    own_channels: frozenset[str]
+    own_channels: OwnChannels
     numbers: dict[str, list[int]]
     attributes: Collection[str]
     by_name: frozenset[str]
@@ -231,7 +226,7 @@ class TextFingerprinter:
         """
         keys: dict[str, int | None] = {}
         numbers: dict[str, list[int]] = {}
-        own_channels = _own_channels(program.text)
+        own_channels = OwnChannels(program.text)
         self._by_attributes = _ByAttributes(self._by_opcode, self._fresh, own_channels=own_channels)
         self._by_attributes.keys_by_name = keys
         spans = {span.name: span for span in program.spans}
@@ -249,11 +244,12 @@ class TextFingerprinter:
             program, keys, spans, scheduled, own_channels, numbers, self._by_attributes.texts(), frozenset(by_name)
         )
 
-    def are_damaged(self, fingerprints: Sequence[TextFingerprint]) -> bool:
+    def are_damaged(self, fingerprints: Sequence[TextFingerprint], looked_at: Sequence[Container[str]]) -> bool:
         """Whether parsing would refuse something in the programs of a comparison, most of which nobody parses.
 
         Args:
             fingerprints: both sides, made by this fingerprinter.
+            looked_at: for each side names of computations that do not have to be looked at.
         """
         # Where each line has a number, it is a name, and pieces that other lines have too: each is looked at once.
         lines = {
@@ -266,16 +262,18 @@ class TextFingerprinter:
         pieces = ["\n", *[f"  %x = {line}\n" for line in lines]]
         rows = len(lines)
         known: set[str] = set()
-        borders: set[str] = set()
-        for fingerprint in fingerprints:
+        borders: set[tuple[str, str]] = set()
+        for fingerprint, others in zip(fingerprints, looked_at, strict=True):
             text = fingerprint.program.text
             for name, span in fingerprint.spans.items():
-                if fingerprint.keys[name] is None or (name in fingerprint.by_name and name not in known):
+                is_text = fingerprint.keys[name] is None or (name in fingerprint.by_name and name not in known)
+                if is_text and name not in others:
                     pieces.append(text[span.body : span.end])
                     rows += span.lines
-                borders.add(f"{signature_result(text[span.start : span.body])} {{\n}}{span.closing}\n")
+                at = text.rfind("->", span.start, span.body)
+                borders.add((text[at : span.body] if at >= 0 else "{\n", span.closing))
             known |= fingerprint.by_name
-        pieces += sorted(borders)
+        pieces += [f"{result}}}{closing}\n" for result, closing in sorted(borders)]
         return is_damaged("".join(pieces), rows)
 
     def _key(
@@ -288,7 +286,7 @@ class TextFingerprinter:
             if not scheduled:
                 number = self._unordered(lines)
                 found = frozenset(number.values())
-                if len(found) == len(lines) and _are_names(number):
+                if len(found) == len(lines):
                     numbers[span.name] = list(number.values())
                     return self._number((span.closing, number[root], found))
             return self._number((span.closing, self._in_order(lines, root)))
@@ -371,21 +369,23 @@ class TextFingerprinter:
             else:
                 found.append(numbers[inside])
             position[name] = len(position)
-        if len(position) != len(found) or not _are_names(position):
+        if len(position) != len(found):
             raise _NeedsParsing
         return (position[root], *found)
 
 
-def _are_names(names: Collection[str]) -> bool:
-    """Whether what stands for the names of the lines of a computation is nothing else, with `%`."""
-    return "".join(names).encode(errors="replace").translate(None, IN_NAMES) == b"%" * len(names)
+class OwnChannels:
+    """Numbers of channels that stand once in a program, whatever the words around them; counted at the first look."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
 
-def _own_channels(text: str) -> frozenset[str]:
-    """Numbers of channels that stand once in a program, whatever the words around them."""
-    if "channel_id=" not in text:
-        return frozenset()
-    return frozenset(number for number, times in Counter(_CHANNEL.findall(text)).items() if times == 1)
+    @cached_property
+    def _found(self) -> frozenset[str]:
+        return frozenset(number for number, times in Counter(_CHANNEL.findall(self._text)).items() if times == 1)
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._found
 
 
 def same_names(old: LazyComputations, new: LazyComputations) -> set[str]:
