@@ -684,3 +684,29 @@ ENTRY e {{
     new, old = less.replace("@", "sine(%t)"), text.replace("@", "add(%t, %x)")
     found = diff(read_text(old), read_text(new))
     assert ("numerics" in classes_of(found)) is is_numeric
+
+
+def test_rounding_in_the_body_of_a_loop_that_calls_the_host_has_a_class() -> None:
+    text = """module @m {
+  func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> tensor<4xf32> {
+    %0:2 = stablehlo.while(%a = %arg0, %i = %arg1) : tensor<4xf32>, tensor<i32>
+    cond {
+      %c = stablehlo.constant dense<8> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %q = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xTYPE>
+      %r = stablehlo.multiply %q, %q : tensor<4xTYPE>
+      %v = stablehlo.convert %r : (tensor<4xTYPE>) -> tensor<4xf32>
+      %b = stablehlo.custom_call @xla_ffi_python_cpu_callback(%v) {api_version = 4 : i32, backend_config = {}, \
+mhlo.backend_config = {index = 4 : ui64}} : (tensor<4xf32>) -> tensor<4xf32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %b, %n : tensor<4xf32>, tensor<i32>
+    }
+    return %0#0 : tensor<4xf32>
+  }
+}
+"""
+    old, new = (read_text(text.replace("TYPE", one)) for one in ("bf16", "f16"))
+    assert classes_of(diff(old, new)) == ("numerics",)

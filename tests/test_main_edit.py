@@ -128,6 +128,13 @@ def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None
     assert main_edit("worse: +1 all-gather (8 B)", (), (), groups) == words
 
 
+def test_a_loop_has_the_line_that_was_edited_where_it_is_known() -> None:
+    groups = [one("added", "", "while", where="solve.py:14 (solve)")]
+    assert main_edit("worse: temp +8 %", (), (), groups) == "1 loop added at solve.py:14"
+    line = ChangedLine("solve.py:10 (field)", "", "return w @ h", "return lax.fori_loop(0, 3, body, w @ h)")
+    assert main_edit("worse: temp +8 %", (), (line,), groups) == "1 loop added"
+
+
 def test_what_only_hands_a_value_on_is_not_the_change() -> None:
     handed = one(
         "changed", "bitcast", "bitcast", "bitcast %b.1 f32[4,2]: shape: f32[2,4] -> f32[4,2]", fields=("shape",)

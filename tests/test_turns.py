@@ -168,6 +168,40 @@ def test_a_verdict_says_that_data_may_end_a_loop_after_other_turns(was: str, now
     assert "= same cost on cpu; tanh" in to_terminal(Report("diff", "a", "b", (known,)))
 
 
+def first_line(program: ProgramComparison) -> str:
+    return " ".join(to_terminal(Report("diff", "a", "b", (program,)), width=400).split("\n")[0].split())
+
+
+def test_a_condition_that_is_printed_in_another_order_is_the_same() -> None:
+    index, number = "  %i = s32[] get-tuple-element(%c), index=0\n", "  %n = s32[] constant(2)\n"
+    turned = open_loop(inside=2).replace(index + number, number + index)
+    assert turned != open_loop(inside=2)
+    program = compared(open_loop(), turned)
+    assert {number.name: number.mark for number in judged(program, key_numbers(program))}["all-reduce"] == "worse"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            open_loop(), open_loop(inside=3).replace("constant(2)", "constant(3)"),
+            "worse on cpu: temp +50 %, total work cannot be judged (all-reduce 1 -> 3 per turn of the loop %w)",
+        ),
+        (copies(4), open_loop(), "worse on cpu: temp +50 %, total work cannot be judged;"),
+        (loop(), loop(inside=3), "worse on cpu: +4 all-reduces (128 B), bytes accessed +51 %;"),
+    ],
+)  # fmt: skip
+def test_memory_says_nothing_of_work_that_hangs_on_unknown_turns(old: str, new: str, words: str) -> None:
+    assert words in first_line(compared(old, new))
+
+
+def test_the_same_memory_says_nothing_of_it_either() -> None:
+    other = open_loop(inside=3).replace("constant(2)", "constant(3)")
+    program = replace(compared(open_loop(), other), old_facts={}, new_facts={})
+    known = "as far as trip counts are known (all-reduce 1 -> 3 per turn of the loop %w)"
+    assert f"same cost on cpu, {known}" in first_line(program)
+
+
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     """So much per turn of loops at lines 1, 2, ... of a file."""
     loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]

@@ -19,6 +19,7 @@ from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
 from hlodiff.hlo.parser import LazyComputations
+from hlodiff.hlo.traversal import postorder
 
 _INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
 _VALUE_PRESERVING = frozenset(
@@ -110,9 +111,15 @@ def condition_fingerprint(module: Module, it: Instruction) -> str:
 
 
 def _condition_lines(module: Module, index: int, depth: int = 0) -> Iterator[str]:
-    for it in module.computations[index].instructions:
+    """What its result is made of, in the order of the operands: the order of the text means nothing."""
+    owner = module.computations[index]
+    order = postorder([owner.root], lambda position: owner.instructions[position].operands)
+    number = {position: n for n, position in enumerate(order)}
+    for position in order:
+        it = owner.instructions[position]
         attributes = [f"{name}={value}" for name, value in it.attributes if name not in ("metadata", "backend_config")]
-        yield f"{depth} {it.opcode} {it.operands} {it.literal} {attributes} {it.shape.element_type}"
+        operands = tuple(number[operand] for operand in it.operands)
+        yield f"{depth} {it.opcode} {operands} {it.literal} {attributes} {it.shape.element_type}"
         for callee in it.called if depth < 4 else ():
             yield from _condition_lines(module, callee, depth + 1)
 

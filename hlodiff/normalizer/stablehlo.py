@@ -27,12 +27,12 @@ from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_att
 def text_order(module: Module) -> Iterator[tuple[int, int]]:
     """(computation, position) of every instruction: functions as first called, regions at their operation.
 
-    Uncalled functions come last, in the module's order.
+    Uncalled functions come last, in the module's order, and so do regions whose operations are not in the module.
     """
-    for function in called_order(module):
-        for computation in owned(module, function):
-            for position in range(len(module.computations[computation].instructions)):
-                yield computation, position
+    known = [computation for function in called_order(module) for computation in owned(module, function)]
+    for computation in dict.fromkeys((*known, *range(len(module.computations)))):
+        for position in range(len(module.computations[computation].instructions)):
+            yield computation, position
 
 
 def called_order(module: Module) -> list[int]:

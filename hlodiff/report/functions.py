@@ -23,7 +23,7 @@ from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
-from hlodiff.report.numbers import by_how_much
+from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
 from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost, format_settings
@@ -126,8 +126,8 @@ def _function(
     verdicts = _targets([programs[n] for n in numbers])
     sentences = {text.programs: _sentences(text, report) for text in own}
     stages = tuple(_stages(own, report, texts, lines, sentences))
-    compiled = {programs[n].target: report.programs[n].diff for n in numbers if programs[n].has_verdict}
-    verdict, sentence, largest = _sentence(verdicts, len(compared), compiled)
+    compiled = {programs[n].target: report.programs[n] for n in numbers if programs[n].has_verdict}
+    verdict, sentence, largest = _sentence(verdicts, len(compared), compiled, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = ()
@@ -198,9 +198,10 @@ def _rank(one: TargetVerdict) -> float:
 
 
 def _sentence(
-    verdicts: Sequence[TargetVerdict], compared: int, diffs: Mapping[str | None, ModuleDiff | None]
+    verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison], root: str
 ) -> tuple[Verdict, str, str]:
     """The verdict over all targets, in a sentence, and the first numbers of it."""
+    diffs = {target: program.diff for target, program in programs.items()}
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
         by.setdefault(one.verdict, []).append(one)
@@ -211,14 +212,20 @@ def _sentence(
     }
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
-        doubt = _as_far_as_known(verdicts) or _at_equal_turns(verdicts, diffs)
+        doubt = ", as far as trip counts are known" if any(map(_is_unknown, verdicts)) else ""
+        doubt = f"{doubt}{_per_turn(verdicts, programs, root)}" if doubt else _at_equal_turns(verdicts, diffs)
         return "same", f"same cost{on}{doubt}", ""
     parts = []
     for verdict, numbers in words.items():
         on = _on([target for one in by[verdict] for target in one.targets], compared)
-        doubt = _as_far_as_known(by[verdict]) if verdict == "better" else ""
-        in_loops = (one for one in by[verdict] if not all(n.comparable for n in decisive_numbers(one.numbers, verdict)))
-        on += "" if doubt else _at_equal_turns(in_loops, diffs)
+        decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in by[verdict]]
+        of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
+        doubt = ""
+        if of_memory:
+            doubt = f", total work cannot be judged{_per_turn(of_memory, programs, root)}"
+        elif verdict == "better" and any(map(_is_unknown, by[verdict])):
+            doubt = ", as far as trip counts are known"
+        on += "" if doubt else _at_equal_turns((one for one, c in decisive if not all(n.comparable for n in c)), diffs)
         parts.append(
             f"{verdict}{on}: {', '.join(numbers) or 'no number changed'}{_doubt(verdict, by[verdict], diffs)}{doubt}"
         )
@@ -242,11 +249,18 @@ def _doubt(verdict: Verdict, group: Sequence[TargetVerdict], diffs: Mapping[str 
     return ", but a buffer is written in another order" if reordered else ""
 
 
-def _as_far_as_known(verdicts: Iterable[TargetVerdict]) -> str:
-    """Where loops may turn more often, and nobody knows whether they do."""
-    numbers = (number for one in verdicts for number in one.numbers)
-    unknown = any(not number.comparable and not number.mark for number in numbers)
-    return ", as far as trip counts are known" if unknown else ""
+def _is_unknown(one: TargetVerdict) -> bool:
+    """Whether loops may turn more often, and nobody knows whether they do: such numbers have no direction."""
+    return any(not number.comparable and not number.mark for number in one.numbers)
+
+
+def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, ProgramComparison], root: str) -> str:
+    """What is known of work where total work is not, of the first target that has it."""
+    targets = [target for one in group for target in one.targets or (None,)]
+    found = ((target, format_per_turn(programs[target], root)) for target in targets if target in programs)
+    target, words = next(filter(lambda one: one[1], found), (None, ""))
+    on = f" on {target}" if len(targets) > 1 else ""
+    return f" ({words}{on})" if words else ""
 
 
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:

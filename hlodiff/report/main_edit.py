@@ -105,7 +105,7 @@ def main_edit(
     words = (
         _names(lines)
         or next(iter(causes), "")
-        or _loops(edit_groups)
+        or _loops(edit_groups, lines)
         or ("" if sentences else _in_the_line(lines, edit_groups))
         or _replaced(edit_groups)
         or _operations(edit_groups, sentence, op_counts)
@@ -328,14 +328,15 @@ def _words(source: str) -> list[str]:
 # --- what it made of the program -------------------------------------------------------------------------------------
 
 
-def _loops(edit_groups: Iterable[EditGroup]) -> str:
-    """Loops that are new or gone, with the line of the first."""
+def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> str:
+    """Loops that are new or gone, with the line of the first where no line is known to have been edited."""
     net, where = 0, ""
     for group in edit_groups:
         if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*_LOOPS}:
             net += group.count if group.kind == "added" else -group.count
             where = where or group.where.partition(" (")[0]
-    return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where else ''}" if net else ""
+    is_edited = bool(lines) and lines[0].old_source != lines[0].new_source
+    return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where and not is_edited else ''}" if net else ""
 
 
 def _status(net: int) -> str:

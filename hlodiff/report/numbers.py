@@ -27,6 +27,8 @@ _MEMORY: tuple[tuple[str, str, Unit], ...] = (
     ("memory.output", "results", "bytes"),
     ("memory.alias", "aliased", "bytes"),
 )
+MEMORY = frozenset(name for _, name, _ in _MEMORY)
+"""What the numbers of memory are called: how often loops turn is nothing to them."""
 _IN_LOOPS: tuple[tuple[str, str, Unit], ...] = (("copies_in_loops", "copies in loops", "count"),)
 # (metric, its words, unit, metric of its bytes): what one call does.
 _COPIES: tuple[tuple[str, str, Unit, str], ...] = (("copies", "copies", "count", "copy_bytes"),)
@@ -210,6 +212,36 @@ def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit, root: str
     turn = format_executed(ExecutedCount(0, 0, listed), unit, root) if listed else ""
     others = f"{many(left, 'other loop' if listed else 'loop')}{OF_LOOPS}" if left else ""
     return " + ".join(filter(None, (outside, turn, others)))
+
+
+def format_per_turn(program: ProgramComparison, root: str = "") -> str:
+    """What one turn of a loop does on both sides, of the first number and the loop that changed most.
+
+    Args:
+        program: one with both sides.
+        root: the project's folder.
+
+    Returns:
+        `flops 404 -> 812 per turn of the loop at model.py:14`; "" where no loop is on both sides and does other work.
+
+    Example:
+        >>> format_per_turn(ProgramComparison("f", "cpu", "compiled", "identical"))
+        ''
+    """
+    for metric, name, unit, _ in (*families(program), *_EXECUTED[::-1]):
+        old, new = executed_pair(program, metric)
+        if len(old.per_turn) != len(new.per_turn):
+            continue
+        pairs = [
+            pair
+            for pair in zip(old.per_turn, new.per_turn, strict=True)
+            if pair[0][1:] != pair[1][1:] and pair[0][0].words(root) == pair[1][0].words(root)
+        ]
+        if pairs:
+            before, after = max(pairs, key=_by)
+            sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in (before, after))
+            return f"{name} {format_pair(*sides)} per turn of {after[0].words(root)}"
+    return ""
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
