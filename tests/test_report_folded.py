@@ -30,7 +30,7 @@ def fifty(*others: ProgramComparison) -> Report:
 
 
 WHOLE = """\
-= 12 functions changed: 12 at the same cost
+= 12 functions changed: 12 at the same cost; tanh -> exponential at model.py:31
 next: hlodiff review
 
 function         target        verdict      line

@@ -255,8 +255,8 @@ FIFTY = report(*(changed(f"function_{n}", "cpu", edit(line=n + 1, what=str(n))) 
 def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
     text = to_terminal(FIFTY, width=80).split("\n")
     assert text[:2] == [
-        "▲ 50 functions changed: 50 worse; worst: function_0, +2 all-gathers (24.0 KiB),",
-        "  model.py:1",
+        "▲ 50 functions changed: 50 worse; worst: function_0, +2 all-gathers (24.0 KiB);",
+        "  literal: 0 -> 0 at model.py:1",
     ]
     assert text[4] == "function_0   cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:1"
     assert text[16:18] == ["... and 38 more functions", ""]

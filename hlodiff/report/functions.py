@@ -161,6 +161,7 @@ def _function(
         verdict=verdict,
         sentence="; ".join(filter(None, (sentence, *known, cause, at + caller))),
         largest=largest,
+        happened=at,
         what=_what([report.programs[n] for n in numbers], stages),
         where=where,
         targets=verdicts,
@@ -909,9 +910,10 @@ def overall(functions: Sequence[FunctionView]) -> str:
     first = functions[0]
     noun = "function" if any(one.targets for view in functions for one in view.targets) else "program"
     text = f"{many(len(functions), noun)} changed: {', '.join(parts)}"
-    where = f", {first.where.file}:{first.where.line}" if first.where else ""
+    is_same = len({view.happened for view in functions}) == 1  # one edit made them all
+    happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     most = {"worse": "worst", "better": "best"}.get(first.verdict, "largest")
-    return f"{text}; {most}: {first.name}, {first.largest}{where}" if first.largest else text
+    return f"{text}; {most}: {first.name}, {first.largest}{happened}" if first.largest else text + happened
 
 
 def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:

@@ -218,6 +218,7 @@ class FunctionView:
         verdict: over all targets: "mixed" also where it is better on some and worse on others.
         sentence: the verdict in words: `worse on 2 of 3 targets: +1 all-gather (32.0 KiB)`.
         largest: the numbers of that sentence alone.
+        happened: what happened and where, as that sentence has it: `jax.nn.gelu -> jax.nn.silu at net.py:6`.
         what: what happened in a few words: `placement: 2 sharding constraints gone`.
         where: the line of Python that did it.
         targets: the verdict of each target, worst first.
@@ -232,6 +233,7 @@ class FunctionView:
     verdict: Verdict
     sentence: str
     largest: str = ""
+    happened: str = ""
     what: str = ""
     where: Place | None = None
     targets: tuple[TargetVerdict, ...] = ()
