@@ -72,10 +72,10 @@ def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
         computation: any computation.
 
     Returns:
-        A MultiDiGraph of this `computation`: one node for each instruction, its position, with the `instruction`
-        itself, in printed order; one edge from operand to user for each use. Its key is the operand's number, `result`
-        says which of the operand's results is used; an operand used twice is one node with two edges. Control edges
-        have negative keys, which count those between the same two, and `control` is True.
+        A MultiDiGraph of this `computation`: one node for each instruction, its position, in printed order; one edge
+        from operand to user for each use. Its key is the operand's number, `result` says which of the operand's results
+        is used; an operand used twice is one node with two edges. Control edges have negative keys, which count those
+        between the same two, and `control` is True.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -86,8 +86,7 @@ def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
     import networkx as nx
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
-    for position, it in enumerate(computation.instructions):
-        graph.add_node(position, instruction=it)
+    graph.add_nodes_from(range(len(computation.instructions)))
     for position, it in enumerate(computation.instructions):
         results = it.results or (0,) * len(it.operands)
         add_edges(graph, position, zip(it.operands, results, strict=True), it.control_predecessors)

@@ -89,11 +89,14 @@ def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
     hold says nothing, so that it makes no difference how much of that was left out.
     """
     ours, theirs = _own(old, new), _own(new, old)
-    for lines in (_lines, _deep_lines):
-        before, after = lines(ours), lines(theirs)
-        only = sorted((before - after).elements()), sorted((after - before).elements())
-        if only[0] != only[1]:
-            return only[0] > only[1]
+    kinds = _kinds(ours), _kinds(theirs)
+    only = _lines(kinds[0] - kinds[1]), _lines(kinds[1] - kinds[0])
+    if only[0] != only[1]:
+        return only[0] > only[1]
+    before, after = _deep_lines(ours), _deep_lines(theirs)
+    only = sorted((before - after).elements()), sorted((after - before).elements())
+    if only[0] != only[1]:
+        return only[0] > only[1]
     return (old.hashes[old.module.entry], sorted(old.hashes)) > (new.hashes[new.module.entry], sorted(new.hashes))
 
 
@@ -102,8 +105,16 @@ def _own(program: ProgramSide, other: ProgramSide) -> list[Computation]:
     return [c for c, it in zip(program.module.computations, program.hashes, strict=True) if it not in shared]
 
 
-def _lines(owners: Iterable[Computation]) -> Counter[str]:
-    return Counter(_line(it) for owner in owners for it in owner.instructions)
+_Kind = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
+
+
+def _kinds(owners: Iterable[Computation]) -> Counter[_Kind]:
+    return Counter([_kind(it) for owner in owners for it in owner.instructions])
+
+
+def _lines(kinds: Counter[_Kind]) -> list[str]:
+    """As text, sorted: most kinds are on both sides, and no text of those is needed."""
+    return sorted(Counter({_line(kind): times for kind, times in kinds.items()}).elements())
 
 
 def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
@@ -114,14 +125,18 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
         for position in operands_first(owner):
             it = owner.instructions[position]
             below = [hashes.get(operand, "") for operand in it.operands]
-            text = "\n".join((_line(it), *(sorted(below) if is_commutative(it) else below)))
+            text = "\n".join((_line(_kind(it)), *(sorted(below) if is_commutative(it) else below)))
             hashes[position] = blake2b(text.encode(), digest_size=12).hexdigest()
         found.update(hashes.values())
     return found
 
 
-def _line(it: Instruction) -> str:
-    return f"{it.opcode} {shape_text(it.shape)} {it.literal} {it.attributes}"
+def _kind(it: Instruction) -> _Kind:
+    return it.opcode, shape_text(it.shape), it.literal, it.attributes
+
+
+def _line(kind: _Kind) -> str:
+    return f"{kind[0]} {kind[1]} {kind[2]} {kind[3]}"
 
 
 def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:

@@ -16,6 +16,7 @@ from hlodiff.differ.computation_matches import (
 )
 from hlodiff.differ.computation_matches import through as through_call
 from hlodiff.differ.fields import in_order, reported_changes
+from hlodiff.differ.instruction_matches import OWN
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
 from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind
@@ -133,7 +134,10 @@ def _inside(
                 yield RawEdit("removed", place, None, count=pair.count, pair=(pair.old, pair.new))
             continue
         other = pair.new_side.computation.instructions[matched]
-        changes = reported_changes(one, other, platform) + numbers.get(position, [])
+        # Most are equal in all that their labels say: opcode, shape, literal, attributes.
+        is_equal = pair.old_side.labels[OWN][position] == pair.new_side.labels[OWN][matched]
+        changes = [] if is_equal else reported_changes(one, other, platform)
+        changes += numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
         changes += _called_changes(old, new, one, other) if one.calls else []

@@ -122,6 +122,24 @@ _Misfits = tuple[int, Sequence[Sequence[Move]]]
 """How many operands were looked at, and for each order of them those that do not fit."""
 
 
+class Step(NamedTuple):
+    """One step of a chain as it was priced: it can be made again from the same pairing without pricing.
+
+    Args:
+        move: an old instruction and its new match.
+        left: what it displaced and nothing took.
+        links: old instructions in order, with the match that each got, -1 where it lost its own.
+        costs: what costs something else then: side, position and cost.
+        total: of the whole.
+    """
+
+    move: Move
+    left: list[Move]
+    links: list[Move]
+    costs: list[tuple[int, int, int]]
+    total: int
+
+
 @dataclass(slots=True)
 class _KnownBounds:
     """What bounds need of a pairing while nothing moves.
@@ -242,6 +260,26 @@ class CostModel:
         self.total = checkpoint[2]
         for dirty in self._dirty:
             dirty.clear()
+
+    def step(self, move: Move, left: list[Move], start: tuple[int, int, int]) -> Step:
+        """What was done since a point, where costs are updated."""
+        old = self.pairing.old
+        links = [(one, old[one] if other < 0 else -1) for one, other, _ in self._links[start[0] :]]
+        costs = [(which, n, self.costs[which][n]) for which, n, _ in self._known[start[1] :]]
+        return Step(move, left, links, costs, self.total)
+
+    def repeat(self, step: Step) -> None:
+        """Make a step again where it was made before."""
+        for one, other in step.links:
+            if other >= 0:
+                self.pairing.add(one, other, "repair")
+                self._links.append((one, -1, ""))
+            else:
+                self._links.append((one, self.pairing.old[one], self.pairing.matchers[one]))
+                self.pairing.remove(one)
+        for which, position, cost in step.costs:
+            self._set_cost(which, position, cost)
+        assert self.total == step.total
 
     def forget(self) -> list[Move]:
         """What was done so far stays done; returns whom each that moved left, -1 for none."""
@@ -788,7 +826,14 @@ def may_replace(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: 
 
 
 def candidates(
-    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], most: int
+    old: MatchGraph,
+    new: MatchGraph,
+    pairing: InstructionMap,
+    olds: Sequence[int],
+    news: Sequence[int],
+    most: int,
+    scores: dict[Move, float],
+    is_turned: bool = False,
 ) -> tuple[dict[int, list[int]], int]:
     """For each of some old instructions the new ones it might be, the most alike first; and how many were scored.
 
@@ -796,6 +841,8 @@ def candidates(
         old, new, pairing: two computations as far as they are paired.
         olds, news: instructions that are part of edits.
         most: how many for each.
+        scores: how alike instructions are, the same from either side; what is worked out is added.
+        is_turned: whether the old computation is the new one there.
     """
     wanted = set(news)
     own, calls, kinds = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE]
@@ -819,11 +866,18 @@ def candidates(
         ]
         count += len(fitting)
         if len(fitting) > 1:
-            ours = _Vicinity.of(old, pairing, 0, one)
-            for other in fitting:
-                if other not in around:
-                    around[other] = _Vicinity.of(new, pairing, 1, other)
-            scored = sorted([(-_similarity(ours, around[other]), n, other) for n, other in enumerate(fitting)])
+            ours: _Vicinity | None = None
+            scored = []
+            for rank, other in enumerate(fitting):
+                both = (other, one) if is_turned else (one, other)
+                score = scores.get(both)
+                if score is None:
+                    ours = ours or _Vicinity.of(old, pairing, 0, one)
+                    if other not in around:
+                        around[other] = _Vicinity.of(new, pairing, 1, other)
+                    score = scores[both] = _similarity(ours, around[other])
+                scored.append((-score, rank, other))
+            scored.sort()
             fitting = [other for _, _, other in scored[:most]]
         found[one] = fitting
     return found, count
@@ -938,6 +992,8 @@ _FREE = -1
 _CANDIDATES = 8
 _DEPTHS = (3, 6)
 _LONG = 6
+# How many steps a long chain has in common with a short one.
+_ALIKE = 2
 # How many steps from what moved the next round looks.
 _NEAR = 2
 _ROUNDS = 6
@@ -1048,6 +1104,8 @@ class _LocalSearch:
     news: dict[int, list[int]] = field(default_factory=dict)
     edited: tuple[list[int], list[int]] | None = None
     moved: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
+    # Chains of every depth begin with the same two steps.
+    begun: dict[Move, list[Step | None]] = field(default_factory=dict)
 
     def run(self, depth: int) -> bool:
         """Try every candidate until a round finds nothing; False where a limit ended that."""
@@ -1129,11 +1187,13 @@ class _LocalSearch:
 
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
         model = self.model
+        self.begun.clear()
         pairing = model.pairing
-        self.olds, there = candidates(model.old, model.new, pairing, olds, news, _CANDIDATES)
+        scores: dict[Move, float] = {}
+        self.olds, there = candidates(model.old, model.new, pairing, olds, news, _CANDIDATES, scores)
         free = [n for n in news if pairing.new[n] < 0]
         turned = InstructionMap(pairing.new, pairing.old, {})
-        found, back = candidates(model.new, model.old, turned, free, olds, _CANDIDATES)
+        found, back = candidates(model.new, model.old, turned, free, olds, _CANDIDATES, scores, is_turned=True)
         model.scored += there + back
         for other, ones in found.items():
             for one in ones:
@@ -1176,26 +1236,44 @@ class _LocalSearch:
         checkpoint = model.checkpoint()
         start = model.total
         fixed: tuple[set[int], set[int]] = (set(), set())
-        move: Move | None = (one, other)
         displaced: list[Move] = []
         made: list[Move] = []
         reach = _LONG if depth == _LONG else 1
-        while move is not None:
+        begun = self.begun.setdefault((one, other), []) if depth else []
+        for number in range(depth + 1):
             # The last of a chain has to make the whole cheaper, any other not too dear.
-            left = self._apply(move, fixed, start if depth == 0 else start + _DEAREST + 1)
-            if left is None:
+            limit = start if number == depth else start + _DEAREST + 1
+            if number < len(begun):
+                step = begun[number]
+            elif number == 0:
+                step = self._first((one, other), limit)
+            else:
+                step = self._best(made[:reach], displaced, fixed, limit)
+            if number == len(begun) < _ALIKE:
+                begun.append(step)
+            if step is None:
                 break
+            model.repeat(step)
             if model.total < start:
+                self.begun.clear()
                 self._note(model.forget())
                 return True
-            displaced = left + displaced
-            made.insert(0, move)
-            depth -= 1
-            move = self._best(made[:reach], displaced, fixed, start if depth == 0 else start + _DEAREST + 1)
+            displaced = step.left + displaced
+            made.insert(0, step.move)
+            fixed[0].add(step.move[0])
+            fixed[1].update([n for n in step.move[1:] if n >= 0])
         model.rollback(checkpoint)
         return False
 
-    def _apply(self, move: Move, fixed: tuple[set[int], set[int]], limit: int) -> list[Move] | None:
+    def _first(self, move: Move, limit: int) -> Step | None:
+        """The first step of a chain; None where the whole does not cost less than the limit."""
+        point = self.model.point()
+        left = self._apply(move, limit)
+        step = None if left is None else self.model.step(move, left, point)
+        self.model.rollback(point)
+        return step
+
+    def _apply(self, move: Move, limit: int) -> list[Move] | None:
         """Make a move; what it displaced goes together where that is cheaper.
 
         Returns:
@@ -1203,14 +1281,12 @@ class _LocalSearch:
         """
         model, pairing = self.model, self.model.pairing
         one, other = move
-        fixed[0].add(one)
         a, b = (pairing.new[other] if other >= 0 else -1), pairing.old[one]
         if b >= 0:
             model.unlink(one)
         if a >= 0:
             model.unlink(a)
         if other >= 0:
-            fixed[1].add(other)
             model.link(one, other)
         is_below = model.update_below(limit)
         if a >= 0 and b >= 0 and may_pair(model.old, model.new, a, b):
@@ -1223,7 +1299,7 @@ class _LocalSearch:
 
     def _best(
         self, made: Iterable[Move], displaced: Iterable[Move], fixed: tuple[set[int], set[int]], below: int
-    ) -> Move | None:
+    ) -> Step | None:
         """The cheapest next step of a chain after which the whole costs less than `below`; None where there is none."""
         model = self.model
         tried: dict[Move, None] = {}
@@ -1235,18 +1311,17 @@ class _LocalSearch:
             tried[move] = None
         moves = list(tried)
         bounds = model.least_after_each(moves)
-        found: Move | None = None
+        found: Step | None = None
         rank = -1
         # The likeliest first, so that bounds end most; of equals the first that was named.
         for least, n, move in sorted(zip(bounds, range(len(moves)), moves, strict=True)):
             if least > below or (least == below and n > rank):
                 break
-            checkpoint = model.checkpoint()
-            is_below = self._apply(move, (set(), set()), below + 1) is not None
-            total = model.total
-            model.rollback(checkpoint)
-            if is_below and (total < below or n < rank):
-                below, found, rank = total, move, n
+            point = model.point()
+            left = self._apply(move, below + 1)
+            if left is not None and (model.total < below or n < rank):
+                below, found, rank = model.total, model.step(move, left, point), n
+            model.rollback(point)
         return found
 
     def _followers(self, made: Iterable[Move], displaced: Iterable[Move]) -> Iterator[Move]:
