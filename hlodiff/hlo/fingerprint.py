@@ -82,6 +82,10 @@ class KnownContents:
         self._equal: dict[Hashable, Content] = {}
         self._labels: dict[Labelled, bytes] = {}
 
+    def forget_computations(self) -> None:
+        """Keep what computations hold and no computation itself: of many programs one after another."""
+        self._found.clear()
+
     def of(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
         """The content of a computation.
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
-from hlodiff.differ.passes.steps import Texts, same_program
+from hlodiff.differ.passes.steps import Texts, without_tables
 from hlodiff.differ.pipeline import diff
 from hlodiff.differ.prepare import without_channels
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.files import read_text
-from hlodiff.hlo.fingerprint import computation_hashes, shape_text
+from hlodiff.hlo.fingerprint import KnownContents, computation_hashes, shape_text
 from hlodiff.hlo.grammar import LineParts, called_names, opcode_of, parts_of_lines, with_references, without_metadata
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.parser import read_hlo, spans_of
@@ -162,8 +163,9 @@ class _State:
 class _DumpSide:
     """The texts of one side, and fingerprints of those that differ from the one before."""
 
-    def __init__(self, dump: Dump, counter: LabelCounter) -> None:
+    def __init__(self, dump: Dump, counter: LabelCounter, contents: KnownContents) -> None:
         self.dump = dump
+        self._contents = contents  # a pass leaves most computations as they are
         self.stages = dump.stages
         self._counter = counter
         self._texts = Texts(dump)
@@ -171,16 +173,22 @@ class _DumpSide:
         self._prints: dict[int, tuple[object, ...]] = {}
         self._labels: dict[int, Counter[Label]] = {}
         self._same: dict[int, int] = {}
+        self._digests: dict[int, bytes] = {}
 
     def state(self, index: int) -> int:
         """The first stage with the same bytes as this one, of those right before it."""
         if index not in self._same:
-            own = self.data(index)
             before = self.state(index - 1) if index else -1
-            self._same[index] = before if before >= 0 and same_program(self.data(before), own) else index
+            self._same[index] = before if before >= 0 and self.digest(before) == self.digest(index) else index
             if self._same[index] != index:
                 del self._states[index]  # its bytes are those of the other
         return self._same[index]
+
+    def digest(self, index: int) -> bytes:
+        """Of the bytes of a text, the tables of Python lines apart: each text meets several others."""
+        if index not in self._digests:
+            self._digests[index] = blake2b(without_tables(self.data(index))).digest()
+        return self._digests[index]
 
     def data(self, index: int) -> bytes:
         if index not in self._states:
@@ -198,7 +206,8 @@ class _DumpSide:
         if state not in self._prints:
             module = clean(self.module(state))
             header = tuple(module.attribute(name) or "" for name in _HEADER)
-            self._prints[state] = (computation_hashes(module)[module.entry], *header)
+            self._prints[state] = (computation_hashes(module, known=self._contents)[module.entry], *header)
+            self._contents.forget_computations()
         return self._prints[state]
 
     def labels(self, index: int) -> Counter[Label]:
@@ -266,8 +275,8 @@ def blame(old: Dump, new: Dump, limits: Limits = DEFAULTS) -> PassBlame:
     Raises:
         ReadError: a text cannot be read.
     """
-    counter = LabelCounter()
-    sides = _DumpSide(old, counter), _DumpSide(new, counter)
+    counter, contents = LabelCounter(), KnownContents()
+    sides = _DumpSide(old, counter, contents), _DumpSide(new, counter, contents)
     walk = _AlignedWalk(sides, limits)
     points = [_without_idle(sides, point, before) for before, point in _with_before(points_of(old, new))]
     for point in points:
@@ -346,7 +355,7 @@ class _AlignedWalk:
     def _same(self, old: int, new: int) -> bool:
         key = self.sides[0].state(old), self.sides[1].state(new)
         if key not in self._seen:
-            same = same_program(self.sides[0].data(key[0]), self.sides[1].data(key[1]))
+            same = self.sides[0].digest(key[0]) == self.sides[1].digest(key[1])
             self._seen[key] = same or _same(self.sides[0], old, self.sides[1], new) or self._is_known_equal(old, new)
         return self._seen[key]
 
@@ -470,10 +479,11 @@ class LabelCounter:
 
     def _of_lines(self, lines: Counter[_Line]) -> Counter[Label]:
         fresh = [line for line in lines if line not in self._labels and opcode_of(line[0]) != "parameter"]
-        printed = "\n".join(f"  %{n} = {shape}({literal}){tail}" for n, (shape, literal, tail) in enumerate(fresh))
-        module = clean(read_hlo(_SCAFFOLD.format(lines=printed), check_calls=False))
-        for it in module.entry_computation.instructions[1:-1]:
-            self._labels[fresh[int(it.name)]] = label_of(it, False), label_of(it, True)
+        if fresh:
+            printed = "\n".join(f"  %{n} = {shape}({literal}){tail}" for n, (shape, literal, tail) in enumerate(fresh))
+            module = clean(read_hlo(_SCAFFOLD.format(lines=printed), check_calls=False))
+            for it in module.entry_computation.instructions[1:-1]:
+                self._labels[fresh[int(it.name)]] = label_of(it, False), label_of(it, True)
         counts: Counter[Label] = Counter()
         for line, times in lines.items():
             for label in self._labels.get(line, ()):

@@ -119,7 +119,12 @@ def same_program(one: bytes, other: bytes) -> bool:
         >>> same_program(b"HloModule m\\n", b"HloModule m\\n\\nFileNames\\n1 \\"a.py\\"\\n\\n")
         False
     """
-    return one == other or (len(one) != len(other) and _TABLES.sub(b"", one) == _TABLES.sub(b"", other))
+    return one == other or (len(one) != len(other) and without_tables(one) == without_tables(other))
+
+
+def without_tables(data: bytes) -> bytes:
+    """A text without the tables of Python lines."""
+    return _TABLES.sub(b"", data)
 
 
 def pass_steps(dump: Dump, limits: Limits = DEFAULTS) -> Iterator[PassStep]:
