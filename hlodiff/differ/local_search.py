@@ -122,7 +122,7 @@ _Misfits = tuple[int, Sequence[Sequence[Move]]]
 """How many operands were looked at, and for each order of them those that do not fit."""
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """One step of a chain as it was priced: it can be made again from the same pairing without pricing.
 
     Args:
@@ -261,14 +261,14 @@ class CostModel:
         for dirty in self._dirty:
             dirty.clear()
 
-    def step(self, move: Move, left: list[Move], start: tuple[int, int, int]) -> Step:
+    def step(self, move: Move, left: list[Move], start: tuple[int, int, int]) -> ChainStep:
         """What was done since a point, where costs are updated."""
         old = self.pairing.old
         links = [(one, old[one] if other < 0 else -1) for one, other, _ in self._links[start[0] :]]
         costs = [(which, n, self.costs[which][n]) for which, n, _ in self._known[start[1] :]]
-        return Step(move, left, links, costs, self.total)
+        return ChainStep(move, left, links, costs, self.total)
 
-    def repeat(self, step: Step) -> None:
+    def repeat(self, step: ChainStep) -> None:
         """Make a step again where it was made before."""
         for one, other in step.links:
             if other >= 0:
@@ -1105,7 +1105,7 @@ class _LocalSearch:
     edited: tuple[list[int], list[int]] | None = None
     moved: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
     # Chains of every depth begin with the same two steps.
-    begun: dict[Move, list[Step | None]] = field(default_factory=dict)
+    begun: dict[Move, list[ChainStep | None]] = field(default_factory=dict)
 
     def run(self, depth: int) -> bool:
         """Try every candidate until a round finds nothing; False where a limit ended that."""
@@ -1265,7 +1265,7 @@ class _LocalSearch:
         model.rollback(checkpoint)
         return False
 
-    def _first(self, move: Move, limit: int) -> Step | None:
+    def _first(self, move: Move, limit: int) -> ChainStep | None:
         """The first step of a chain; None where the whole does not cost less than the limit."""
         point = self.model.point()
         left = self._apply(move, limit)
@@ -1299,7 +1299,7 @@ class _LocalSearch:
 
     def _best(
         self, made: Iterable[Move], displaced: Iterable[Move], fixed: tuple[set[int], set[int]], below: int
-    ) -> Step | None:
+    ) -> ChainStep | None:
         """The cheapest next step of a chain after which the whole costs less than `below`; None where there is none."""
         model = self.model
         tried: dict[Move, None] = {}
@@ -1311,7 +1311,7 @@ class _LocalSearch:
             tried[move] = None
         moves = list(tried)
         bounds = model.least_after_each(moves)
-        found: Step | None = None
+        found: ChainStep | None = None
         rank = -1
         # The likeliest first, so that bounds end most; of equals the first that was named.
         for least, n, move in sorted(zip(bounds, range(len(moves)), moves, strict=True)):
