@@ -11,6 +11,7 @@ from hlodiff.differ.computation_matches import (
     Place,
     ProgramMatch,
     ProgramSide,
+    at,
     is_misbound,
     matched_calls,
 )
@@ -19,7 +20,7 @@ from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.instruction_matches import OWN
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
 from hlodiff.differ.placement import platform_of
-from hlodiff.differ.result import Cost, FieldChange, Kind
+from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Computation, Instruction, Module
@@ -268,6 +269,12 @@ def text_of(module: Module, place: Place) -> str:
     """The instruction on one line, cut where a literal or configuration makes it endless."""
     text = print_instruction(module, *place).removeprefix("ROOT ")
     return text if len(text) <= 2000 else text[:2000] + " ..."
+
+
+def site_of(module: Module, place: Place) -> Site:
+    """An instruction as reports name it."""
+    it = at(module, place)
+    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))
 
 
 def outside(edits: Iterable[RawEdit], computations: Container[tuple[int, int]]) -> list[RawEdit]:

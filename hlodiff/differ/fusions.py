@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, equal_below
-from hlodiff.differ.edits import RawEdit, text_of
+from hlodiff.differ.edits import RawEdit, site_of
 from hlodiff.differ.result import FusionChange, Site
 from hlodiff.hlo.model import Module
 
@@ -135,12 +135,7 @@ def _kind(olds: int, news: int, moved_in: int, moved_out: int) -> str:
 
 
 def _all(modules: tuple[Module, Module], sites: _Sites, nodes: list[_Node]) -> tuple[Site, ...]:
-    return tuple(_site(modules[which], place) for which, index in nodes for place in sites[which][index])
-
-
-def _site(module: Module, place: Place) -> Site:
-    it = module.computations[place[0]].instructions[place[1]]
-    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))
+    return tuple(site_of(modules[which], place) for which, index in nodes for place in sites[which][index])
 
 
 def _between(module: Module, sites: dict[int, list[Place]], nodes: list[_Node]) -> int:

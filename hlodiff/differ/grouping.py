@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hlodiff.differ.causes import roots_of
 from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.costs import added_up
-from hlodiff.differ.edits import RawEdit, text_of
+from hlodiff.differ.edits import RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
@@ -385,7 +385,7 @@ def _edit(
 ) -> Edit:
     first = members[0]
     origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
-    sites = tuple((_site(old, m.old), _site(new, m.new)) for m in members)
+    sites = tuple((site_of(old, m.old) if m.old else None, site_of(new, m.new) if m.new else None) for m in members)
     costs = [
         added_up(_with_cycles(member.cost[n], site[n], printed[n] if printed else None)
                  for member, site in zip(members, sites, strict=True))
@@ -417,13 +417,6 @@ def _with_cycles(cost: Cost | None, site: Site | None, printed: PrintedProgram |
 
 def _cut(text: str, limit: int = 500) -> str:
     return text if len(text) <= limit else f"{text[:limit]} ... ({len(text)} characters)"
-
-
-def _site(module: Module, place: Place | None) -> Site | None:
-    if place is None:
-        return None
-    it = at(module, place)
-    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))
 
 
 # --- Whether one subgraph really replaced another: what a line of Python computes, counted in both whole programs.

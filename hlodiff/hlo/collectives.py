@@ -49,6 +49,11 @@ def iota(text: str) -> list[int] | None:
     axes = numbers(match.group(2) or "") or list(range(len(sizes)))
     if sorted(axes) != list(range(len(sizes))) or not 0 < prod(sizes) <= _MAX_DEVICES:
         return None
+    return _offsets(sizes, axes)
+
+
+def _offsets(sizes: Sequence[int], axes: Sequence[int]) -> list[int]:
+    """Where the elements along some axes of an array of these sizes stand when it is laid flat, the last axis first."""
     strides = [prod(sizes[n + 1 :]) for n in range(len(sizes))]
     return [
         sum(index * strides[axis] for index, axis in zip(place, axes, strict=True))
@@ -161,16 +166,9 @@ def _end(whole: int, pre: int, size: int) -> int:
 
 
 def _grouped(devices: list[int], sizes: list[int], chosen: list[int]) -> Groups:
-    strides = [prod(sizes[n + 1 :]) for n in range(len(sizes))]
-    outer = [n for n in range(len(sizes)) if n not in chosen]
-
-    def offsets(axes: list[int]) -> list[int]:
-        return [
-            sum(index * strides[axis] for index, axis in zip(place, axes, strict=True))
-            for place in product(*(range(sizes[axis]) for axis in axes))
-        ]
-
-    return tuple(tuple(devices[start + step] for step in offsets(chosen)) for start in offsets(outer))
+    outer = _offsets(sizes, [n for n in range(len(sizes)) if n not in chosen])
+    inner = _offsets(sizes, chosen)
+    return tuple(tuple(devices[start + step] for step in inner) for start in outer)
 
 
 FAMILIES = (

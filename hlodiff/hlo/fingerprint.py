@@ -20,7 +20,7 @@ from hlodiff.hlo.model import (
     Shape,
     is_commutative,
 )
-from hlodiff.hlo.traversal import callees, callees_first, operands_first, postorder, preorder
+from hlodiff.hlo.traversal import callees, callees_first, operands_first, postorder, preorder, without_callers
 
 # Header and instruction attributes that only describe layouts: not hashed where layouts are not.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
@@ -223,13 +223,8 @@ def fingerprint(module: Module, *, layout: bool = True) -> str:
     """
     hashes = computation_hashes(module, layout=layout)
     header = sorted(f"{k}={v}" for k, v in module.attributes if layout or k not in _LAYOUT_ATTRIBUTES)
-    others = sorted(hashes[n] for n in _uncalled(module))
+    others = sorted(hashes[n] for n in without_callers(module))
     return digest(text.encode() for text in (module.stage, hashes[module.entry], *header, "", *others)).hex()
-
-
-def _uncalled(module: Module) -> list[int]:
-    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
-    return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
 
 def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> Content:

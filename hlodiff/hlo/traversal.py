@@ -190,6 +190,12 @@ def format_cycle(names: Sequence[str], verb: str) -> str:
 # --- Who calls a computation, and which computations have a schedule.
 
 
+def without_callers(module: Module) -> list[int]:
+    """Computations that nothing calls; the entry is none of them."""
+    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
+    return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
+
+
 def call_sites(module: Module) -> list[list[tuple[int, int, str]]]:
     """For each computation its call sites: caller, position of the calling instruction, attribute name."""
     sites: list[list[tuple[int, int, str]]] = [[] for _ in module.computations]

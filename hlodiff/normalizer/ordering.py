@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from hlodiff.hlo.fingerprint import Content, computation_hashes, contents, shape_text
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.traversal import callees_first, postorder, scheduled
+from hlodiff.hlo.traversal import callees_first, postorder, scheduled, without_callers
 from hlodiff.normalizer.rewrite import reordered, with_computations
 
 
@@ -98,8 +98,7 @@ def computation_order(module: Module) -> tuple[Module, int]:
 
 
 def _canonical(module: Module) -> list[int]:
-    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
-    uncalled = [n for n in range(len(module.computations)) if n not in called and n != module.entry]
+    uncalled = without_callers(module)
     if not uncalled:
         return list(callees_first(module))
     hashes = computation_hashes(module)

@@ -47,9 +47,7 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
         "command": report.command,
         "old": report.old,
         "new": report.new,
-        "toolchain": [
-            {"what": c.what, "old": c.old, "new": c.new, "targets": list(c.targets)} for c in report.toolchain
-        ],
+        "toolchain": [change.to_json() for change in report.toolchain],
         "programs": [
             _program(program, report.root) | {"patterns": own}
             for program, own in zip(report.programs, _patterns_of(texts, len(report.programs)), strict=True)

@@ -26,6 +26,10 @@ class ToolchainChange:
     new: str
     targets: tuple[str, ...] = ()
 
+    def to_json(self) -> dict[str, object]:
+        """The same for machines."""
+        return {"what": self.what, "old": self.old, "new": self.new, "targets": list(self.targets)}
+
 
 class SourceLine(Protocol):
     """Lines of Python of programs, by name and target of a program, its side (0 old, 1 new) and file."""

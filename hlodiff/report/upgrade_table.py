@@ -318,9 +318,7 @@ def upgrade_json(report: Report) -> str:
         "command": "upgrade",
         "old": report.old,
         "new": report.new,
-        "toolchain": [
-            {"what": c.what, "old": c.old, "new": c.new, "targets": list(c.targets)} for c in report.toolchain
-        ],
+        "toolchain": [change.to_json() for change in report.toolchain],
         "programs": [
             {"name": row.name, "target": row.target, "verdict": row.verdict, "classes": list(row.classes),
              "cost": row.cost,

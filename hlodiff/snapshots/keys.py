@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hlodiff.errors import StoreError
@@ -66,6 +66,16 @@ def is_safe(name: str) -> bool:
     return bool(_SAFE.fullmatch(name)) and not _RESERVED.fullmatch(name)
 
 
+def key_at(parts: Sequence[str]) -> Key:
+    """The key of a folder: function and target, or function, case and target.
+
+    Example:
+        >>> key_at(["f", "cpu"]), key_at(["f", "small", "cpu"]).case
+        (Key(function='f', case='', target='cpu'), 'small')
+    """
+    return Key(parts[0], parts[1] if len(parts) == 3 else "", parts[-1])
+
+
 def keys_of(files: Iterable[str]) -> tuple[tuple[Key, ...], tuple[str, ...]]:
     """Which snapshots a list of files holds.
 
@@ -87,7 +97,7 @@ def keys_of(files: Iterable[str]) -> tuple[tuple[Key, ...], tuple[str, ...]]:
         if name != SUMMARY or parts[0].startswith(".") or parts[0] == PYTEST:
             continue
         if len(parts) in (2, 3) and all(map(is_safe, parts)):
-            keys.append(Key(parts[0], parts[1] if len(parts) == 3 else "", parts[-1]))
+            keys.append(key_at(parts))
         else:
             strays.append(folder)
     return tuple(keys), tuple(strays)

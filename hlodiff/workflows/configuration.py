@@ -53,10 +53,15 @@ def load(start: Path) -> Config:
 def _refuse_outside(config: Config) -> None:
     """A pull request names the folder of snapshots too, and `accept` writes there without running its code."""
     root, snapshots = (Path(os.path.normpath(path.absolute())) for path in (config.root, config.snapshots))
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    top = top_of(root)
     if not snapshots.is_relative_to(top) or ".git" in map(str.lower, snapshots.relative_to(top).parts):
         what = f"`snapshots` leads out of the {'repository' if (top / '.git').exists() else 'project'}"
         raise ConfigError(what, where=str(shown_path(config.root / "pyproject.toml")), hint="name a folder inside it")
+
+
+def top_of(root: Path) -> Path:
+    """The repository that a project lies in; the project's own folder where it lies in none."""
+    return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
 
 
 def load_if_any(start: Path) -> Config | None:

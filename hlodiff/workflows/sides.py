@@ -245,7 +245,7 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
 
 def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePosixPath) -> Side:
     """A snapshots folder, the folder of one function, or one snapshot."""
-    from hlodiff.snapshots.keys import SUMMARY, Key, is_safe
+    from hlodiff.snapshots.keys import SUMMARY, is_safe, key_at
     from hlodiff.snapshots.trees import FolderTree
 
     side = Side(label, tree=tree)
@@ -261,7 +261,7 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
         if len(full) not in (2, 3) or not all(map(is_safe, full)):
             side.notes.append(f"{folder or label}: a summary.yaml, but no snapshot's place; skipped")
             continue
-        key = Key(full[0], full[1] if len(full) == 3 else "", full[-1])
+        key = key_at(full)
         _add_snapshot(side, tree, key, folder)
     if side.with_lines and side.without_lines:
         names = format_names(list(dict.fromkeys(side.without_lines)))

@@ -13,6 +13,7 @@ from hlodiff.capture.inputs import file_digest, package_version
 from hlodiff.config import Config, process_environment
 from hlodiff.report.lines import clip
 from hlodiff.snapshots import CaptureOrigin, Key
+from hlodiff.workflows.configuration import top_of
 
 # Keys that decide what is captured. The others say where snapshots lie, how they are compared and what is let pass.
 _SETTINGS = (
@@ -90,8 +91,7 @@ class Freshness:
         if not self.foreign:
             return True
         root = Path(os.path.realpath(self.config.root))
-        top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-        return Path(os.path.normpath(root / name)).is_relative_to(top)
+        return Path(os.path.normpath(root / name)).is_relative_to(top_of(root))
 
     def _now(self, name: str) -> str:
         try:

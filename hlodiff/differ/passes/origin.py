@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from hlodiff.differ.computation_matches import Place, at
-from hlodiff.differ.edits import text_of
+from hlodiff.differ.edits import site_of
 from hlodiff.differ.fields import reported_changes
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.moves import InlinedView, inlined_view
@@ -299,12 +299,6 @@ def origin_of(history: PassHistory, state: int, place: Place, repeats: int = 0) 
         site_of(history.modules[last], end),
         repeats,
     )
-
-
-def site_of(module: Module, place: Place) -> Site:
-    """An instruction as reports name it."""
-    it = at(module, place)
-    return Site(*place, module.computations[place[0]].name, it.name, it.opcode, text_of(module, place))
 
 
 def _near(module: Module, place: Place) -> tuple[Site, str, tuple[Frame, ...]] | None:

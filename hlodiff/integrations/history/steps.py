@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from hlodiff.integrations.history.commits import Commit, FileChange, GitObjects, Touch, literally, touching
 from hlodiff.integrations.history.recorded_numbers import Kind, Readings
-from hlodiff.snapshots.keys import PROGRAMS, PYTEST, SUMMARY, Key, is_safe
+from hlodiff.snapshots.keys import PROGRAMS, PYTEST, SUMMARY, Key, is_safe, key_at
 from hlodiff.snapshots.traces_file import TRACES
 
 _PARTS = (*PROGRAMS, *(f"{name}.gz" for name in PROGRAMS))
@@ -98,7 +98,7 @@ def key_of(path: str, base: str) -> tuple[Key, str] | None:
         return (Key(parts[0], "", ""), name) if len(parts) == 1 else None
     if name not in (SUMMARY, *_PARTS) or len(parts) not in (2, 3):
         return None
-    return Key(parts[0], parts[1] if len(parts) == 3 else "", parts[-1]), name
+    return key_at(parts), name
 
 
 def lines_of(

@@ -271,9 +271,8 @@ class _DrawingDraft:
         words = self.places(side, place, it)
         line = self.line(side, place)
         was = self.matching.at(0, match).opcode if match and side else it.opcode
-        literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
         return {
-            "op": clip(printable(it.opcode + literal), _WIDEST),
+            "op": clip(printable(opcode_of(it)), _WIDEST),
             "shape": clip(printable(format_shape_of(it.shape)), _WIDEST),
             "places": words,
             "host": any("host" in word for word in words),
@@ -324,6 +323,11 @@ def place_words(body: Computation, it: Instruction, platform: str) -> list[str]:
     words = [format_memory_space(space, platform) for space in spaces if space]
     parts = [f"runs on {printable(runs)}"] if runs != "device" else []
     return parts + [f"in {'host memory' if word == 'host' else word}" for word in words[:1]]
+
+
+def opcode_of(it: Instruction) -> str:
+    """The opcode; of a parameter with its number, of a constant with its value."""
+    return it.opcode + (f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else "")
 
 
 def format_shape_of(shape: Shape) -> str:

@@ -22,7 +22,7 @@ from hlodiff.hlo.model import STAGE_NAMES, Instruction, Module, Stage
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.report.addresses import program_address
 from hlodiff.report.html.bodies import stored
-from hlodiff.report.html.drawing import format_shape_of, operands_first, place_words
+from hlodiff.report.html.drawing import format_shape_of, opcode_of, operands_first, place_words
 from hlodiff.report.html.layers import layered_layout
 from hlodiff.report.html.page import page_of, script_of
 from hlodiff.report.lines import clip, printable
@@ -380,11 +380,10 @@ def _share(share: float) -> str:
 
 
 def _title(it: Instruction) -> str:
-    literal = f"({it.literal})" if it.literal is not None and it.opcode in ("parameter", "constant") else ""
     target = it.attribute("custom_call_target") or ""
     kind = (it.attribute("kind") or "").removeprefix("k").lower()
     more = target.strip('"') if it.opcode == "custom-call" else kind if it.opcode == "fusion" else ""
-    return f"{it.opcode}{literal}" + (f" {more}" if more else "")
+    return opcode_of(it) + (f" {more}" if more else "")
 
 
 def _kind(it: Instruction, words: Sequence[str]) -> str:
