@@ -315,3 +315,24 @@ def test_a_collective_is_among_the_numbers_of_a_target() -> None:
     assert "launches 8 -> 4" in format_numbers(numbers, 0)
     worse = Number("flops", 8, 9, mark="worse", rank=0.5)
     assert all(name in format_numbers([*numbers, worse], 0) for name in ("launches", "collective-permute", "flops"))
+
+
+def test_what_was_written_once_is_listed_once_though_targets_lower_it_to_other_work() -> None:
+    old = """module {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %t = stablehlo.tanh %x : tensor<8xf32>
+    return %t : tensor<8xf32>
+  }
+}
+"""
+    new = old.replace("    return %t", "    %c = call @g(%t) : (tensor<8xf32>) -> tensor<8xf32>\n    return %c", 1)
+    programs = []
+    for target, times in (("cpu", 2), ("tpu-v5e", 1)):
+        body = "".join(f"    %y{n + 1} = stablehlo.sine %y{n} : tensor<8xf32>\n" for n in range(times))
+        callee = f"  func.func private @g(%y0: tensor<8xf32>) -> tensor<8xf32> {{\n{body}"
+        text = f"{new.rstrip()[:-1]}{callee}    return %y{times} : tensor<8xf32>\n  }}\n}}\n"
+        found = diff(read_text(old, path="a.mlir"), read_text(text, path="a.mlir"))
+        programs.append(ProgramComparison("f", target, "stablehlo", "changed", found))
+    text = to_terminal(Report("diff", "a", "b", tuple(programs)), width=120)
+    assert "  StableHLO\n    added func.call f32[8]  (+16 flops on cpu, + 3 knock-on edits)\n" in text
+    assert text.count("func.call") == 2, "in the first line, and in the list"

@@ -20,7 +20,7 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame
-from hlodiff.report.grouping import REPLACED, EditGroup, format_follows
+from hlodiff.report.grouping import REPLACED, EditGroup, Key, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
@@ -384,14 +384,21 @@ def _stages(
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
+        costs: dict[object, set[str]] = {}
+        lines.counted_on.clear()
         for text in of_stage:
             for edit_group in text.edit_groups:
                 if edit_group.key not in elsewhere:
                     # Without its name: on another target it may have another shape, count or size.
                     change = change_view(edit_group, report)
-                    shown = format_listed(replace(change, what=NAMED.sub(r"\1", change.what))), change.cost
-                    _, targets = groups.setdefault((edit_group.key, shown), (edit_group, {}))
+                    words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))
+                    # What was written is one change; a target may lower what it calls in another way.
+                    shown = edit_group.key, words, "" if stage == "stablehlo" else change.cost
+                    first, targets = groups.setdefault(shown, (edit_group, {}))
                     targets.update(dict.fromkeys(text.targets))
+                    costs.setdefault(shown, set()).add(change.cost)
+                    if len(costs[shown]) > 1:
+                        lines.counted_on[first.key] = next(iter(targets), "")
         most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
         yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, reported_before)
 
@@ -503,6 +510,8 @@ class _Lines:
     report: Report
     origins: dict[int, Origins] = field(default_factory=dict)
     files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
+    counted_on: dict[Key, str] = field(default_factory=dict)
+    """Changes of the stage at hand that cost something else on other targets, with the target whose cost is said."""
     edited: dict[str, Place] = field(default_factory=dict)
     """Lines that were edited and that no operation comes from, by what they are called."""
 
@@ -534,8 +543,12 @@ class _Lines:
             shown = in_order[: max(most, 0)]
             most -= len(shown)
             if shown:
-                result.append(replace(line, changes=tuple(change_view(one, self.report) for one in shown)))
+                result.append(replace(line, changes=tuple(map(self._change, shown))))
         return tuple(result)
+
+    def _change(self, edit_group: EditGroup) -> ChangeView:
+        change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
+        return replace(change, cost=f"{change.cost} on {on}") if on and change.cost else change
 
     def _line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
         old, new = places
