@@ -57,6 +57,40 @@ def test_a_type_goes_from_a_fusion_through_a_call() -> None:
     assert [edit["follows"] for edit in json.loads(json.dumps(found.to_json()))["edits"]] == [None, 0, 0, 0, 0]
 
 
+WHOLE = """module @m {
+  func.func public @main(%arg0: tensor<6x5xf32>, %arg1: tensor<5xf32>) -> tensor<6x5xf32> {
+    %0 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<5xf32>) -> tensor<6x5xf32>
+    %1 = stablehlo.add %arg0, %0 : tensor<6x5xf32>
+    return %1 : tensor<6x5xf32>
+  }
+}
+"""
+HALF = "%h = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<5xf32>) -> tensor<1x5xf32>"
+HALVES = WHOLE.replace("%0 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<5", f"{HALF}\n    %0 = "
+                       "stablehlo.broadcast_in_dim %h, dims = [0, 1] : (tensor<1x5")  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "kind"), [(WHOLE, HALVES, "added"), (HALVES, WHOLE, "removed")])
+def test_a_half_of_a_broadcast_goes_with_the_other(old: str, new: str, kind: str) -> None:
+    """JAX writes `x[None] + y` as two broadcasts, and `x + y` of the same shapes as one."""
+    assert story(diff(read_text(old), read_text(new))) == [
+        "changed broadcast_in_dim attribute:broadcast_dimensions",
+        f"  {kind} broadcast_in_dim",
+    ]
+
+
+@pytest.mark.parametrize("turns", [(0, 1), (1, 0)])
+def test_a_number_goes_with_its_broadcast(turns: tuple[int, int]) -> None:
+    number = WHOLE.replace("%0 = ", "%c = stablehlo.constant dense<2.0> : tensor<f32>\n    %0 = ").replace(
+        "%arg1, dims = [1] : (tensor<5xf32>)", "%c, dims = [] : (tensor<f32>)"
+    )
+    sides = [read_text(text) for text in (number, HALVES)]
+    found = diff(*(sides[turn] for turn in turns))
+    assert [row for row in story(found) if not row.startswith(" ")] == [
+        "changed broadcast_in_dim attribute:broadcast_dimensions"
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "exchange", "expected"),
     [

@@ -135,6 +135,16 @@ def test_a_loop_has_the_line_that_was_edited_where_it_is_known() -> None:
     assert main_edit("worse: temp +8 %", (), (line,), groups) == "1 loop added"
 
 
+def test_the_dimensions_of_a_broadcast_are_not_the_change_where_work_was_added() -> None:
+    here = "net.py:4"
+    what = "broadcast_in_dim %b f32[6,5]: broadcast_dimensions: [] -> [0, 1]"
+    moved = one("changed", "broadcast_in_dim", "broadcast_in_dim", what, 1, ("attribute:broadcast_dimensions",), here)
+    line = ChangedLine(here, "", "return f(x, 1)", "y = g(x); return f(y, h(x))")
+    said = main_edit("worse: temp +8 %", (), (line,), [one("added", "", "reduce", where=here, count=2), moved])
+    assert "broadcast" not in said
+    assert main_edit("worse: temp +8 %", (), (line,), [moved]).startswith("broadcast_in_dim broadcast_dimensions")
+
+
 def test_what_only_hands_a_value_on_is_not_the_change() -> None:
     handed = one(
         "changed", "bitcast", "bitcast", "bitcast %b.1 f32[4,2]: shape: f32[2,4] -> f32[4,2]", fields=("shape",)

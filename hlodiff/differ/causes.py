@@ -7,6 +7,7 @@ An edit follows from an edited source of its value where the source explains eve
   its initial value and its body. A conversion states its type itself and never follows in it.
 - **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because those did that use
   it, and a get-tuple-element or `-done` because what it takes apart did.
+- **halves**: a broadcast that came or went beside another one whose shape or dimensions changed.
 - **inside**: what stands in a computation that was added or removed with its call, and what moved into a new fusion or
   out of one that is gone.
 """
@@ -43,6 +44,7 @@ _STATES_TYPE = frozenset(["convert", "bitcast-convert", "bitcast_convert", "stoc
 _FOR_USERS = frozenset(
     ["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "tuple", "parameter"]
 )
+_BROADCASTS = ("broadcast", "broadcast_in_dim")
 _OF_SOURCE = frozenset(["get-tuple-element", "get_tuple_element", "bitcast", "reshape", "tuple"])
 _RUN_BODY = frozenset(["fusion", "call", "func.call", "async-start"])
 
@@ -385,14 +387,27 @@ def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
         if sources and sources[0] is not None:
             return [sources[0]]
     if it.opcode in _FOR_USERS:
-        users = [_edit_at(side, user, lambda e: e.kind == kind or _rewired(e)) for user in side.users(place)]
+        users = [
+            _edit_at(side, user, lambda e: e.kind == kind or _rewired(e) or _has_other_dimensions(e))
+            for user in side.users(place)
+        ]
         known = [user for user in users if user is not None]
-        return known[:1] if users and len(known) == len(users) else []
+        return known[:1] if users and len(known) == len(users) else _other_half(side, place)
     if it.opcode == "convert" and it.shape == side.instruction((place[0], it.operands[0])).shape:
         # JAX writes one where a Python number took the place of an array: it computes nothing.
         around = [*_origins(side, place), *side.users(place)]
         return [index for near in around for index in side.at.get(near, ())][:1]
     return []
+
+
+def _other_half(side: _ProgramEdits, place: Place) -> list[int]:
+    """The changed broadcast that an added or removed one comes before or behind: JAX writes one of them as two."""
+    it = side.instruction(place)
+    if it.opcode not in _BROADCASTS:
+        return []
+    near = [*((place[0], operand) for operand in it.operands), *side.users(place)]
+    halves = [one for one in near if side.instruction(one).opcode in _BROADCASTS]
+    return [index for one in halves for index in side.at.get(one, ()) if side.edits[index].kind == "changed"][:1]
 
 
 def _origins(side: _ProgramEdits, place: Place) -> list[Place]:
@@ -404,6 +419,11 @@ def _origins(side: _ProgramEdits, place: Place) -> list[Place]:
 
 def _rewired(edit: RawEdit) -> bool:
     return any(change.field in ("opcode", "operands") for change in edit.changes)
+
+
+def _has_other_dimensions(edit: RawEdit) -> bool:
+    """Whether a broadcast puts its operand's dimensions elsewhere: what it took before was another value."""
+    return any(change.field == "attribute:broadcast_dimensions" for change in edit.changes)
 
 
 def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool]) -> int | None:

@@ -490,7 +490,7 @@ def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -
     if first is None or first.is_elsewhere or not first.where or first.old_source == first.new_source:
         return ""
     found: dict[str, None] = {}
-    for group in edit_groups:
+    for group in [one for one in edit_groups if not _hands_on(one)] or edit_groups:
         if group.kind == "changed" and group.where == first.where and isinstance(group.group[-1], tuple):
             opcodes = dict.fromkeys(map(str, group.group[1:3]))
             fields = [str(one).removeprefix("attribute:") for one in group.group[-1] if one not in _GOES_WITH]
