@@ -710,3 +710,46 @@ mhlo.backend_config = {index = 4 : ui64}} : (tensor<4xf32>) -> tensor<4xf32>
 """
     old, new = (read_text(text.replace("TYPE", one)) for one in ("bf16", "f16"))
     assert classes_of(diff(old, new)) == ("numerics",)
+
+
+@pytest.mark.parametrize(
+    ("precision", "result", "handed_on", "is_numeric"),
+    [
+        ("", "%c", "copy(%f)", False),
+        ("", "%c", "all-gather(%f), replica_groups={{0}}, dimensions={0}", False),
+        ("", "%c", "abs(%f)", True),
+        (", operand_precision={highest,highest}", "%c", "copy(%f)", True),
+        ("", "%f", "copy(%f)", True),
+    ],
+)
+def test_a_cast_of_the_compiler_before_a_product_that_rounds_anyway(
+    precision: str, result: str, handed_on: str, is_numeric: bool
+) -> None:
+    """A TPU rounds operands of a product to bfloat16, and its compiler may do so where they are made."""
+    plain = f"""HloModule m
+
+%made {{
+  %q = f32[8,8] parameter(0)
+  ROOT %t = f32[8,8] tanh(%q)
+}}
+
+%product {{
+  %a = f32[8,8] parameter(0)
+  %b = f32[8,8] parameter(1)
+  ROOT %v = f32[8,8] convolution(%a, %b), dim_labels=bf_io->bf{precision}
+}}
+
+ENTRY e {{
+  %p = f32[8,8] parameter(0)
+  %w = f32[8,8] parameter(1)
+  %f = f32[8,8] fusion(%p), kind=kLoop, calls=%made
+  %h = f32[8,8] {handed_on}
+  %c = f32[8,8] fusion(%h, %w), kind=kOutput, calls=%product
+  ROOT %r = (f32[8,8], f32[8,8]) tuple(%c, {result})
+}}
+"""
+    cast = plain.replace("ROOT %t = f32[8,8] tanh(%q)", "%t = f32[8,8] tanh(%q)\n  ROOT %d = bf16[8,8] convert(%t)")
+    cast = re.sub(r"(%[afh] =) f32", r"\1 bf16", cast)
+    cast = cast.replace("f32[8,8]) tuple(%c, %f)", "bf16[8,8]) tuple(%c, %f)")
+    assert ("numerics" in of(cast, plain)) is is_numeric
+    assert ("numerics" in of(plain, cast)) is is_numeric

@@ -16,6 +16,7 @@ from hlodiff.differ.fields import field_of
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.prepare import prepare_pair
+from hlodiff.differ.product_operands import HANDED_OVER, only_products_take
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
@@ -280,10 +281,12 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
         elif is_cast and edit.region not in retyped and _is_compilers(edit):
-            operands = module.computations[site.computation].instructions[site.instruction].operands
+            operands = site.instruction_in(module).operands
             is_with_its_operand = any((site.computation, operand) in places[edit.kind] for operand in operands)
             if is_with_its_operand if edit.op_name is None else edit.op_name in scopes[edit.kind]:
                 by_edit[n] = [("structure", True)]
+            elif edit.op_name is None and only_products_take(module, (site.computation, site.instruction)):
+                by_edit[n] = [("cost", False)]  # they round it anyway
 
 
 def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -405,7 +408,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
         return [("structure", True)]
     if numeric:
-        handed_on = field == "element_type" and site is not None and site.opcode in _HANDING_ON
+        is_over = site is not None and edit.cause is not None and site.opcode in HANDED_OVER
+        handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
     if _is_note(change, "known_"):  # how often the loop turns: its numbers say so too
         return [("structure", True)]
