@@ -646,7 +646,13 @@ def through(
     return sorted([*found.items(), *zip(*own, strict=True)])
 
 
-def is_misbound(one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]) -> bool:
+def is_misbound(
+    one: Instruction,
+    other: Instruction,
+    pairs: Pairs,
+    modules: tuple[Module, Module],
+    operands_through: Sequence[tuple[int, int]] | None,
+) -> bool:
     """True where operands came, went or were exchanged though what is called does not read them otherwise.
 
     A parameter that nothing reads is the call's own affair; a loop's condition and body take the same operands; and the
@@ -656,8 +662,9 @@ def is_misbound(one: Instruction, other: Instruction, pairs: Pairs, modules: tup
         one, other: a paired call.
         pairs: the pairs of computations.
         modules: both programs.
+        operands_through: what `through` says of the two; None where it says nothing, or where nothing was opened.
     """
-    bound = dict(through(one, other, pairs, modules) or ())
+    bound = dict(operands_through or ())
     for each in _called(one, other, pairs, modules):
         if each.inner is None:
             continue

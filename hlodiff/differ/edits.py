@@ -147,7 +147,7 @@ def _inside(
             through = through_call(one, other, pairs, (old, new)) if calls else None
             operand_symmetric = before.operand_symmetric(one, other) if calls else None
             rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, operand_symmetric)
-            rewired = rewired or (calls and is_misbound(one, other, pairs, (old, new)))
+            rewired = rewired or (calls and is_misbound(one, other, pairs, (old, new), through))
             # Where operands are others, nothing proves that the same ones are meant by other numbers.
             configured = not rewired and any(change.field == "backend_config" for change in changes)
             if configured and only_renumbered(one, other, through):

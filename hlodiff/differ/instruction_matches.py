@@ -785,10 +785,13 @@ def _assign_once(
     """Pair the best; gives what is beside it. After a first time only what was `near` has anything in common."""
     ours = [_Around.of(old, pairing, 0, n) if near is None or n in near[0] else None for n in olds]
     theirs = [_Around.of(new, pairing, 1, n) if near is None or n in near[1] else None for n in news]
-    scores = [[_score(one, other) if one and other else 0.0 for other in theirs] for one in ours]
-    for row, line in enumerate(scores):  # equal scores: those that stand alike, the same from either side
-        apart = [abs(row / len(olds) - column / len(news)) for column in range(len(news))]
-        scores[row] = [score and score - 0.01 * distance for score, distance in zip(line, apart, strict=True)]
+    scores: list[list[float]] = []
+    for row, one in enumerate(ours):
+        line = [_score(one, other) if other else 0.0 for other in theirs] if one else [0.0] * len(theirs)
+        if any(line):  # equal scores: those that stand alike, the same from either side
+            place = row / len(olds)
+            line = [score and score - 0.01 * abs(place - n / len(news)) for n, score in enumerate(line)]
+        scores.append(line)
     beside: _Near = (set(), set())
     if not any(map(any, scores)):
         return beside
@@ -818,8 +821,10 @@ def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 def _score(ours: _Around, theirs: _Around) -> float:
     """How much two instructions have in common; 0 where they may not pair."""
     one, other = ours.labels, theirs.labels
+    if one[4] != other[4] or ours.is_parameter != theirs.is_parameter:
+        return 0.0
     own, value, structure, kind = one[0] == other[0], one[1] == other[1], one[2] == other[2], one[3] == other[3]
-    if one[4] != other[4] or not (structure or kind) or ours.is_parameter != theirs.is_parameter:
+    if not (structure or kind):
         return 0.0
     neighbours, free = 0.0, 0
     for n in (0, 1):
