@@ -336,3 +336,19 @@ def test_what_was_written_once_is_listed_once_though_targets_lower_it_to_other_w
     text = to_terminal(Report("diff", "a", "b", tuple(programs)), width=120)
     assert "  StableHLO\n    added func.call f32[8]  (+16 flops on cpu, + 3 knock-on edits)\n" in text
     assert text.count("func.call") == 2, "in the first line, and in the list"
+
+
+def test_an_argument_that_is_donated_to_a_result_with_another_number_follows_from_the_results() -> None:
+    def text(first: str, shapes: str, number: int) -> str:
+        return (
+            f"HloModule m, input_output_alias={{ {{{number}}}: (0, {{}}, may-alias) }}\n\nENTRY e {{\n"
+            '  %x = f32[8]{0} parameter(0), metadata={op_name="x"}\n  %n = f32[8]{0} negate(%x)\n'
+            f"  %t = f32[8]{{0}} tanh(%x)\n  ROOT %r = ({shapes}) tuple({first}%t, %n)\n}}\n"
+        )
+
+    two, three = "f32[8]{0}, f32[8]{0}", "f32[8]{0}, f32[8]{0}, f32[8]{0}"
+    fewer = compared(text("%n, ", three, 2), text("", two, 1))
+    listed = to_terminal(Report("diff", "a", "b", (fewer,)), width=120)
+    assert "2 results instead of 3" in listed and "donated" not in listed
+    other = compared(text("", two, 1), text("", two, 0))
+    assert "argument 0 (x) is donated to output {0}" in to_terminal(Report("diff", "a", "b", (other,)), width=120)

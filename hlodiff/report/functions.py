@@ -72,6 +72,8 @@ _DETAILS = re.compile(
 )
 # A compiler's own text of many lines; it is the last field that is listed.
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
+# Results have other numbers then, and so has the one that an argument is donated to.
+_OTHER_RESULTS = re.compile(r"\d results? instead of")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
 # No line made it: arguments, results and memory are of the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
@@ -454,7 +456,8 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
     fields = edit_group.group[-1:]
     changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
     if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
-        return "donated" in reported
+        is_renumbered = " instead of output " in edit_group.what and bool(_OTHER_RESULTS.search(reported))
+        return "donated" in reported or is_renumbered
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")
     return (
         is_argument
