@@ -699,8 +699,8 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
 
 # --- Instructions in canonical form.
 
-# One line: (1) name with `%`, (2) shape and opcode, (3) operands with `%` or a literal, (4) attributes. It searches
-# only for the character that ends each part, which is fastest; text_fingerprint.py checks what a part holds.
+# One line: (1) name with `%`, (2) shape and opcode, (3) operands with `%` or a literal, (4) attributes. Of all but the
+# name it searches only for the character that ends each part, which is fastest; damage.py checks what a part holds.
 _LINE = re.compile(
     r"""^  (?:ROOT )?+(%[A-Za-z0-9_.\-]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [^(]++)\(([^)]*+)\)(.*+)$""", re.MULTILINE
 )
