@@ -267,3 +267,68 @@ def test_of_two_operations_in_the_reverse_order_the_one_with_the_shorter_list_mo
         edited = {site.opcode for edit in found.edits for pair in edit.sites for site in pair if site}
         assert edited == {"divide", "broadcast"}
         assert sum(edit.count for edit in found.edits) == 3
+
+
+def test_a_body_that_moves_with_one_call_stays_an_edit_of_the_others() -> None:
+    """`q` is paired with the new fusion, `narrow` with `inner`; `narrow` moves with `k` and comes with a new `q`."""
+    called = """
+narrow {
+  n = bf16[4,16] parameter(0)
+  ROOT w = f32[4,16] convert(n)
+}
+
+most {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT m = f32[] maximum(x, y)
+}
+"""
+    given = "\n".join(f"  p{n} = {shape} parameter({n})" for n, shape in enumerate(("pred[16]", *["bf16[4,16]"] * 2)))
+    work = """
+  mask = pred[4,16] broadcast(p0), dimensions={1}
+  q = f32[4,16] fusion(p1), kind=kLoop, calls=narrow
+  k = f32[4,16] fusion(p2), kind=kLoop, calls=narrow
+  product = f32[4,16] multiply(q, k)
+  c = f32[] constant(0.5)
+  s = f32[4,16] broadcast(c), dimensions={}
+  scaled = f32[4,16] multiply(product, s)
+  low = f32[] constant(-1000)
+  lows = f32[4,16] broadcast(low), dimensions={}
+  chosen = f32[4,16] select(mask, scaled, lows)
+"""
+    entry = f"""
+ENTRY main {{
+{given}
+  ROOT f = (f32[4], f32[4,16]) fusion(p0, p1, p2), kind=kOutput, calls=scores
+}}
+"""
+    old = f"""{called}
+scores {{
+{given}
+{work}
+  inf = f32[] constant(-inf)
+  top = f32[4] reduce(chosen, inf), dimensions={{1}}, to_apply=most
+  ROOT t = (f32[4], f32[4,16]) tuple(top, chosen)
+}}
+{entry}"""
+    new = f"""{called}
+inner {{
+{given}
+{work.replace("  chosen", "  ROOT chosen")}
+}}
+
+scores {{
+{given}
+  chosen = f32[4,16] fusion(p0, p1, p2), kind=kOutput, calls=inner
+  inf = f32[] constant(-inf)
+  window = f32[4,16] reduce-window(chosen, inf), to_apply=most, window={{size=1x31 pad=0_0x15_15}}
+  sub = f32[4,16] subtract(chosen, window)
+  e = f32[4,16] exponential(sub)
+  zero = f32[] constant(0)
+  top = f32[4] reduce(e, zero), dimensions={{1}}, to_apply=most
+  ROOT t = (f32[4], f32[4,16]) tuple(top, e)
+}}
+{entry}"""
+    found = lines(compare(old, new))
+    assert "moved fusion computation" in found
+    assert "added convert" in found

@@ -5,7 +5,7 @@ How often a computation runs is summed over its callers in topological order of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -114,7 +114,8 @@ def with_costs(
     for side, module in enumerate((old, new)):
         sited = [(edit, place) for edit in edits if (place := (edit.old, edit.new)[side])]
         if sited:
-            runs = _EditRuns((old, new), found, side, LoopTurns(whole[side]))
+            moved = {place for edit, place in sited if edit.kind == "moved"}
+            runs = _EditRuns((old, new), found, side, LoopTurns(whole[side]), moved)
             nodes = [runs.node(edit, place[0]) for edit, place in sited]
             known = runs.of(list(dict.fromkeys(nodes)))
             opened = [(pair.old, pair.new)[side] for pair in found.pairs if pair.pairing is not None]
@@ -171,11 +172,14 @@ class _EditRuns:
     """How often the edits of one side run in one call of its program.
 
     A computation that several fusions share may be paired for some of its call sites, and come or go with others: what
-    is edited runs as often as those call sites. A function or a reducer is one, however many call it.
+    is edited runs as often as those call sites. A function or a reducer is one, however many call it. What a call that
+    moved leads to moved along.
     """
 
-    def __init__(self, modules: tuple[Module, Module], found: ProgramMatch, side: int, turns: LoopTurns) -> None:
-        self._modules, self._found, self._side, self._turns = modules, found, side, turns
+    def __init__(
+        self, modules: tuple[Module, Module], found: ProgramMatch, side: int, turns: LoopTurns, moved: Container[Place]
+    ) -> None:
+        self._modules, self._found, self._side, self._turns, self._moved = modules, found, side, turns, moved
         self._module = modules[side]
         self._pairs: dict[int, list[ComputationMatch]] = {}
         for pair in found.pairs:
@@ -219,14 +223,15 @@ class _EditRuns:
             index, other = (pair.old, pair.new)[self._side], (pair.new, pair.old)[self._side]
             theirs = self._modules[1 - self._side].computations[other].instructions
             mapping = (pair.pairing.old, pair.pairing.new)[self._side]
-            for it, matched in zip(self._module.computations[index].instructions, mapping, strict=True):
-                if it.calls:
+            for n, (it, matched) in enumerate(zip(self._module.computations[index].instructions, mapping, strict=True)):
+                if it.calls and (index, n) not in self._moved:
                     both = (it, theirs[matched]) if self._side == 0 else (theirs[matched], it)
                     shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
                     self._add_calls(calls, (pair.old, pair.new), index, it, shared)
         for index in (self._found.removed, self._found.added)[self._side]:
-            for it in self._module.computations[index].instructions:
-                self._add_calls(calls, self._whole(index), index, it, [])
+            for n, it in enumerate(self._module.computations[index].instructions):
+                if (index, n) not in self._moved:
+                    self._add_calls(calls, self._whole(index), index, it, [])
         return calls
 
     def _whole(self, index: int) -> _Node:

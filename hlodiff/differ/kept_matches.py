@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
-from hlodiff.differ.computation_matches import ComputationMatch, ProgramSide
+from hlodiff.differ.computation_matches import ComputationMatch, ProgramMatch, ProgramSide
 from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import CHANNELS, channel_of
 from hlodiff.hlo.fingerprint import renumbered
@@ -63,22 +63,24 @@ class BodyMatch:
     _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
 
     @staticmethod
-    def of(canonical: CanonicalDiff, keeps_numbers: bool) -> BodyMatch:
-        """Turn round what was worked out from the other side."""
+    def of(canonical: CanonicalDiff, found: ProgramMatch, keeps_numbers: bool) -> BodyMatch:
+        """Turn round what was worked out from the other side.
+
+        Args:
+            canonical: both sides, and whether they are turned round.
+            found: what corresponds, without the calls that moved.
+            keeps_numbers: whether the numbers of channels that were read are one for one.
+        """
         opened: dict[tuple[int, int], tuple[int, ...]] = {}
         counts: dict[tuple[int, int], int] = {}
         elements: dict[tuple[int, int], dict[int, Elements]] = {}
-        for pair in canonical.found.pairs:
+        for pair in found.pairs:
             key = (pair.new, pair.old) if canonical.is_reversed else (pair.old, pair.new)
             counts[key] = pair.count
             if pair.pairing is not None:
                 opened[key] = tuple(pair.pairing.new if canonical.is_reversed else pair.pairing.old)
                 elements[key] = _turned(pair) if canonical.is_reversed else pair.elements
-        alone = (
-            (canonical.found.added, canonical.found.removed)
-            if canonical.is_reversed
-            else (canonical.found.removed, canonical.found.added)
-        )
+        alone = (found.added, found.removed) if canonical.is_reversed else (found.removed, found.added)
         counts |= {(index, -1): count for index, count in alone[0].items()}
         counts |= {(-1, index): count for index, count in alone[1].items()}
         sides = (canonical.new, canonical.old) if canonical.is_reversed else (canonical.old, canonical.new)

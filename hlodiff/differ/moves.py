@@ -130,7 +130,7 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
 
 def with_moves(
     before: ProgramSide, after: ProgramSide, found: ProgramMatch, edits: list[RawEdit], limits: Limits
-) -> tuple[list[RawEdit], dict[str, int]]:
+) -> tuple[list[RawEdit], ProgramMatch, dict[str, int]]:
     """Replace removed and added instructions that are one and the same by a move.
 
     Args:
@@ -140,7 +140,8 @@ def with_moves(
         limits: how much may be tried; what it leaves unseen stays removed and added.
 
     Returns:
-        the edits, and for each limit that was hit in how many computations.
+        the edits; the programs as they were paired, with the calls that are left of those without a match; and for each
+        limit that was hit in how many computations.
     """
     old, new = before.module, after.module
     old_places = (edit.old for edit in edits if edit.kind == "removed" and edit.old)
@@ -148,11 +149,11 @@ def with_moves(
     removed = dict.fromkeys(place for place in old_places if _may_move(at(old, place)))
     added = dict.fromkeys(place for place in new_places if _may_move(at(new, place)))
     if not removed or not added:
-        return edits, {}
+        return edits, found, {}
     homes = {(pair.old, pair.new) for pair in found.pairs}
     groups, computations = _small(_groups((before, after), removed, added), homes, limits)
     if not groups:
-        return edits, {"moves": computations}
+        return edits, found, {"moves": computations}
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
     asked = [{place for group in groups for place in group[side]} for side in (0, 1)]
     sides = (inlined_view(old, {a for a, _ in equal}, asked[0]), inlined_view(new, {b for _, b in equal}, asked[1]))
@@ -167,10 +168,13 @@ def with_moves(
         known |= calls | dict(_inner_pairs(before, after, calls))
     threads = ((old, threads_of(before)), (new, threads_of(after)))
     counts = _move_counts(edits, moves)
-    edits = list(_without(edits, _moved_along(before, after, moves, counts)))
+    along = _moved_along(before, after, moves, counts)
+    edits = list(_without(edits, along))
+    left_alone = (_left_alone(calls, along, which) for which, calls in enumerate((found.removed, found.added)))
+    found = replace(found, **dict(zip(("removed", "added"), left_alone, strict=True)))
     platform = platform_of(new) or platform_of(old)
     hit = {"moves": computations, "move_rounds": left}
-    return list(_replaced(threads, platform, edits, moves, counts)), hit
+    return list(_replaced(threads, platform, edits, moves, counts)), found, hit
 
 
 def _may_move(it: Instruction) -> bool:
@@ -233,10 +237,17 @@ def _moved_along(
 
 def _without(edits: Iterable[RawEdit], moved_along: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
     for edit in edits:
-        # One that changed is of a pair: that another call moved along with the old one says nothing of the new one.
+        if edit.pair is not None:  # a call that has a match leads there, and none that moved
+            yield edit
+            continue
         count = min(moved_along[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
         if edit.count > count:
             yield replace(edit, count=edit.count - count) if count else edit
+
+
+def _left_alone(calls: Mapping[int, int], moved_along: Mapping[tuple[int, int], int], which: int) -> dict[int, int]:
+    """How many calls without a match lead to a computation; as before where all moved, since no edit is in it then."""
+    return {n: count - moved if (moved := moved_along[which, n]) < count else count for n, count in calls.items()}
 
 
 _Group = tuple[list[Place], list[Place]]

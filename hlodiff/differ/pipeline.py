@@ -288,7 +288,7 @@ def _compare_programs(
     old, new, found = canonical.old, canonical.new, canonical.found
     edits, unseen = raw_edits(old, new, found), dict[str, int]()
     if canonical.unrelated is None:
-        edits, unseen = with_moves(old, new, found, edits, limits)
+        edits, found, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     mappings = every_mapping(old, new, found.pairs)
     entry = mappings[0][1]
@@ -318,5 +318,5 @@ def _compare_programs(
         tuning_edits(mappings, tuned, edits),
         fusions,
         hits,
-        BodyMatch.of(canonical, keeps_numbers),
+        BodyMatch.of(canonical, found, keeps_numbers),
     )
