@@ -170,8 +170,8 @@ def with_moves(
     counts = _move_counts(edits, moves)
     along = _moved_along(before, after, moves, counts)
     edits = list(_without(edits, along))
-    left_alone = (_left_alone(calls, along, which) for which, calls in enumerate((found.removed, found.added)))
-    found = replace(found, **dict(zip(("removed", "added"), left_alone, strict=True)))
+    removed_calls, added_calls = (_left_alone(calls, along, n) for n, calls in enumerate((found.removed, found.added)))
+    found = replace(found, removed=removed_calls, added=added_calls)
     platform = platform_of(new) or platform_of(old)
     hit = {"moves": computations, "move_rounds": left}
     return list(_replaced(threads, platform, edits, moves, counts)), found, hit

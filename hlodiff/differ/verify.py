@@ -39,6 +39,7 @@ from hlodiff.differ.script import (
     Calls,
     ChangeStep,
     ComputationStep,
+    EditReference,
     EditScript,
     HeaderStep,
     InstructionPair,
@@ -1181,15 +1182,29 @@ def _layout_parts(text: str | None) -> dict[str, str]:
 
 def _check_reported(script: EditScript) -> Iterator[str]:
     """Every site of a reported edit was carried out, and its count is the number of call sites that lead there."""
-    counts: dict[tuple[str, int], dict[int, int]] = {}
+    moved = {step.reference for step in script.steps if isinstance(step, ArriveStep)}
+    moves = [step for step in script.steps if isinstance(step, RemoveStep | ArriveStep) and step.reference in moved]
+    counts: dict[EditReference, int] = {}
+    for move in moves:  # it is removed in one computation and added in another one: as often as both
+        count = script.pairs[move.pair].count
+        counts[move.reference] = min(count, counts.get(move.reference, count))
+    moved_there: Counter[tuple[int, bool, int]] = Counter()
+    for move in moves:
+        moved_there[_changed_place(move)] += counts[move.reference]
     for step in script.steps:
+        if step.reference in moved:
+            continue
         once = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
         count = 1 if isinstance(step, HeaderStep) or once else script.pairs[step.pair].count
-        sites = counts.setdefault((step.reference.channel, step.reference.edit), {})
-        sites[step.reference.site] = min(count, sites.get(step.reference.site, count))
+        if isinstance(step, RemoveStep | AddStep):  # what moved for some call sites came or went for the others alone
+            count -= moved_there[_changed_place(step)]
+        counts[step.reference] = min(count, counts.get(step.reference, count))
+    sites: dict[tuple[str, int], dict[int, int]] = {}
+    for reference, count in counts.items():
+        sites.setdefault((reference.channel, reference.edit), {})[reference.site] = count
     numbers: Counter[str] = Counter()
     for channel, kind, total, count in script.reported:
-        done = counts.get((channel, numbers[channel]), {})
+        done = sites.get((channel, numbers[channel]), {})
         numbers[channel] += 1
         where = f"edit {numbers[channel]} of {channel} ({kind})"
         missing = sum(site not in done for site in range(total))
@@ -1197,3 +1212,7 @@ def _check_reported(script: EditScript) -> Iterator[str]:
             yield f"{where}: {missing} of its {total} sites are nowhere to be done"
         if sum(done.values()) != count:
             yield f"{where} counts {count} and is reached {sum(done.values())} times"
+
+
+def _changed_place(step: RemoveStep | AddStep | ArriveStep) -> tuple[int, bool, int]:
+    return (step.pair, False, step.old) if isinstance(step, RemoveStep) else (step.pair, True, step.new)
