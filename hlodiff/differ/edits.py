@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hlodiff.differ.computation_matches import (
@@ -22,13 +24,12 @@ from hlodiff.differ.operands import operands_changed, root_changed, with_element
 from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
-from hlodiff.hlo.json_text import load_json
+from hlodiff.hlo.json_text import aliased_buffers, load_json
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
 
-_KEY = "aliasing_operands"
 OF_COMPUTATION = "computation_attribute:"
 """What the fields of a change of a computation's own attributes begin with."""
 THREAD = "execution_thread"
@@ -47,14 +48,19 @@ def only_renumbered(old: Instruction, new: Instruction, through: Sequence[tuple[
     if not (is_of_xla(old) and is_of_xla(new)):
         return False
     ours, theirs = (_parse(it.attribute("backend_config")) for it in (old, new))
-    if ours is None or theirs is None or _KEY not in ours or _KEY not in theirs:
+    mine, other = aliased_buffers(ours), aliased_buffers(theirs)
+    if not mine or not other:
         return False
     counts = len(old.operands), len(new.operands)
     number = dict(through) if through is not None else {n: n for n in range(counts[0])}
     number |= {counts[0] + n: counts[1] + n for n in range(max(1, len(new.shape.tuple_shapes)))}
-    mine, other = ours.pop(_KEY), theirs.pop(_KEY)
-    translated = [[number.get(index, -1) for index in group] for group in _groups(mine)]
-    return ours == theirs and sorted(map(sorted, translated)) == sorted(map(sorted, _groups(other)))
+    for group in mine:
+        group["indices"] = sorted(number.get(int(index), -1) for index in group["indices"])
+    for group in other:
+        group["indices"] = sorted(map(int, group["indices"]))
+    for lists in (mine, other):
+        lists.sort(key=partial(json.dumps, sort_keys=True))
+    return ours == theirs
 
 
 def _parse(text: str | None) -> dict[str, Any] | None:
@@ -63,13 +69,6 @@ def _parse(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     return config if isinstance(config, dict) else None
-
-
-def _groups(value: Any) -> list[list[int]]:
-    try:
-        return [[int(index) for index in entry["indices"]] for entry in value["lists"]]
-    except (KeyError, TypeError, ValueError):
-        return []
 
 
 @dataclass(slots=True)
