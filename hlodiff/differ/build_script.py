@@ -696,12 +696,17 @@ class _ScriptBuilder:
         return (self.reported.removed, self.reported.added)[side].get((draft.key[:2][side], place), [])
 
     def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
-        """Those of them that belong to this pair: where a computation has several matches, each pair has its own."""
+        """Those of them that belong to this pair: where a computation has several matches, each pair has its own.
+
+        Where there are fewer of them than pairs, the last one is of all pairs that are left.
+        """
         draft = self.drafts[number]
         claims = self._claims_of(side, draft, place)
         others = self.of_computation[side, draft.key[:2][side]]
         alike = [n for n in others if (self.drafts[n].mapping, self.drafts[n].back)[side][place] < 0]
         rank = alike.index(number)
+        if rank >= len(claims):
+            return claims[-1:]
         return claims[rank:] if rank + 1 == len(alike) else claims[rank : rank + 1]
 
     def _departures(self, number: int, draft: _PairDraft) -> None:

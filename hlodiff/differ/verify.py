@@ -1182,23 +1182,7 @@ def _layout_parts(text: str | None) -> dict[str, str]:
 
 def _check_reported(script: EditScript) -> Iterator[str]:
     """Every site of a reported edit was carried out, and its count is the number of call sites that lead there."""
-    moved = {step.reference for step in script.steps if isinstance(step, ArriveStep)}
-    moves = [step for step in script.steps if isinstance(step, RemoveStep | ArriveStep) and step.reference in moved]
-    counts: dict[EditReference, int] = {}
-    for move in moves:  # it is removed in one computation and added in another one: as often as both
-        count = script.pairs[move.pair].count
-        counts[move.reference] = min(count, counts.get(move.reference, count))
-    moved_there: Counter[tuple[int, bool, int]] = Counter()
-    for move in moves:
-        moved_there[_changed_place(move)] += counts[move.reference]
-    for step in script.steps:
-        if step.reference in moved:
-            continue
-        once = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
-        count = 1 if isinstance(step, HeaderStep) or once else script.pairs[step.pair].count
-        if isinstance(step, RemoveStep | AddStep):  # what moved for some call sites came or went for the others alone
-            count -= moved_there[_changed_place(step)]
-        counts[step.reference] = min(count, counts.get(step.reference, count))
+    counts = _site_counts(script)
     sites: dict[tuple[str, int], dict[int, int]] = {}
     for reference, count in counts.items():
         sites.setdefault((reference.channel, reference.edit), {})[reference.site] = count
@@ -1214,5 +1198,39 @@ def _check_reported(script: EditScript) -> Iterator[str]:
             yield f"{where} counts {count} and is reached {sum(done.values())} times"
 
 
-def _changed_place(step: RemoveStep | AddStep | ArriveStep) -> tuple[int, bool, int]:
-    return (step.pair, False, step.old) if isinstance(step, RemoveStep) else (step.pair, True, step.new)
+_ChangedPlace = tuple[bool, int, int]
+"""Whether it is in the new program, the computation, the instruction."""
+
+
+def _site_counts(script: EditScript) -> dict[EditReference, int]:
+    """How many call sites lead to each site of an edit.
+
+    Where several edits tell of one instruction, as one that moved for some call sites and is gone for the others, they
+    share its call sites: a move has as many as it has on its other side, and what is left is of the edit beside it.
+    """
+    counts: dict[EditReference, int] = {}
+    pairs: dict[_ChangedPlace, set[int]] = {}
+    told: dict[_ChangedPlace, dict[EditReference, None]] = {}
+    places: dict[EditReference, dict[_ChangedPlace, None]] = {}
+    for step in script.steps:
+        once = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
+        count = 1 if isinstance(step, HeaderStep) or once else script.pairs[step.pair].count
+        counts[step.reference] = min(count, counts.get(step.reference, count))
+        if isinstance(step, RemoveStep | AddStep | ArriveStep):
+            pair = script.pairs[step.pair]
+            place = (False, pair.old, step.old) if isinstance(step, RemoveStep) else (True, pair.new, step.new)
+            pairs.setdefault(place, set()).add(step.pair)
+            told.setdefault(place, {})[step.reference] = None
+            places.setdefault(step.reference, {})[place] = None
+    totals = {place: sum(script.pairs[pair].count for pair in found) for place, found in pairs.items()}
+    shared = {place for place, references in told.items() if len(references) > 1 or len(pairs[place]) > 1}
+    moves = {step.reference for step in script.steps if isinstance(step, ArriveStep)}
+    for reference in moves:
+        alone = [totals[place] for place in places[reference] if len(told[place]) == 1]
+        counts[reference] = min(alone, default=counts[reference])
+    for place in shared:
+        others = [reference for reference in told[place] if reference not in moves]
+        left = totals[place] - sum(counts[reference] for reference in told[place] if reference in moves)
+        if len({(reference.channel, reference.edit) for reference in others}) == 1:
+            counts |= dict.fromkeys(others, 1) | {others[0]: left - len(others) + 1}
+    return counts
