@@ -24,7 +24,9 @@ from hlodiff.report import (
     toolchain_changes,
 )
 from hlodiff.report.edits import format_edit, format_field_change, format_shape, listed_fields
+from hlodiff.report.html.overview import overview_rows
 from hlodiff.report.lines import clip, printable
+from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import format_change as by_how_much
 
 HEAD = """HloModule m
@@ -99,6 +101,33 @@ def test_the_whole_report_of_one_change() -> None:
         "checked 2 programs: 2 functions on cpu, StableHLO of 1 and compiled HLO of 2\n"
         "1 changed, 1 not checked, 1 unchanged\n"
     )
+
+
+def test_the_same_compiled_program_costs_the_same_whatever_the_stablehlo_counts() -> None:
+    gather = "  %p = {0}[8]{{0}} parameter(0)\n  ROOT %g = {0}[32]{{0}} all-gather(%p), dimensions={{0}}\n"
+    wide, narrow = (read_hlo("HloModule m\n\nENTRY e {\n" + gather.format(kind) + "}\n") for kind in ("f32", "bf16"))
+    found = diff(wide, narrow)
+    written = [ProgramComparison("f", target, "stablehlo", "changed", found) for target in ("cpu", "tpu-v5e-2x2")]
+    on_cpu = ProgramComparison("f", "cpu", "compiled", "changed", found)
+    on_tpu = ProgramComparison("f", "tpu-v5e-2x2", "compiled", "identical", diff(wide, wide))
+
+    both = report(*written, on_cpu, on_tpu)
+    text = to_terminal(both)
+    assert text.startswith("f  ▼ better on cpu: all-gather 128 B -> 64 B, bytes accessed -50 %; ")
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    at = lines.index("compiled (executed numbers)")
+    assert lines[at + 1].startswith("cpu ▼ better: all-gather 1 (128 B -> 64 B)")
+    assert lines[at + 2] == "tpu-v5e-2x2 the same program"
+    assert "`tpu-v5e-2x2` | all-gather" not in to_markdown(both)
+    rows = {row.main.program.target: row for row in overview_rows(both, build_view(both), [0, 1, 2, 3])}
+    assert (rows["cpu"].verdict, rows["cpu"].numbers[0][0]) == ("better", "all-gather")
+    assert (rows["tpu-v5e-2x2"].verdict, rows["tpu-v5e-2x2"].numbers) == ("same", [])
+
+    # Where nothing was compiled, what is written is all that is known.
+    assert to_terminal(report(written[1])).startswith("f  ▼ better on tpu-v5e-2x2: all-gather 128 B -> 64 B")
+    alone = to_terminal(report(written[1], on_tpu))
+    assert alone.startswith("f  = same cost on tpu-v5e-2x2, floating-point results may differ")
+    assert "  compiled on tpu-v5e-2x2: the same program\n" in alone
 
 
 def test_new_and_orphaned_programs_and_the_toolchain_first() -> None:

@@ -179,8 +179,12 @@ def _function(
 
 
 def _targets(programs: Sequence[ProgramView]) -> tuple[TargetVerdict, ...]:
-    """The verdict of each target, from the compiled program where it changed; equal ones together, worst first."""
+    """The verdict of each target, from the compiled program where there is one; equal ones together, worst first.
+
+    Where the compiled program is the same, so is the cost, whatever the StableHLO counts.
+    """
     chosen: dict[str | None, ProgramView] = {}
+    kept = {p.target for p in programs if p.stage == "compiled" and p.status == "identical" and not p.has_verdict}
     for program in programs:
         if not program.has_verdict:
             continue
@@ -191,6 +195,7 @@ def _targets(programs: Sequence[ProgramView]) -> tuple[TargetVerdict, ...]:
     for target, program in chosen.items():
         listed = sorted((one for one in program.numbers if one.relevant), key=lambda one: -one.rank)
         one = TargetVerdict((), program.verdict, tuple(listed), len(program.numbers) - len(listed))
+        one = TargetVerdict((), "same") if target in kept else one
         same = found.setdefault(one, one)
         found[one] = replace(same, targets=(*same.targets, *([target] if target else [])))
     return tuple(sorted(found.values(), key=lambda one: (WORST.index(one.verdict), -_rank(one))))

@@ -295,7 +295,7 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
     rows: list[tuple[tuple[str, ...], str, str]] = []
     for one in function.targets if is_compiled or any(one.numbers for one in function.targets) else ():
         style = STYLES[one.verdict].removeprefix("bold").strip()
-        is_changed = any(number.mark for number in one.numbers)  # else numbers of the StableHLO are all that changed
+        is_changed = any(number.mark for number in one.numbers)  # the same program may need other memory
         equal = () if is_changed else tuple(target for target in one.targets if target in same)
         others = tuple(target for target in one.targets if target not in equal)
         rows += [(others, format_numbers(one.numbers, one.below), style)] if others or not equal else []

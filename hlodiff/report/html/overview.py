@@ -18,7 +18,7 @@ from hlodiff.report.lines import printable
 from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
-from hlodiff.report.view import FindingView, ProgramView, ReportView, Verdict
+from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
 from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides, many
 
 _WORDS = {"identical": "unchanged", "not_checked": "not checked", "over_budget": "over budget"}
@@ -98,23 +98,36 @@ class OverviewRow:
         return [stage.word for stage in self.stages if stage.kind != "identical"]
 
     @property
+    def _is_kept(self) -> bool:
+        """Whether the compiled program is the same: then the same runs, whatever the StableHLO counts."""
+        last = self.stages[-1].program
+        return last.stage == "compiled" and last.status == "identical" and not last.has_verdict
+
+    @property
+    def _found(self) -> tuple[Number, ...]:
+        if self._is_kept:
+            return ()
+        return next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
+
+    @property
     def numbers(self) -> list[tuple[str, str, str, str]]:
         """Name, both sides, change and mark of the numbers that matter most, compiled ones where there are any."""
-        found = next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
+        found = self._found
         ranked = sorted((one for one in found if one.relevant), key=lambda one: (not one.mark, -one.rank))
         return [(one.name, format_number(one), by_how_much(one), one.mark) for one in ranked[:_MOST_NUMBERS]]
 
     @property
     def below(self) -> str:
         """How many of them changed by less than the threshold."""
-        found = next((stage.program.numbers for stage in reversed(self.stages) if stage.program.numbers), ())
-        count = sum(not one.relevant for one in found)
+        count = sum(not one.relevant for one in self._found)
         return f"{many(count, 'number')} below the threshold" if count else ""
 
     @property
     def verdict(self) -> Verdict | Literal[""]:
         """Whether it got better or worse, by the compiled program where there is one; "" where nothing changed."""
         judged = [stage.program.verdict for stage in self.stages if stage.program.has_verdict]
+        if judged and self._is_kept:
+            return "same"
         return judged[-1] if judged else ""
 
     @property
