@@ -140,6 +140,24 @@ def test_what_the_compiler_did_by_itself_is_toolchain() -> None:
     assert with_compiler(pair[1:], lambda program: True)[0].classes == ("cost",), "nobody knows the StableHLO"
 
 
+@pytest.mark.parametrize(
+    ("ending", "word"), [("add(%f, %f)", "numerics"), ("add(%f, %w)", "structure")], ids=["number", "operands"]
+)
+def test_what_is_folded_from_a_whole_number_that_somebody_wrote_is_numerics(ending: str, word: str) -> None:
+    """As `var(x, ddof=1)`: nobody wrote another floating-point number."""
+    body = "HloModule m\n\nENTRY e {\n  %p = f32[] parameter(0)\n"
+    written = body + "  %n = s32[] constant(#)\n  %w = f32[] convert(%n)\n  %f = f32[] multiply(%p, %w)\n"
+    folded = body + "  %c = f32[] constant(#)\n  ROOT %r = f32[] multiply(%p, %c)\n}\n"
+    texts = written.replace("#", "0") + "  ROOT %r = f32[] add(%f, %f)\n}\n", folded.replace("#", "0.0625")
+    others = written.replace("#", "1") + f"  ROOT %r = f32[] {ending}\n}}\n", folded.replace("#", "0.0667")
+    pair = (
+        replace(one, status="changed", diff=diff(read_text(old), read_text(new)))
+        for one, old, new in zip(PAIRED, texts, others, strict=True)
+    )
+    stablehlo, compiled = with_compiler(pair, lambda program: False)
+    assert (stablehlo.classes, compiled.classes) == (("structure",), (word,))
+
+
 @pytest.mark.parametrize("status", ["added", "removed", "not_checked"])
 def test_what_was_not_compared_has_no_class(status: str) -> None:
     assert ProgramComparison("f", "cpu", "compiled", status).classes == ()  # type: ignore[arg-type]

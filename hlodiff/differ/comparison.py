@@ -172,7 +172,10 @@ def _marked(program: ProgramComparison, written: ProgramComparison | None, other
         return replace(program, other_toolchain=True) if other else program
     if written.status == "identical":
         return replace(program, by_compiler=True, other_toolchain=True) if other else program
-    is_folded = written.diff is not None and not other and "numerics" not in written.classes
+    reported = written.diff.reported if written.diff else ()
+    # Where whole numbers are all that was written, what was folded from them is another number too.
+    are_numbers = bool(reported) and all(edit.fields == ("literal",) for edit in reported)
+    is_folded = written.diff is not None and not (other or are_numbers or "numerics" in written.classes)
     return replace(program, other_toolchain=other, has_folded_constants=is_folded)
 
 
