@@ -43,9 +43,6 @@ _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-sca
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 _PLACES = frozenset(["index", "attribute:index"])
-# They write their second operand into an array; whatever a loop saves is written at the same place.
-_WRITES_AT = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
-_UNCHANGED_BY = ("bitcast", "reshape", "broadcast_in_dim", "broadcast", "copy", "convert")
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
 _FAMILIES = (
     frozenset(["copy", "copy-start", "bitcast", "reshape", "transpose"]),
@@ -271,21 +268,8 @@ class _Regions:
             is_value = one.operands and one.opcode not in CARRIERS - _FEEDERS
             if is_value and not self._rests_on_operands(edit.old, edit.new):
                 return True
-        if "element_type" in fields and one.opcode in _WRITES_AT and not self._writes_the_same(edit.old, edit.new):
-            return True
         is_copy = one.opcode in _STARTS_AND_ENDS and {"operands", "shape"} <= fields
         return is_copy and not self._shares_operand(edit.old, edit.new)
-
-    def _writes_the_same(self, old: Place, new: Place) -> bool:
-        """Whether two updates of an array write the same value, in whatever type and shape."""
-        written = []
-        for module, (owner, position) in zip(self.modules, (old, new), strict=True):
-            instructions = module.computations[owner].instructions
-            position = instructions[position].operands[1]
-            while instructions[position].opcode in _UNCHANGED_BY and len(instructions[position].operands) == 1:
-                position = instructions[position].operands[0]
-            written.append((owner, position))
-        return self.mapping[0].get(written[0]) == written[1] and not self._marked(written[0])
 
     def _is_of_argument(self, edit: RawEdit) -> bool:
         """Whether a value may be what it was in another type and size: an argument is so, or what it is made of."""
