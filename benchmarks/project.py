@@ -100,7 +100,8 @@ class Bench:
 
     def git(self, *arguments: str) -> str:
         """What a git command prints."""
-        command = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", *arguments]
+        # No packing in the background: `gc` would find it running.
+        command = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0", *arguments]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
     def packed(self) -> int:

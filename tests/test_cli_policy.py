@@ -107,7 +107,7 @@ def test_classes_fail_by_function_and_target(compiler: Compiler, said: Ask) -> N
     assert failing == [("f", "tpu-v5e-2x2"), ("g/small", "cpu")] and set(told.values()) == {"error", "info"}
     assert said("check", "--target", "cpu", "g/large")[0] == 0
     out = said("check")[1]
-    assert "  [1] changed  4x tanh -> exponential f32[8]" in out
+    assert "  [1] changed  tanh -> exponential  8 flops, 64 B" in out
     assert out.endswith("\n4 changed (2 pass)\n") and "\nnext: hlodiff accept f g/small g/large\n" in out
 
 
@@ -216,7 +216,7 @@ def test_your_code_or_the_compiler_is_said_first_and_of_each_program(compiler: C
     compiler.answers["g", "small", "cpu"] = lowered_otherwise(compiler, "g", "small", "cpu")
     _, out, _ = said("check")
     assert out.split("\n")[:4] == [
-        "▲ 3 functions changed: 1 worse, 2 at the same cost; worst: f, temp +200 %",
+        "▲ 3 functions changed: 1 worse, 2 at the same cost; worst: f, temp +200 %; tanh -> exponential",
         "toolchain differs: jax 0.10.2 -> 0.11.0 (cpu, tpu-v5e-2x2)",
         "the compiler changed 1 program whose StableHLO is the same",
         "1 program differs in StableHLO too: your code changed, or the way jax lowers it",
