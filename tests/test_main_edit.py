@@ -67,6 +67,11 @@ def one(
         ("y = clip(g, -1.0, 1.0)", "y = clip(g, -0.5, 0.5)", "clip(g, -1.0, 1.0) -> clip(g, -0.5, 0.5)"),
         ("x = like((64, 16), t)", "x = like((128, 16), t)", "(64, 16) -> (128, 16)"),
         ("y = x[2] + f(x)", "y = x[3] + f(x)", "[2] -> [3]"),
+        (
+            "y = stack([pull - rates[0] * root**2, rates[0] * root**2 - rates[1] * stem])",
+            "y = stack([pull - rates[0] * root**1.5, rates[0] * root**2 - rates[1] * stem])",
+            "root**2 -> root**1.5",
+        ),
         ("y = f(x, 2)", "y = f(x, 2, 3)", "f(x, 2) -> f(x, 2, 3)"),
         ("y = f(x, 2 * a)", "y = f(x, a)", "2 * a -> a"),
         ("y = f(x,", "y = f(x, 2,", ""),

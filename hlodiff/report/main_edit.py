@@ -246,7 +246,10 @@ def _value(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
-    """The call or the tuple in which plain values were exchanged, added or deleted: a bare number says nothing."""
+    """The call or the tuple in which plain values were exchanged, added or deleted: a bare number says nothing.
+
+    Where that is too long for one line, the operation that takes the value: `root**2 -> root**1.5`.
+    """
     start, behind = common_ends(old, new)
     if old == new:
         return ""
@@ -261,9 +264,14 @@ def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
     ends = [_call_end(side, first) or _bracket_end(side, first) for side in (old, new)]
     if 0 in ends or old[ends[0] :] != new[ends[1] :]:
         return ""
-    return " -> ".join(_joined(side[first:end]) for side, end in zip((old, new), ends, strict=True))
+    found = " -> ".join(_joined(side[first:end]) for side, end in zip((old, new), ends, strict=True))
+    is_operand = len(inside[0]) == len(inside[1]) == 1 and start > 1 and old[start - 1] in _OPERATORS
+    if len(found) > _MOST and is_operand and old[start - 2][0].isidentifier():
+        return " -> ".join("".join(side[start - 2 : start + 1]) for side in (old, new))
+    return found
 
 
+_OPERATORS = frozenset(["**", "*", "+", "-", "/", "//", "%", "@", "<", ">", "<=", ">=", "==", "!="])
 _OPENING = frozenset("([{")
 
 
