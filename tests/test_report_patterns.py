@@ -175,6 +175,14 @@ def test_what_is_one_entry(second: str, entries: int) -> None:
     assert len(edit_groups_of(found.edits, "compiled")) == entries
 
 
+def test_constants_of_one_line_have_their_value() -> None:
+    constants = [
+        f"%r{n} = {shape} constant(64), metadata={{stack_frame_id=1}}" for n, shape in ((1, "f32[]"), (2, "s32[]"))
+    ]
+    found = diff(read_hlo(program(tanh(0))), read_hlo(program(tanh(0), *constants)))
+    assert "constant f32[], s32[] (64)" in [group.what for group in edit_groups_of(found.edits, "compiled")]
+
+
 def test_what_follows_is_folded_into_words() -> None:
     lines = [
         "%c = f32[] constant(2)",

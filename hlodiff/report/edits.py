@@ -112,9 +112,19 @@ def format_added(site: Site, path: str = "") -> str:
         >>> format_added(Site(0, 0, "main", "c", "constant", "%c = f32[] constant(0.5)"))
         'constant %c f32[] (0.5)'
     """
-    operands, _ = _parts(site)
-    literal = f" ({format_literal(operands)})" if site.opcode in ("constant", "parameter") and operands else ""
+    literal = f" ({value})" if (value := literal_of(site)) else ""
     return ", ".join([named(site, path) + literal, *format_attributes(site)])
+
+
+def literal_of(site: Site) -> str:
+    """The value of a constant, the number of a parameter; "" of anything else.
+
+    Example:
+        >>> literal_of(Site(0, 0, "main", "c", "constant", "%c = f32[] constant(0.5)"))
+        '0.5'
+    """
+    operands = _parts(site)[0] if site.opcode in ("constant", "parameter") else ""
+    return format_literal(operands) if operands else ""
 
 
 def format_attributes(site: Site) -> list[str]:

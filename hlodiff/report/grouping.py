@@ -26,6 +26,7 @@ from hlodiff.report.edits import (
     jitted_in,
     listed_changes,
     listed_fields,
+    literal_of,
 )
 from hlodiff.report.report import Report
 from hlodiff.report.view import Scope
@@ -392,6 +393,9 @@ def _opcodes(edit: Edit) -> tuple[str, str]:
     return (f"{old} {callee}" if old and callee else old), (f"{new} {callee}" if new and callee else new)
 
 
+_SHORT = 24
+
+
 def _together(edits: Sequence[Edit]) -> str:
     """What the edits of a group have in common: opcode, shapes if they are few, fields with equal values."""
     first = edits[0]
@@ -399,10 +403,13 @@ def _together(edits: Sequence[Edit]) -> str:
         return f"{format_names(list(dict.fromkeys(_opcodes(edit)[1] for edit in edits)))}: backend config: {note}"
     opcodes = [opcode for opcode in dict.fromkeys(_opcodes(first)) if opcode]
     shapes = list(dict.fromkeys(format_shape(site) for edit in edits if (site := edit.new or edit.old)))
-    shown = [shape for shape in shapes if len(shape) <= 24][:_MOST_SHAPES]
+    shown = [shape for shape in shapes if len(shape) <= _SHORT][:_MOST_SHAPES]
     more = [many(len(shapes) - len(shown), "other shape" if shown else "shape")] if len(shapes) > len(shown) else []
     head = " ".join(filter(None, [" -> ".join(opcodes), ", ".join([*shown, *more])]))
     if first.kind in ("added", "removed"):
+        values = list(dict.fromkeys(literal_of(s) for edit in edits if (s := edit.new or edit.old)))
+        if opcodes == ["constant"] and all(values) and len(listed := " and ".join(values)) <= _SHORT:
+            return f"{head} ({listed})"
         attributes = list(dict.fromkeys(", ".join(format_attributes(s)) for e in edits if (s := e.new or e.old)))
         return ", ".join([head, *attributes]) if len(attributes) == 1 and attributes[0] else head
     words = []
