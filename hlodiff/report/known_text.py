@@ -99,11 +99,16 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         ('failure of qr7', 'failure of qr7 [removed]')
         >>> known_text("replaced tanh by silu (2 silu())"), known_text("added func.call clip f32[8]")
         ('replaced tanh by silu (2 silu())', 'added func.call clip f32[8]')
+        >>> known_text('hlodiff --> record', {'hlodiff'})
+        'hlodiff --> [removed]'
     """
     found: list[str] = []
     parts = _BLANKS.split(text)
     last = ""
     before = ""  # "name" or "runner" where that stands right before the word
+    is_ours = (
+        False  # whether our own name stands and is kept before it, with signs alone in between: `hlodiff --> record`
+    )
     for number in range(0, len(parts), 2):
         word = parts[number]
         core = word.strip(_BEFORE + _BEHIND)
@@ -113,8 +118,9 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         elif kind == "removed" and (core in names or (last == "func.call" and core.isidentifier() and core.isascii())):
             kind = "name"  # also that of a callee
         is_order = kind == "word" and core.lower() in ORDERS and not word.startswith("(")
-        if (kind == "name" and before) or (is_order and before == "name"):
+        if (kind == "name" and before) or (is_order and (before == "name" or is_ours)):
             kind = "removed"
+        is_ours = (core == "hlodiff" and kind != "removed") or (is_ours and bool(_MARKS.fullmatch(word)))
         last = core
         before = "name" if kind in ("name", "reference") else "runner" if core.lower() in RUNNERS else ""
         if word[-1:] in ",;:)":
