@@ -273,6 +273,7 @@ def test_shardings_of_arguments_and_results_in_words() -> None:
         (None, "none"),
         ("something new", "something new"),
         ("{devices=[", "{devices=["),
+        ("{devices=[2,,1]0,1}", "{devices=[2,,1]0,1}"),
     ],
 )
 def test_shardings_in_words(text: str | None, words: str) -> None:
