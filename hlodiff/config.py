@@ -924,8 +924,11 @@ def find_and_read(start: Path, graph_rules: Callable[[], RuleTypes]) -> Config |
     Raises:
         ConfigError: TOML that does not parse, an unknown key, or a value of the wrong kind.
     """
-    file, table = _find(start.absolute())
-    if file is None:
+    start = start.absolute()
+    files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
+    tables = ((file, _table(file)) for file in files if file.is_file())
+    file, table = next(((file, table) for file, table in tables if table is not None), (None, None))
+    if file is None or table is None:
         return None
     where = os.path.relpath(file)
     reject_unknown_keys(table, _KEYS, TABLE, where)
@@ -937,15 +940,6 @@ def find_and_read(start: Path, graph_rules: Callable[[], RuleTypes]) -> Config |
     }
     config = Config(root=file.parent, **read)
     return replace(config, snapshots=config.root / config.snapshots)
-
-
-def _find(start: Path) -> tuple[Path | None, Mapping[str, object]]:
-    files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
-    for file in files:
-        table = _table(file) if file.is_file() else None
-        if table is not None:
-            return file, table
-    return None, {}
 
 
 # A dotted key; reading one of n parts takes Python n * n steps.

@@ -7,7 +7,8 @@ import pytest
 from hlodiff.differ import diff
 from hlodiff.hlo import read_text
 from hlodiff.hlo.fingerprint import fingerprint
-from tests.scenarios import compare, lines, module
+from hlodiff.hlo.parser import read_hlo
+from tests.scenarios import compare, line, lines, module
 
 OLD = """
 bends {
@@ -132,3 +133,76 @@ def test_lines_of_a_branch_in_another_order_are_noise() -> None:
     first, second = read_text(old), read_text(new)
     assert diff(first, second).identical
     assert fingerprint(first) == fingerprint(second)
+
+
+ON_A_TRUTH = (
+    OLD.replace("which = s32[]", "which = pred[]")
+    .replace("{bends, turns}", "")
+    .replace("branch_computations=", "true_computation=bends, false_computation=turns")
+)
+COPIES = "  copied = f32[8]{0} copy(x)\n  ROOT turned = f32[8]{0} sine(copied)"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ([], []),
+        (
+            [("true_computation=bends, false_computation=turns", "true_computation=turns, false_computation=bends")],
+            [ORDER],
+        ),
+        ([("true_computation=bends, false_computation=turns", "false_computation=turns, true_computation=bends")], []),
+        ([("sine", "cosine")], ["changed sine->cosine opcode"]),
+        ([("  ROOT turned = f32[8]{0} sine(x)", COPIES)], ["added copy"]),
+    ],
+)
+def test_branches_on_a_truth_and_on_an_index_are_paired(written: list[tuple[str, str]], expected: list[str]) -> None:
+    new = ON_A_TRUTH
+    for before, after in written:
+        assert before in new
+        new = new.replace(before, after)
+    found = compare(OLD, new)  # both ways, each replayed
+    assert sorted(lines(found)) == sorted(["changed parameter element_type", *expected])
+
+
+def test_operands_of_branches_on_a_truth_follow_them() -> None:
+    old, new = (text.replace("(which, p, p)", "(which, p, q)") for text in (OLD, ON_A_TRUTH))
+    assert lines(compare(old, new)) == ["changed parameter element_type"]
+    assert lines(compare(old, new.replace("(which, p, q)", "(which, q, p)"))) == [
+        "changed parameter element_type",
+        "changed conditional operands",
+    ]
+
+
+def test_a_third_branch_came_where_two_stood_on_a_truth() -> None:
+    three = OLD.replace("conditional(which, p, p)", "conditional(which, p, p, q)").replace(
+        "{bends, turns}", "{bends, turns, third}"
+    )
+    three = three.replace(
+        "ENTRY", "third {\n  x = f32[8]{0} parameter(0)\n  ROOT far = f32[8]{0} exponential(x)\n}\n\nENTRY"
+    )
+    found = compare(ON_A_TRUTH, three)
+    assert {"added exponential", "changed conditional operands"} <= set(lines(found))
+    assert not {"added sine", "removed sine", "added tanh", "removed tanh"} & set(lines(found))
+
+
+def test_a_program_that_is_mostly_not_read_has_branches_of_both_kinds() -> None:
+    layers = "".join(
+        f"\nlayer.{n} {{\n  x = f32[8]{{0}} parameter(0)\n"
+        + "".join(f"  a.{k} = f32[8]{{0}} add({f'a.{k - 1}' if k else 'x'}, x)\n" for k in range(n + 2))
+        + f"  ROOT r = f32[8]{{0}} abs(a.{n + 1})\n}}\n"
+        for n in range(30)
+    )
+    calls = "".join(
+        f"  l.{n} = f32[8]{{0}} call({f'l.{n - 1}' if n else 'p'}), to_apply=layer.{n}\n" for n in range(30)
+    )
+    old, new = (
+        "HloModule test\n"
+        + layers
+        + text.replace("  ROOT out", calls + "  ROOT out").replace("which, p, p", "which, l.29, l.29")
+        for text in (OLD, ON_A_TRUTH.replace("sine", "cosine"))
+    )
+    for texts in ((old, new), (new, old)):
+        found = diff(*(read_hlo(text, at_once=False) for text in texts))
+        assert "changed parameter element_type" in map(line, found.edits) and len(found.edits) == 2
+        assert found.replay().complete

@@ -19,7 +19,10 @@ import pytest
 from examples.cases.__main__ import PROGRAMS, names, unpack
 from examples.cases.__main__ import _copied as copied
 from hlodiff.cli.entry import run
+from hlodiff.differ import diff
+from hlodiff.hlo import read
 from hlodiff.registry import registrations
+from tests.scenarios import lines, mirrored
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "cases"
@@ -49,6 +52,17 @@ def test_the_page_of_a_case_quotes_its_report(
     assert len(quoted) == 1 and len(quoted[0]) > 100
     assert quoted[0] in printed
     assert f"python -m examples.cases {case}" in page
+
+
+def test_the_programs_of_a_case_replay_in_both_directions(case: str, tmp_path: Path) -> None:
+    unpack(case, tmp_path)
+    programs = [file for name in ("compiled.hlo", "stablehlo.mlir") for file in (tmp_path / "old").rglob(name)]
+    assert len(programs) >= 2
+    for file in programs:
+        old, new = read(file), read(tmp_path / "new" / file.relative_to(tmp_path / "old"))
+        found, mirror = diff(old, new), diff(new, old)
+        assert [*found.replay().failures, *mirror.replay().failures] == []
+        assert mirrored(found) == sorted(lines(mirror))
 
 
 def test_a_case_names_what_it_compares(case: str) -> None:

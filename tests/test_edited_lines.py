@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,11 @@ import pytest
 
 import hlodiff
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.hlo.model import STAGES
+from hlodiff.report import read_untrusted_view, to_form, to_terminal
 from hlodiff.report.line_edits import FileEdits, edit_by_names, only_edit
 from hlodiff.report.report import Report
+from hlodiff.report.view_builder import build_view
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 MODEL = '''"""A model."""
@@ -317,3 +321,45 @@ def test_the_files_that_were_edited_are_asked_of_git(tmp_path: Path) -> None:
     assert lines.edited_files("f", "cpu") == ["a.py", "new.py"]
     assert lines.file_lines("f", "cpu", 0, "a.py") == ["A = 1"]
     assert SourceLines(tmp_path, (None, SourceSide(WORK_TREE))).edited_files("f", "cpu") == ()
+
+
+def helped(names: str) -> Report:
+    """Functions on two targets that all call the helper at line 7, in which `sin` became `cos`."""
+    old, new = (program(opcode, LAYER) for opcode in ("sine", "cosine"))
+    found = hlodiff.diff(old, new)
+    programs = [
+        ProgramComparison(name, target, stage, "changed", found)
+        for name in names
+        for stage in STAGES
+        for target in ("cpu", "tpu-v5e")
+    ]
+    return Report("check", "a", "b", tuple(programs), source_line=Sources(edited(7, "    return jnp.cos(x)")))
+
+
+@pytest.mark.parametrize(("names", "rows"), [("fg", 2), ("fghij", 1)])
+def test_an_edited_line_that_changed_several_functions_is_shown_once_with_numbers_of_each(
+    names: str, rows: int
+) -> None:
+    known = helped(names)
+    text = to_terminal(known).splitlines()
+    assert text[1:4] == ["  model.py:7 (layer)", "    - return jnp.sin(x)", "    + return jnp.cos(x)"]
+    assert sum("return jnp" in line for line in text) == 2
+    assert (
+        text[0] == f"= {len(names)} functions changed: {len(names)} at the same cost; jnp.sin -> jnp.cos at model.py:7"
+    )
+    assert sum("same cost" in line for line in text[1:]) == rows
+    assert sum("cpu, tpu-v5e  no number changed" in line for line in text) == (2 if names == "fg" else 0)
+    assert not any("StableHLO is the same" in line for line in text)
+    assert "only the shared changes: " in " ".join(text) or names == "fg"
+    written = "`model.py:7 (layer)`\n\n- was `return jnp.sin(x)`\n- is `return jnp.cos(x)`\n"
+    assert to_form(known, "comment").count(written) == 1
+    assert "return jnp" not in "\n".join(to_terminal(replace(known, brief=True)).splitlines())
+    page = re.sub(r"</?mark>", "", to_form(known, "html"))
+    assert page.count("</span>return jnp.cos(x)</pre>") == 1
+    assert read_untrusted_view(to_form(known, "json")).written[0].new_source == "return jnp.cos(x)"
+
+
+def test_a_line_that_changed_one_function_is_shown_with_it() -> None:
+    known = helped("f")
+    assert "      - return jnp.sin(x)" in to_terminal(known).splitlines()
+    assert build_view(known).written == ()

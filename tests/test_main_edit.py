@@ -93,6 +93,17 @@ def one(
         ("y = psum(g, a)", "y = psum(clip(g, -1.0, 1.0), a)", "clip(..., -1.0, 1.0) added"),
         ("k = split(key)", "k = split(key, 3)[1:]", "split(key) -> split(key, 3)[1:]"),
         ("y = a + f(p for p in x)", "y = a + f(p for p in x if p)", "if p added"),
+        (
+            'return jnp.tanh(drive + weights["bias"])',
+            'return hidden + jnp.tanh(drive + weights["bias"])',
+            "jnp.tanh(...) -> hidden + jnp.tanh(...)",
+        ),
+        (
+            "v = jnp.mean((x - mean) ** 2, axis=-1, keepdims=True)",
+            "v = jnp.mean(x**2, axis=-1, keepdims=True) - mean**2",
+            "jnp.mean((x - mean) ** 2, ...) -> jnp.mean(x**2, ...) - mean**2",
+        ),
+        ("y = long_name_of_one(x) * 2 + long_name(x) + long_name_of(x)", "y = 2 + x - other_name_of_one(y)", ""),
         ("y = f(x)  # one", "y = f(x)  # two", ""),
         ("y = f(x)", "z = g(a) + b", ""),
     ],
@@ -118,7 +129,7 @@ def test_two_edited_lines_are_no_one_change() -> None:
             [one("removed", "tanh", "", where="a.py:1"), one("added", "", "exponential", where="a.py:2")],
             "exponential added, tanh gone",
         ),
-        ([one("removed", "fusion", ""), one("added", "", "copy", count=3)], "fusion -> 3x copy"),
+        ([one("removed", "fusion", ""), one("added", "", "copy", count=3)], "3x copy added, fusion gone"),
         ([one("removed", "while", ""), one("added", "", "func.call", count=5)], "1 loop gone"),
         ([one("added", "", "add"), one("added", "", "multiply")], ""),
         ([one("changed", "tanh", "sine", fields=("operands",))], "tanh -> sine"),
@@ -131,6 +142,18 @@ def test_two_edited_lines_are_no_one_change() -> None:
 )
 def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None:
     assert main_edit("worse: +1 all-gather (8 B)", (), (), groups) == words
+
+
+def test_operations_of_the_edited_line_come_first() -> None:
+    line, long = ChangedLine("a.py:1", "", "y = (", f"y = {'long_' * 20}("), [one("added", "", "add", where="a.py:1")]
+    others = [one("removed", "divide", "", where="b.py:9", count=40), one("added", "", "sine", where="b.py:9")]
+    assert main_edit("same cost", (), (line,), [*others, *long]) == "add added"
+    assert main_edit("same cost", (), (replace(line, is_elsewhere=True),), [*others, *long]) == ""
+
+
+def test_an_operation_that_came_and_went_is_not_left_out() -> None:
+    here = [one("removed", "reduce", "", count=5), one("removed", "subtract", ""), one("added", "", "subtract")]
+    assert main_edit("same cost", (), (), [*here, one("added", "", "multiply", count=15)]) == ""
 
 
 def test_a_loop_has_the_line_that_was_edited_where_it_is_known() -> None:

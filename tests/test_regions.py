@@ -447,7 +447,7 @@ def test_a_literal_of_what_takes_the_same_is_a_changed_literal() -> None:
 
 
 SAVED = """%v = f32[1,4] parameter(1)
-%w = bf16[1,#] parameter(2)
+%w = bf16[1,#] $
 %i = s32[] constant(0)
 %k = f32[] constant(0)
 %j = bf16[] constant(0)
@@ -456,19 +456,54 @@ SAVED = """%v = f32[1,4] parameter(1)
 ROOT %d = @"""
 
 
-@pytest.mark.parametrize(("size", "word"), [("4", "changed"), ("2", "added")])
-def test_a_value_of_another_type_and_size_is_another_value(size: str, word: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "made", "word"),
+    [
+        ("4", "convert(%v)", "changed"),
+        ("4", "parameter(2)", "added"),
+        ("2", "parameter(2)", "added"),
+    ],
+)
+def test_a_saved_value_of_another_type_is_another_value_unless_it_was_cast(size: str, made: str, word: str) -> None:
     """What a loop saves for the backward pass: another array took the place of one."""
     saved = [f"f32[8,4] dynamic-update-slice({text})" for text in ("%z, %v, %i, %i", "%y, %w, %i, %i")]
     saved[1] = saved[1].replace("f32[8,4]", f"bf16[8,{size}]")
-    old, new = (program(SAVED.replace("#", size).replace("@", text)) for text in saved)
+    old, new = (program(SAVED.replace("#", size).replace("$", made).replace("@", text)) for text in saved)
     found = hlodiff.diff(old, new)
     kinds = {edit.kind for edit in found.reported for site in [edit.new] if site and site.opcode.startswith("dynamic")}
-    assert kinds == {word}
+    assert kinds == {word} and found.replay().complete
+
+
+KEPT = """%a = f32[4] parameter(1)
+%b = f32[4] parameter(2)
+%n = s32[] parameter(3)
+%p = pred[] parameter(4)
+%u = f32[] sine(%s)
+%w = f32[] cosine(%t)
+%s = f32[] parameter(5)
+%t = f32[] parameter(6)
+%f = TYPE[1] dynamic-slice(ARRAY, %n), dynamic_slice_sizes={1}
+%g = TYPE[] bitcast(%f)
+%k = TYPE[] select(%p, VALUE, %g)
+%l = TYPE[1] bitcast(%k)
+%m = TYPE[4] dynamic-update-slice(ARRAY, %l, %n)
+ROOT %r = (f32[], f32[], TYPE[4]) tuple(%u, %w, %m)"""
+
+
+@pytest.mark.parametrize("array", ["%a", "%b"])
+@pytest.mark.parametrize(("value", "word"), [("%u", "changed"), ("%w", "added")])
+def test_an_array_of_which_a_loop_keeps_one_value_is_what_that_value_is(value: str, word: str, array: str) -> None:
+    """All such arrays have one index, and one condition under which a value is kept."""
+    old = KEPT.replace("TYPE", "f32").replace("ARRAY", "%a").replace("VALUE", "%u")
+    new = KEPT.replace("TYPE", "bf16").replace("ARRAY", array).replace("VALUE", "%h")
+    new = new.replace(f"{array} = f32", f"{array} = bf16").replace("%k =", f"%h = bf16[] convert({value})\n%k =")
+    found = hlodiff.diff(program(old), program(new))
+    kinds = {e.kind for e in found.reported for site in [e.new] if site and site.opcode == "dynamic-update-slice"}
+    assert kinds == {word} and found.replay().complete
 
 
 def test_a_mask_that_is_saved_in_the_place_of_numbers_begins_with_a_constant_of_its_own() -> None:
-    lines = SAVED.replace("bf16[1,#]", "pred[1,4]").splitlines()
+    lines = SAVED.replace("bf16[1,#] $", "pred[1,4] parameter(2)").splitlines()
     text = "\n".join(line for line in lines if not line.startswith(("%j", "%y")))
     old = text.replace("@", "f32[8,4] dynamic-update-slice(%z, %v, %i, %i)")
     new = text.replace("f32[] constant(0)", "pred[] constant(false)").replace("%z = f32", "%z = pred")

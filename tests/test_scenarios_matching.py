@@ -332,3 +332,65 @@ scores {{
     found = lines(compare(old, new))
     assert "moved fusion computation" in found
     assert "added convert" in found
+
+
+STARTED = """
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+fused.0 {
+  x = f32[16,16]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  t = f32[16,16]{1,0} tanh(x)
+  ROOT r = f32[16]{0} reduce(t, zero), dimensions={0}, to_apply=add
+}
+
+fused.1 {
+  x = f32[16,16]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  t = f32[16,16]{1,0} sine(x)
+  ROOT r = f32[16]{0} reduce(t, zero), dimensions={0}, to_apply=add
+}
+
+fused.2 {
+  x = f32[16,16]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  ROOT t = f32[] reduce(x, zero), dimensions={0,1}, to_apply=add
+}
+
+ENTRY main {
+  p = f32[16,16]{1,0} parameter(0)
+  start = f32[16,16]{1,0} all-reduce-start(p), to_apply=add, channel_id=1, replica_groups={{0,1}}
+  done = f32[16,16]{1,0} all-reduce-done(start)
+  a = f32[16]{0} fusion(done), kind=kLoop, calls=fused.0
+  b = f32[16]{0} fusion(done), kind=kLoop, calls=fused.1
+  c = f32[] fusion(done), kind=kInput, calls=fused.2
+  ROOT r = (f32[16]{0}, f32[16]{0}, f32[]) tuple(a, b, c)
+}
+"""
+USERS = """  a = f32[16]{0} fusion(done), kind=kLoop, calls=fused.0
+  b = f32[16]{0} fusion(done), kind=kLoop, calls=fused.1
+  c = f32[] fusion(done), kind=kInput, calls=fused.2
+"""
+IN_ONE = """  both = (f32[], f32[16,16]{1,0}) fusion(done), kind=kInput, calls=fused.2
+  c = f32[] get-tuple-element(both), index=0
+  n = f32[16,16]{1,0} get-tuple-element(both), index=1
+  a = f32[16]{0} fusion(n), kind=kLoop, calls=fused.0
+  b = f32[16]{0} fusion(n), kind=kLoop, calls=fused.1
+"""
+
+
+def test_the_end_of_what_was_started_stays_its_end_where_its_users_read_a_fusion_now() -> None:
+    """Two users with another operand are more edits than an end that came and one that went."""
+    new = STARTED.replace(USERS, IN_ONE).replace("[16,16]", "[32,16]")
+    total = "t = f32[] reduce(x, zero), dimensions={0,1}, to_apply=add"
+    both = "  n = f32[32,16]{1,0} negate(x)\n  ROOT u = (f32[], f32[32,16]{1,0}) tuple(t, n)"
+    new = new.replace(f"  ROOT {total}", f"  {total}\n{both}")
+    found = lines(compare(STARTED, new))
+    assert {"changed all-reduce-start shape", "changed all-reduce-done shape", "changed fusion operands x2"} <= set(
+        found
+    )
+    assert not {"added all-reduce-done", "removed all-reduce-done"} & set(found)

@@ -351,6 +351,29 @@ def test_a_mesh_of_other_sizes_is_what_happened() -> None:
     assert not any("mesh" in words for words in said(old, hlodiff.read_text(MESH.replace("@mesh", "@grid"))))
 
 
+RESHARDED = """module @m attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @empty_mesh = <[]>
+  sdy.mesh @NAME = <[SIZES]>
+  func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@NAME, [{"data"}, {}]>},
+      %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@NAME, [{OTHER}, {}]>}) -> tensor<8x8xf32> {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>
+  }
+}
+"""
+
+
+def resharded(name: str, sizes: str, other: str = "") -> hlodiff.Module:
+    return hlodiff.read_text(RESHARDED.replace("NAME", name).replace("SIZES", sizes).replace("OTHER", other))
+
+
+def test_arguments_that_follow_from_another_mesh_are_not_said_to_be_sharded_differently() -> None:
+    old, new = resharded("mesh_a", '"data"=2, "model"=2'), resharded("mesh_b", '"model"=2, "data"=2')
+    assert said(old, new) == ["the mesh is model=2, data=2 instead of data=2, model=2"]
+    new = resharded("mesh_b", '"model"=2, "data"=2', '"model"')
+    assert said(old, new)[1:] == ["1 argument is sharded differently (replicated -> P('model', None))"]
+
+
 LOOP = """HloModule m
 
 %body {

@@ -102,3 +102,30 @@ def test_what_it_computes_again_is_counted() -> None:
     assert next(what_happened(hlodiff.diff(old, new))).startswith(
         "2 operations are computed again in the backward pass"
     )
+
+
+def test_inputs_that_are_split_in_another_way_are_said_before_what_follows_from_it() -> None:
+    def text(spec: str, rows: int, divisor: int) -> str:
+        return f"""module @m {{
+  sdy.mesh @mesh = <["d"=2]>
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<f32> {{
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{spec}]>] out_shardings=[<@mesh, []>]
+        manual_axes={{"d"}} (%x: tensor<{rows}xf32>) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %n = stablehlo.constant dense<{divisor}.0> : tensor<f32>
+      %a = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+          : (tensor<{rows}xf32>, tensor<f32>) -> tensor<f32>
+      %b = stablehlo.divide %a, %n : tensor<f32>
+      sdy.return %b : tensor<f32>
+    }} : (tensor<8xf32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }}
+}}
+"""
+
+    old, new = (hlodiff.read_text(text(*one)) for one in (('{"d"}', 4, 4), ("{}", 8, 8)))
+    said = list(what_happened(hlodiff.diff(old, new)))
+    assert said == [
+        "inputs of shard_map are sharded differently (P('d',) -> replicated)",
+        "a mean is over 8 elements instead of 4",
+    ]

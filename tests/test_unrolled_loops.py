@@ -172,6 +172,12 @@ def in_turns(unroll):
     def turns(ws, x):
         return jax.lax.scan(lambda x, w: (layer(x, w), None), x, ws, unroll=unroll)[0]
     return turns
+
+
+def written_out(count, is_unrolled, act=jnp.sin):
+    def turns(w, x):
+        return jax.lax.fori_loop(0, count, lambda i, h: act(h @ w) + h, x, unroll=is_unrolled)
+    return turns
 """
 W, X = jnp.ones((12, 8, 8)), jnp.ones((4, 8))
 LAYERS = [{"in": jnp.ones((8, 8)), "out": jnp.ones((8, 8))} for _ in range(12)]
@@ -329,6 +335,17 @@ def test_how_often_a_loop_turns_is_part_of_how_it_was_unrolled(programs: ModuleT
     assert list(sentences_of(ProgramComparison("f", "cpu", "stablehlo", "changed", found))) == [
         f"{loop} holds 3 copies of its body and turns less often (12 -> 4)"
     ]
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_a_loop_that_became_calls_of_its_body(programs: ModuleType, count: int) -> None:
+    looped, calls = (read(programs.written_out(count, unrolled), W[0], X) for unrolled in (False, True))
+    loop = f"the loop of programs.py:{line_of('unroll=is_unrolled')} (written_out.turns)"
+    assert sum(it.opcode == "func.call" for it in calls.entry_computation.instructions) == count
+    assert sentences(looped, calls) == [f"{loop} became {count} copies of its body"]
+    assert sentences(calls, looped) == [f"{loop} was {count} copies of its body"]
+    others = programs.written_out(count + 1, True), programs.written_out(count, True, lambda h: jnp.abs(jnp.exp(h)))
+    assert [sentences(looped, read(other, W[0], X)) for other in others] == [[], []]
 
 
 def test_a_loop_of_another_length_or_body_is_not_what_a_loop_became(programs: ModuleType) -> None:

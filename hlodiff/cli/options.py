@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -112,46 +112,32 @@ def stage(command: F) -> F:
 
 def form(command: F) -> F:
     """`--format` for reports, `--report` for further ones of the same run, `--link` and `--page`."""
-    command = further_forms(FORM_NAMES)(command)
+    command = click.option(
+        "--page", metavar="URL", expose_value=False, callback=_keep_address,
+        help="Where the HTML page will be; a comment links each function to its place there.",
+    )(command)  # fmt: skip
+    command = click.option(
+        "--link", metavar="URL", expose_value=False, callback=_keep_address,
+        help="Address of the full report, for forms that are cut.",
+    )(command)  # fmt: skip
+    what = "Write the report in this form too; repeatable, e.g. junit=out.xml. Compiles only once."
+    command = click.option(
+        "--report", multiple=True, metavar="FORM=FILE", expose_value=False, callback=_keep_reports, help=what
+    )(command)
     return click.option(
         "--format", "form", type=click.Choice(FORM_NAMES), default="text", show_default=True, help="Form of the report."
     )(command)
 
 
-def further_forms(forms: Sequence[str]) -> Callable[[F], F]:
-    """`--report FORM=FILE`, `--link` and `--page`: kept with click's context, where `output.emit_report` finds them.
+# Kept with click's context, where `output.emit_report` finds them.
 
-    Args:
-        forms: those that the command can make.
-    """
 
-    def reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
-        context.meta[REPORTS] = tuple(_form_and_file(value, forms) for value in values)
+def _keep_reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
+    context.meta[REPORTS] = tuple(map(_form_and_file, values))
 
-    def keep(name: str) -> Callable[[click.Context, click.Parameter, str | None], None]:
-        def link(context: click.Context, _: click.Parameter, value: str | None) -> None:
-            context.meta[name] = address(context, value)
 
-        return link
-
-    def decorate(command: F) -> F:
-        command = click.option(
-            "--page", metavar="URL", expose_value=False, callback=keep(PAGE),
-            help="Where the HTML page will be; a comment links each function to its place there.",
-        )(command)  # fmt: skip
-        command = click.option(
-            "--link",
-            metavar="URL",
-            expose_value=False,
-            callback=keep(LINK),
-            help="Address of the full report, for forms that are cut.",
-        )(command)
-        what = "Write the report in this form too; repeatable, e.g. junit=out.xml. Compiles only once."
-        return click.option(
-            "--report", multiple=True, metavar="FORM=FILE", expose_value=False, callback=reports, help=what
-        )(command)
-
-    return decorate
+def _keep_address(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.meta[PAGE if parameter.name == "page" else LINK] = address(context, value)
 
 
 def address(context: click.Context, value: str | None) -> str:
@@ -161,10 +147,10 @@ def address(context: click.Context, value: str | None) -> str:
     return value or ""
 
 
-def _form_and_file(value: str, forms: Sequence[str]) -> tuple[str, str]:
+def _form_and_file(value: str) -> tuple[str, str]:
     form, equals, file = value.partition("=")
-    if not equals or not file or form not in forms:
-        raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(forms)}")
+    if not equals or not file or form not in FORM_NAMES:
+        raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(FORM_NAMES)}")
     # A run may compile for minutes: what cannot be written at the end is reported first.
     if file != "-" and not Path(file).absolute().parent.is_dir():
         raise click.BadParameter(f"the folder of {printable(file)} does not exist")

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
-from hlodiff.differ.fields import field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
+from hlodiff.differ.fields import Attributes, field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
 from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
 from hlodiff.differ.operands import operand_edges_of
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
@@ -50,9 +50,14 @@ from hlodiff.hlo.model import (
 )
 from hlodiff.hlo.parser import LazySequence
 from hlodiff.hlo.traversal import preorder
+from hlodiff.normalizer.rewrite import with_attributes, with_instructions
 
 TUNING = "tuning"
 CHANNEL = "channel_id"
+
+
+_KnownAttributes = dict[tuple[str, Attributes], Attributes]
+"""Attributes in canonical form, by opcode and attributes as they were read: nothing else decides them."""
 
 
 def canonical_form(module: Module) -> Module:
@@ -63,27 +68,36 @@ def canonical_form(module: Module) -> Module:
     Args:
         module: without noise; its computations are read when they are asked for.
     """
-    return replace(
-        module, computations=LazySequence(len(module.computations), lambda n: _computation(module.computations[n]))
-    )
+    known: _KnownAttributes = {}
+    read = module.computations
+    return replace(module, computations=LazySequence(len(read), lambda n: _computation(read[n], known)))
 
 
-def _computation(computation: Computation) -> Computation:
+def _computation(computation: Computation, known: _KnownAttributes) -> Computation:
     if not any(it.attributes for it in computation.instructions):
         return computation
-    return replace(computation, instructions=tuple(_instruction(it) for it in computation.instructions))
+    return with_instructions(computation, [_instruction(it, known) for it in computation.instructions])
 
 
-def _instruction(it: Instruction) -> Instruction:
+def _instruction(it: Instruction, known: _KnownAttributes) -> Instruction:
+    """The instruction in canonical form; equal attributes are worked out once."""
     if not it.attributes:
         return it
-    bare = bare_instruction(it)
-    flat = flat_attributes(bare)
+    key = it.opcode, it.attributes
+    attributes = known.get(key)
+    if attributes is None:
+        attributes = known[key] = _attributes(it)
+    return it if attributes is it.attributes else with_attributes(it, attributes)
+
+
+def _attributes(it: Instruction) -> Attributes:
+    flat = flat_attributes(bare_instruction(it))
     if any(name in CHANNELS for name, _ in it.attributes):
         flat[CHANNEL] = channel_of(it)
     if tuning := tuning_of(it):
         flat[TUNING] = tuning
-    return replace(it, attributes=tuple(sorted(flat.items())))
+    attributes = tuple(sorted(flat.items()))
+    return it.attributes if attributes == it.attributes else attributes
 
 
 ASYNCHRONOUS = "attribute:asynchronous"
@@ -475,15 +489,24 @@ class _ScriptBuilder:
 
     def _survivors(self, number: int, draft: _PairDraft) -> None:
         returns_another = False
-        for one, other in enumerate(draft.mapping):
+        changed, mapping = self.reported.changed, draft.mapping
+        olds, news = draft.old.instructions, draft.new.instructions
+        old, new = draft.key[:2]
+        for one, other in enumerate(mapping):
             if other >= 0:
-                known = self.reported.changed.get(((draft.key[0], one), (draft.key[1], other)), [])
-                claims = [claim for claim in known if claim.edit.matcher != "schedule"]
+                before, after = olds[one], news[other]
+                known = changed.get(((old, one), (new, other)), ())
+                claims = [claim for claim in known if claim.edit.matcher != "schedule"] if known else []
                 is_rewired = any("operands" in claim.edit.fields for claim in claims)
                 returns_another |= any("attribute:root" in claim.edit.fields for claim in claims)
-                if draft.old.instructions[one].calls or draft.new.instructions[other].calls:
+                calls = before.calls or after.calls
+                if calls:
                     draft.calls[other] = self._calls(draft, one, other, is_rewired)
-                if not is_rewired and (draft.old.instructions[one].operands or draft.new.instructions[other].operands):
+                if not is_rewired and (
+                    calls
+                    or before.results != after.results
+                    or tuple([mapping[operand] for operand in before.operands]) != after.operands
+                ):  # all others read what they read before, position by position
                     self._operands(draft, one, other)
                 for claim in claims:
                     self.steps.append(self._changed(number, draft, claim, one, other))
@@ -655,6 +678,8 @@ class _ScriptBuilder:
         for draft in self.drafts:
             for one, matched in enumerate(draft.mapping if not draft.printed else ()):
                 before = draft.old.instructions[one]
+                if not before.calls:
+                    continue
                 if matched >= 0:
                     self._dropped(before, draft.new.instructions[matched])
                 for claim in self._claims_of(0, draft, one):

@@ -19,7 +19,7 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
 from hlodiff.differ.result import FieldChange, FusionChange, Kind
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.model import Computation, Instruction, is_commutative
+from hlodiff.hlo.model import Computation, is_commutative
 from hlodiff.hlo.traversal import operands_first
 
 
@@ -88,7 +88,10 @@ def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
     Decided by the lines that only one side has, then by those lines with all that stands below them. What both sides
     hold says nothing, so that it makes no difference how much of that was left out.
     """
-    ours, theirs = _own(old, new), _own(new, old)
+    ours, theirs = (
+        [c for c, one in zip(program.module.computations, program.hashes, strict=True) if one not in shared]
+        for program, shared in ((old, set(new.hashes)), (new, set(old.hashes)))
+    )
     kinds = _kinds(ours), _kinds(theirs)
     only = _lines(kinds[0] - kinds[1]), _lines(kinds[1] - kinds[0])
     if only[0] != only[1]:
@@ -100,21 +103,18 @@ def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
     return (old.hashes[old.module.entry], sorted(old.hashes)) > (new.hashes[new.module.entry], sorted(new.hashes))
 
 
-def _own(program: ProgramSide, other: ProgramSide) -> list[Computation]:
-    shared = set(other.hashes)
-    return [c for c, it in zip(program.module.computations, program.hashes, strict=True) if it not in shared]
-
-
 _Kind = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
 
 
 def _kinds(owners: Iterable[Computation]) -> Counter[_Kind]:
-    return Counter([_kind(it) for owner in owners for it in owner.instructions])
+    return Counter(
+        [(it.opcode, shape_text(it.shape), it.literal, it.attributes) for owner in owners for it in owner.instructions]
+    )
 
 
 def _lines(kinds: Counter[_Kind]) -> list[str]:
     """As text, sorted: most kinds are on both sides, and no text of those is needed."""
-    return sorted(Counter({_line(kind): times for kind, times in kinds.items()}).elements())
+    return sorted(Counter({" ".join(map(str, kind)): times for kind, times in kinds.items()}).elements())
 
 
 def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
@@ -125,18 +125,15 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
         for position in operands_first(owner):
             it = owner.instructions[position]
             below = [hashes.get(operand, "") for operand in it.operands]
-            text = "\n".join((_line(_kind(it)), *(sorted(below) if is_commutative(it) else below)))
+            text = "\n".join(
+                (
+                    f"{it.opcode} {shape_text(it.shape)} {it.literal} {it.attributes}",
+                    *(sorted(below) if is_commutative(it) else below),
+                )
+            )
             hashes[position] = blake2b(text.encode(), digest_size=12).hexdigest()
         found.update(hashes.values())
     return found
-
-
-def _kind(it: Instruction) -> _Kind:
-    return it.opcode, shape_text(it.shape), it.literal, it.attributes
-
-
-def _line(kind: _Kind) -> str:
-    return f"{kind[0]} {kind[1]} {kind[2]} {kind[3]}"
 
 
 def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:

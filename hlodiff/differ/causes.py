@@ -64,7 +64,7 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
         >>> with_causes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
         []
     """
-    if edits:
+    if len(edits) > 1:  # one alone follows from none
         sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
         for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
             edit.cause = cause
@@ -433,7 +433,8 @@ def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool])
 def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
     """Edited sources that explain every changed field, those with the same fields first; none where one is left."""
     fields = [change.field for change in edit.changes]
-    if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
+    shardings = {field for field in fields if field.startswith("attribute:") and field.endswith("sharding")}
+    if not {*_TYPES, *_WITH_TYPE, "sharding", *shardings}.issuperset(fields):
         return []
     if all(field in _WITH_TYPE for field in fields):
         return []

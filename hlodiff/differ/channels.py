@@ -41,7 +41,7 @@ def channel_changes(
         several equal computations was edited, which are not taken for one any more.
     """
     meetings = list(_meetings(mappings, numbered))
-    if keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
+    if not meetings or keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
         return [], True
     # A number for each channel that hangs on who uses it, and on no number that it was given.
     ranks = [
@@ -133,7 +133,7 @@ def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, e
         found: which instructions correspond.
         edits: single edits; order is kept.
     """
-    for plain in (0, 1):
+    for plain in (0, 1) if any(edit.kind in ("added", "removed") for edit in edits) else ():
         splits = list(_splits(old.module, new.module, found, edits, plain))
         if splits:
             pairs = [(s.plain, s.start) if plain == 0 else (s.start, s.plain) for s in splits]

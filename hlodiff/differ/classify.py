@@ -39,7 +39,7 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
         numbers: of some of its edits as they are reported.
     """
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
-    if not chosen or not any(map(_is_rounding, diff.reported)):
+    if not chosen or {"convert", "element_type"}.isdisjoint(diff.contents):  # nothing else rounds
         return frozenset()
     # Computations that correspond, as far as changed instructions tell.
     changed = (edit for edit in diff.edits if edit.kind == "changed")
@@ -59,12 +59,6 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
         return all(is_same(*place) for place in dict.fromkeys(places))
 
     return frozenset(n for n, edit in chosen.items() if is_rounded(edit))
-
-
-def _is_rounding(edit: Edit) -> bool:
-    """Whether an edit is about a type or a convert: where none is, rounding did not change."""
-    first = (site for site in (edit.old, edit.new) if site is not None)
-    return any(site.opcode == "convert" for site in first) or any(c.field == "element_type" for c in edit.changes)
 
 
 def _touched(edits: Iterable[Edit], side: int) -> set[int]:
@@ -203,9 +197,10 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and not _is_numeric_anyway(edit, diff):
                 by_edit[n] = [("structure", True) if one[0] == "numerics" else one for one in by_edit[n]]
-    for n in _constraints_elsewhere(diff):
-        by_edit[n] = [("structure", True)]
-    _reclassify_casts(diff, by_edit)
+    if not diff.contents.isdisjoint(("added", "removed")):
+        for n in _constraints_elsewhere(diff):
+            by_edit[n] = [("structure", True)]
+        _reclassify_casts(diff, by_edit)
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
@@ -215,7 +210,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         chosen.add("interface")
     if "cost" in chosen and _has_other_work(diff):
         chosen.add("structure")
-    if "placement" not in chosen and relocations(diff):
+    if "placement" not in chosen and {"added", "removed"} <= diff.contents and relocations(diff):
         chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
 

@@ -94,17 +94,15 @@ class ProgramComparison:
         """What kind of change it is, most severe first; () for a program that only one side has or nobody looked at."""
         if self.status not in ("identical", "changed"):
             return ()
-        found = self._of_diff(self.diff) if self.diff else ("identical",)
+        found: tuple[Class, ...] = ("identical",)
+        if self.diff is not None:
+            folded = self.has_folded_constants
+            if not self._known or self._known[0][0] is not self.diff or self._known[0][1] != folded:
+                self._known[:] = [(self.diff, folded, classes_of(self.diff, folded))]
+            found = self._known[0][2]  # worked out at the first look; a copy of this record knows them too
         if self.status == "changed" and found == ("identical",):
             found = ("structure",)  # known to differ, and nobody looked at how
         return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
-
-    def _of_diff(self, diff: ModuleDiff) -> tuple[Class, ...]:
-        """The classes of the difference, worked out at the first look; a copy of this record knows them too."""
-        folded = self.has_folded_constants
-        if not self._known or self._known[0][0] is not diff or self._known[0][1] != folded:
-            self._known[:] = [(diff, folded, classes_of(diff, folded))]
-        return self._known[0][2]
 
     def facts(self) -> dict[str, tuple[float, float]]:
         """Facts known on both sides, as (old, new)."""

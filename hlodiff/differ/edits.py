@@ -308,7 +308,10 @@ def header_edits(old: Module, new: Module, matched: Mapping[int, int]) -> list[R
         matched: which new entry parameter each old one is, by number.
     """
     edits: list[RawEdit] = []
-    places = [_entry_places(module) for module in (old, new)]
+    entries = [(module.entry, module.entry_computation) for module in (old, new)]
+    places = [
+        {int(entry.instructions[p].literal or 0): (index, p) for p in entry.parameters()} for index, entry in entries
+    ]
     ours, theirs = header_donations(old), header_donations(new)
     back = {b: a for a, b in matched.items()}
     keys = dict.fromkeys([*((n, matched.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])
@@ -361,8 +364,3 @@ def _layout_parts(text: str) -> tuple[dict[int, str], str]:
 
 def _unmarked(text: str | None) -> str:
     return ", ".join(split_commas(without_comments(text or "")))
-
-
-def _entry_places(module: Module) -> dict[int, tuple[int, int]]:
-    entry = module.entry_computation
-    return {int(entry.instructions[p].literal or 0): (module.entry, p) for p in entry.parameters()}

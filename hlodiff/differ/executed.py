@@ -9,7 +9,7 @@ apart, for one turn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
@@ -82,7 +82,8 @@ def executed(
         own.append({**named, **cost})
     total = _totals(module, own)[module.entry]
     loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
-    tables = {name for part in total.parts() for name in part if name.startswith(_TABLES)}
+    parts = [total.most, *(most for _, most in total.per_turn.values())]
+    tables = {name for part in parts for name in part if name.startswith(_TABLES)}
     return {name: _number(total, name, loops) for name in [*names, *sorted(tables)]}
 
 
@@ -128,7 +129,7 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
     found = [_Total() for _ in module.computations]
     if not found:
         return ()
-    found[module.entry].add_own(Counter(runs=1))
+    found[module.entry] = _Total(Counter(runs=1), Counter(runs=1))
     for index in reversed(callees_first(module)):
         for position, it in enumerate(module.computations[index].instructions):
             if it.calls and not is_continuation(it.opcode):
@@ -155,14 +156,6 @@ class _Total:
     least: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
     per_turn: dict[LoopPlace, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
-
-    def parts(self) -> Iterable[Counter[str]]:
-        yield self.most
-        yield from (most for _, most in self.per_turn.values())
-
-    def add_own(self, counts: Mapping[str, int]) -> None:
-        _add(self.least, counts, 1)
-        _add(self.most, counts, 1)
 
     def add(self, callee: _Total, times: _Times) -> None:
         """What a callee does, as often as it is called; what it does per turn of a loop stays per turn."""
@@ -224,7 +217,8 @@ def _totals(module: Module, own: Sequence[Mapping[str, int]]) -> list[_Total]:
     totals = [_Total() for _ in module.computations]
     for index in callees_first(module):
         total = totals[index]
-        total.add_own(own[index])
+        _add(total.least, own[index], 1)
+        _add(total.most, own[index], 1)
         for position, it in enumerate(module.computations[index].instructions):
             if not it.calls or is_continuation(it.opcode):
                 continue

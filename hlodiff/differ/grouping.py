@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from hlodiff.differ.causes import roots_of
-from hlodiff.differ.computation_matches import Place, at
+from hlodiff.differ.computation_matches import at
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
@@ -39,14 +39,11 @@ class Stack(NamedTuple):
     @staticmethod
     def of(frames: tuple[Frame, ...]) -> Stack:
         """The stack of these frames."""
-        return Stack(frames, own_frame(frames), _has_own(frames))
+        own = own_frame(frames)
+        return Stack(frames, own, own is not None and not is_library(own.file))
 
 
 _NO_STACK = Stack((), None, False)
-
-
-def _has_own(frames: tuple[Frame, ...]) -> bool:
-    return any(not is_library(frame.file) for frame in frames)
 
 
 @dataclass(slots=True)
@@ -68,7 +65,7 @@ class Origins:
         Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
         What several lines apply to elements, as the `add` of two sums, has no frames.
         """
-        return self._stack(computation, instruction).frames
+        return self.whole_stack(computation, instruction).frames
 
     def near(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """The stack of what an instruction that a compiler made takes, is taken by or calls, where all are of one line.
@@ -106,15 +103,12 @@ class Origins:
             near = [*it.operands, *self._users[computation][position]]
             worklist += [other for other in dict.fromkeys(near) if other not in worklist][: _MOST_NEAR - len(worklist)]
 
-    def own_frame(self, computation: int, instruction: int) -> Frame | None:
-        """The frame of the user's own code, see `hlodiff.hlo.metadata.own_frame`."""
-        return self._stack(computation, instruction).own
-
-    def _stack(self, computation: int, instruction: int) -> Stack:
+    def whole_stack(self, computation: int, instruction: int) -> Stack:
+        """The same with the frame of the user's own code, see `hlodiff.hlo.metadata.own_frame`."""
         if not self.module.frames:
             return _NO_STACK
         if appliers := self._appliers_of(computation):
-            stacks = {stack.own: stack for stack in (self._stack(*place) for place in appliers)}
+            stacks = {stack.own: stack for stack in (self.whole_stack(*place) for place in appliers)}
             return next(iter(stacks.values())) if len(stacks) == 1 else _NO_STACK
         own = self._own(computation, instruction)
         stack = self._stacks.get(own)
@@ -128,7 +122,7 @@ class Origins:
             for caller in self._chain(computation, instruction)[own >= 0 :]:
                 more = self.module.stack(caller.frame)
                 frames = more if frames == more[: len(frames)] else frames + more
-                if _has_own(frames):
+                if any(not is_library(frame.file) for frame in more):
                     break
             known = self._called[computation, own] = Stack.of(frames)
         return known
@@ -189,8 +183,12 @@ class Origins:
         if self.module.stage != "compiled":
             return ()
         if self._appliers is None:
-            found = _appliers(self.module)
+            found: dict[int, list[tuple[int, int]]] = {}
             computations = self.module.computations
+            for index, owner in enumerate(computations):
+                for position, it in enumerate(owner.instructions):
+                    for callee in it.called if it.opcode != "call" and "to_apply" in dict(it.calls) else ():
+                        found.setdefault(callee, []).append((index, position))
             self._appliers = {
                 n: places
                 for n, places in found.items()
@@ -242,15 +240,6 @@ def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
     return callers
 
 
-def _appliers(module: Module) -> dict[int, list[tuple[int, int]]]:
-    found: dict[int, list[tuple[int, int]]] = {}
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for callee in it.called if it.opcode != "call" and "to_apply" in dict(it.calls) else ():
-                found.setdefault(callee, []).append((index, position))
-    return found
-
-
 _FIRST = frozenset(["memory_space", "sharding", "compute_type", "alias", "replica_groups", "element_type", "precision"])
 _CARRIERS = frozenset(
     [
@@ -297,7 +286,8 @@ def group_edits(
     roots = roots_of(edits)
     lines = [_line(origins, edit) for edit in edits]
     regions = number_by_line(edits, lines)
-    replaced = replaced_edits((old, new), edits, lines, regions, origins)
+    is_any = any(region is not None for region in regions)
+    replaced = replaced_edits((old, new), edits, lines, regions, origins) if is_any else frozenset()
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, root in enumerate(roots):
         apart = (regions[index], edits[index].is_weak, index in replaced, None if root == index else signatures[root])
@@ -336,7 +326,7 @@ def group_edits(
 def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[tuple[str, int] | None, ...]:
     """The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike."""
     places = edit.old, edit.new
-    frames = [origin.own_frame(*at) if at else None for origin, at in zip(origins, places, strict=True)]
+    frames = [origin.whole_stack(*at).own if at else None for origin, at in zip(origins, places, strict=True)]
     return tuple((frame.file, frame.line) if frame else None for frame in frames)
 
 
@@ -359,19 +349,15 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
     if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one change
         (change,) = edit.changes
         return (edit.kind, "alias", *(side.partition(" ")[0] for side in (change.old, change.new)))
-    sides = tuple(_identity(module, place) for module, place in ((old, edit.old), (new, edit.new)))
+    sides: list[object] = []
+    for module, place in ((old, edit.old), (new, edit.new)):
+        it = at(module, place) if place else None
+        literal = it.literal if it and it.opcode == "constant" else None
+        sides.append(it and (it.opcode, shape_text(it.shape), literal, tuple(sorted(it.attributes))))
     changes = tuple(
         (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, *(c.literals or ())) for c in edit.changes
     )
     return (edit.kind, *sides, changes)
-
-
-def _identity(module: Module, place: Place | None) -> tuple[object, ...] | None:
-    if place is None:
-        return None
-    it = at(module, place)
-    literal = it.literal if it.opcode == "constant" else None
-    return (it.opcode, shape_text(it.shape), literal, tuple(sorted(it.attributes)))
 
 
 def _edit(
@@ -454,8 +440,6 @@ def replaced_edits(
     for index, region in enumerate(regions):
         if region is not None:
             members.setdefault(region, []).append(index)
-    if not members:
-        return frozenset()
     work = _Work(modules[0], origins[0]), _Work(modules[1], origins[1])
     found: set[int] = set()
     for indices in members.values():
@@ -491,7 +475,7 @@ class _Work:
             for position, it in enumerate(module.computations[index].instructions) if weight.total else ():
                 if not is_work(it, module.stage):
                     continue
-                frame = origin.own_frame(index, position)
+                frame = origin.whole_stack(index, position).own
                 if frame is None:
                     continue
                 line = (frame.file, frame.line)

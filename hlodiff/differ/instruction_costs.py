@@ -187,24 +187,15 @@ def instruction_flops(module: Module, place: tuple[int, int]) -> int:
     """Operations of one run of one instruction, see `flops_of`."""
     computation = module.computations[place[0]]
     it = computation.instructions[place[1]]
-    return flops_of(it, operand_shapes(module, computation, it))
-
-
-def operand_shapes(module: Module, computation: Computation, it: Instruction) -> list[Shape]:
-    """The shapes of what an instruction takes: in StableHLO of the one result that it takes of several.
-
-    Example:
-        >>> module = Module("m", "compiled", (Computation("e", (Instruction("c", "constant", Shape("f32")),), 0),), 0)
-        >>> operand_shapes(module, module.computations[0], module.computations[0].instructions[0])
-        []
-    """
-    made = [computation.instructions[operand] for operand in it.operands]
+    made = [computation.instructions[operand].shape for operand in it.operands]
     if module.stage == "compiled":
-        return [one.shape for one in made]
-    return [
-        one.shape.tuple_shapes[result] if len(one.shape.tuple_shapes) > result else one.shape
-        for one, result in zip(made, it.results or (0,) * len(made), strict=True)
-    ]
+        return flops_of(it, made)
+    results = it.results or (0,) * len(made)  # which one each takes of several
+    parts = [one.tuple_shapes for one in made]
+    return flops_of(
+        it,
+        [some[n] if len(some) > n else one for one, some, n in zip(made, parts, results, strict=True)],
+    )
 
 
 def instruction_bytes(module: Module, place: tuple[int, int]) -> tuple[int, int]:
@@ -273,11 +264,9 @@ class _FusionTraffic:
 
     def _bytes_taken(self, index: int, place: int, depth: int) -> int | None:
         """Bytes that slices take of a parameter; None where something else reads it."""
-        if (index, place) not in self.taken:
-            self.taken[index, place] = self._bytes_taken_by_users(index, place, depth)
-        return self.taken[index, place]
-
-    def _bytes_taken_by_users(self, index: int, place: int, depth: int) -> int | None:
+        if (index, place) in self.taken:
+            return self.taken[index, place]
+        self.taken[index, place] = None
         body = self.module.computations[index]
         if index not in self.users:
             self.users[index] = body.users()
@@ -295,6 +284,7 @@ class _FusionTraffic:
                 if taken is None:
                     return None
                 total += taken
+        self.taken[index, place] = total
         return total
 
     def _bytes_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
@@ -400,24 +390,14 @@ def fused_bodies(module: Module, callers: Iterable[int] | None = None) -> dict[i
     return inside
 
 
-def is_applied(it: Instruction, attribute: str) -> bool:
-    """Whether what an instruction calls is applied to elements: a reducer, a comparator, an update.
-
-    Example:
-        >>> is_applied(Instruction("r", "reduce", Shape("f32")), "to_apply")
-        True
-    """
-    return it.opcode.removesuffix("-start") in _APPLYING or (attribute == "to_apply" and it.opcode != "call")
-
-
 def applied_bodies(module: Module) -> set[int]:
-    """Computations that are applied to elements: the instruction that applies them counts for them."""
+    """Reducers, comparators and updates are applied to elements: the instruction that applies them counts for them."""
     return {
         callee
         for computation in module.computations
         for it in computation.instructions
         for name, group in it.calls
-        if is_applied(it, name)
+        if it.opcode.removesuffix("-start") in _APPLYING or (name == "to_apply" and it.opcode != "call")
         for callee in group
     }
 

@@ -732,6 +732,22 @@ def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Li
 _GROUP_ROUNDS = 16
 
 
+def pair_ends(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
+    """Pair the ends of asynchronous operations whose starts are paired, where the search has parted them.
+
+    Where most users of the end differ, removing and adding it may be the shorter script; what was started is the same.
+    """
+    for one in pairing.free_old():
+        end = old.computation.instructions[one]
+        if not end.opcode.endswith("-done") or not end.operands or pairing.old[end.operands[0]] < 0:
+            continue
+        ends = [
+            n for n in new.users[pairing.old[end.operands[0]]] if new.computation.instructions[n].opcode == end.opcode
+        ]
+        if len(ends) == 1 and pairing.new[ends[0]] < 0:
+            pairing.add(one, ends[0], "end")
+
+
 def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
     """Pair groups of equals that have the same neighbours, in order; False where there are none.
 

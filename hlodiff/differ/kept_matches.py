@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
-from hlodiff.differ.computation_matches import ComputationMatch, ProgramMatch, ProgramSide
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide
 from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import CHANNELS, channel_of
 from hlodiff.hlo.fingerprint import renumbered
@@ -79,7 +79,10 @@ class BodyMatch:
             counts[key] = pair.count
             if pair.pairing is not None:
                 opened[key] = tuple(pair.pairing.new if canonical.is_reversed else pair.pairing.old)
-                elements[key] = _turned(pair) if canonical.is_reversed else pair.elements
+                elements[key] = pair.elements
+                if canonical.is_reversed:
+                    there = pair.pairing.old
+                    elements[key] = {there[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
         alone = (found.added, found.removed) if canonical.is_reversed else (found.removed, found.added)
         counts |= {(index, -1): count for index, count in alone[0].items()}
         counts |= {(-1, index): count for index, count in alone[1].items()}
@@ -141,11 +144,6 @@ class BodyMatch:
         return len(order) == len(owner.parameters()) and (
             renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
         )
-
-
-def _turned(pair: ComputationMatch) -> dict[int, Elements]:
-    assert pair.pairing
-    return {pair.pairing.old[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
 
 
 @dataclass(slots=True)

@@ -347,7 +347,13 @@ class CostModel:
         """Of an old instruction with its match, what is inside of what they call included."""
         self._priced += 1
         if position >= self._size:
-            return self._cost_of_root() if position == self._size else self._cost_of_call()
+            if position == self._size:  # one more user of the root: another instruction is the result now
+                roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
+                return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
+            # One edit of the call covers all parameters that are not what they were.
+            edits = self._expected.edits or 0
+            pairs = [(one, self.pairing.old[one]) for one in self._parameters] if edits else []
+            return EDIT * edits * any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs)
         matched = self.pairing.old[position]
         if matched < 0:
             return self._cost_alone(self.old, position, 0)
@@ -361,17 +367,6 @@ class CostModel:
         if self.is_rewired(position):
             own = max(own, EDIT) + _FIELD
         return inside + own
-
-    def _cost_of_root(self) -> int:
-        """Counted as one more user of the root: another instruction is the result now."""
-        roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
-        return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
-
-    def _cost_of_call(self) -> int:
-        """One edit of the call covers all parameters that are not what they were."""
-        edits = self._expected.edits or 0
-        pairs = ((one, self.pairing.old[one]) for one in self._parameters if edits)
-        return EDIT * edits if any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs) else 0
 
     def cost_of_new(self, position: int) -> int:
         """Of a new instruction that has no match."""
@@ -739,16 +734,14 @@ class CostModel:
             fields = len(with_elements(field_changes(one, other), one, other, elements))
             same = not fields
         own = 0 if same else EDIT + _FIELD * fields + _OPCODE * (one.opcode != other.opcode)
-        inside = self._inside(one, other)
-        return EDIT * inside + _BODY * (inside > 0), own
-
-    def _inside(self, one: Instruction, other: Instruction) -> int:
+        inside = 0
         if one.opcode in CALLS:
-            return sum(_distance(self.bodies, a, b) for a, b in zip(one.called, other.called, strict=False))
-        if one.calls and other.calls:
-            return 0
-        # What is applied to elements comes or goes with the one that applies it.
-        return sum(bodies.size(n) for it, bodies in ((one, self.bodies[0]), (other, self.bodies[1])) for n in it.called)
+            inside = sum(_distance(self.bodies, a, b) for a, b in zip(one.called, other.called, strict=False))
+        elif not (one.calls and other.calls):  # what is applied to elements comes or goes with the one that applies it
+            inside = sum(
+                bodies.size(n) for it, bodies in zip((one, other), self.bodies, strict=True) for n in it.called
+            )
+        return EDIT * inside + _BODY * (inside > 0), own
 
     def _cost_alone(self, side: MatchGraph, position: int, which: int) -> int:
         """Of an instruction that came or went, with all it calls."""

@@ -284,8 +284,9 @@ def _count_instruction(counts: Counts, module: Module, computation: Computation,
         return
     counts.ops[name] += 1
     counts.plain["ops"] += 1
-    special = _SPECIAL.get(name)
-    if special:
+    if name in _COUNTED:
+        counts.plain[_COUNTED[name]] += 1
+    elif special := _SPECIAL.get(name):
         special(counts, computation, instruction)
 
 
@@ -355,22 +356,18 @@ def _count_collective(counts: Counts, family: str, size: int, asynchronous: bool
     record["bytes"] += size
 
 
-def _counting(metric: str) -> Callable[[Counts, Computation, Instruction], None]:
-    def count_one(counts: Counts, _: Computation, __: Instruction) -> None:
-        counts.plain[metric] += 1
-
-    return count_one
-
-
 _SPECIAL: dict[str, Callable[[Counts, Computation, Instruction], None]] = {
     **dict.fromkeys(["custom-call", "custom_call"], _count_custom_call),
     **dict.fromkeys(["send", "recv", "infeed", "outfeed"], _count_channel),
     **dict.fromkeys([name.replace("-", "_") for name in ir_collectives.FAMILIES], _count_stablehlo_collective),
     "constant": _count_literal,
-    "transpose": _counting("transposes"),
-    "convert": _counting("converts"),
-    **dict.fromkeys(["broadcast", "broadcast_in_dim"], _counting("broadcasts")),
-    "while": _counting("loops"),
+}
+_COUNTED = {
+    "transpose": "transposes",
+    "convert": "converts",
+    "broadcast": "broadcasts",
+    "broadcast_in_dim": "broadcasts",
+    "while": "loops",
 }
 
 

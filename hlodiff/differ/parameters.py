@@ -58,7 +58,7 @@ def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: 
         _by_place(old, new, pairing, olds, news)
     _by_name(old, new, pairing, olds, news)
     if len(olds) == len(news):
-        _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+        _by_number(old, new, pairing, olds, news)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) ->
             pairing.add(one, other, "parameter:name")
     olds, news = old.parameters, new.parameters
     if len(olds) == len(news):
-        _by_number(old, new, pairing, olds, news, _same_name_or_none(old, new))
+        _by_number(old, new, pairing, olds, news)
 
 
 def _shape(side: MatchGraph, position: int) -> Shape:
@@ -204,22 +204,13 @@ def _by_number(
     pairing: InstructionMap,
     olds: Sequence[int],
     news: Sequence[int],
-    agree: Callable[[int, int], bool],
 ) -> None:
     for one, other in zip(olds, news, strict=True):
         free = pairing.old[one] < 0 and pairing.new[other] < 0
-        if free and old.labels[OWN][one] == new.labels[OWN][other] and agree(one, other):
-            pairing.add(one, other, "parameter:number")
-
-
-def _same_name_or_none(old: MatchGraph, new: MatchGraph) -> Callable[[int, int], bool]:
-    """Names that both sides have and that differ speak against a pair."""
-
-    def agree(one: int, other: int) -> bool:
-        names = op_name_of(old, one), op_name_of(new, other)
-        return names[0] == names[1] or not all(names)
-
-    return agree
+        if free and old.labels[OWN][one] == new.labels[OWN][other]:
+            names = op_name_of(old, one), op_name_of(new, other)
+            if names[0] == names[1] or not all(names):  # names that both sides have and that differ speak against it
+                pairing.add(one, other, "parameter:number")
 
 
 _BY_NUMBER = ("parameter:number", "parameter:place")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections import Counter, UserDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hlodiff.differ.canonical_direction import (
     CanonicalDiff,
@@ -46,82 +46,55 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-class LazyMapping(Mapping[str, _Value], Generic[_Value]):
+class LazyMapping(UserDict[str, _Value]):
     """A mapping that is worked out at the first look."""
 
-    def __init__(self, work: Callable[[], Mapping[str, _Value]]) -> None:
+    def __init__(self, work: Callable[[], dict[str, _Value]]) -> None:
         self._work = work
 
     @cached_property
-    def _found(self) -> Mapping[str, _Value]:
+    def data(self) -> dict[str, _Value]:  # type: ignore[override]
         return self._work()
-
-    def __getitem__(self, name: str) -> _Value:
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def items(self) -> ItemsView[str, _Value]:
-        return self._found.items()
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
 
 
 class PairMetrics:
     """What can be counted in two programs, side by side."""
 
     def __init__(self, old: Module, new: Module) -> None:
-        self._programs = (old, new)
+        self._modules = old, new
         self.ops: Mapping[str, tuple[int, int]] = LazyMapping(self._ops)
         self.metrics: Mapping[str, tuple[float, float]] = LazyMapping(self._metrics)
         self.kinds: Mapping[str, Mapping[str, tuple[float, float]]] = LazyMapping(self._kinds)
         self.executed: Mapping[str, tuple[ExecutedCount, ExecutedCount]] = LazyMapping(self._executed)
 
     @cached_property
-    def _modules(self) -> tuple[Module, Module]:
-        """Both programs with all of their computations read: each is looked at once for every number."""
-        old, new = (replace(module, computations=tuple(module.computations)) for module in self._programs)
-        return old, new
+    def _counted(self) -> tuple[list[Module], list[list[Counts]], list[Counts], list[list[Mapping[str, int]]]]:
+        """Each program with all of its computations read, and what is counted in it, once for all numbers."""
+        modules = [replace(module, computations=tuple(module.computations)) for module in self._modules]
+        own = list(map(own_counts, modules))
+        return modules, own, list(map(count, modules, own)), list(map(own_costs, modules))
 
-    @cached_property
-    def _own_counts(self) -> tuple[list[Counts], list[Counts]]:
-        old, new = self._modules
-        return own_counts(old), own_counts(new)
-
-    @cached_property
-    def _counts(self) -> tuple[Counts, Counts]:
-        old, new = map(count, self._modules, self._own_counts)
-        return old, new
-
-    @cached_property
-    def _costs(self) -> tuple[list[Mapping[str, int]], list[Mapping[str, int]]]:
-        old, new = self._modules
-        return own_costs(old), own_costs(new)
-
-    def _ops(self) -> Mapping[str, tuple[int, int]]:
-        old, new = (counts.ops for counts in self._counts)
+    def _ops(self) -> dict[str, tuple[int, int]]:
+        old, new = (counts.ops for counts in self._counted[2])
         return {name: (old[name], new[name]) for name in sorted({*old, *new})}
 
-    def _metrics(self) -> Mapping[str, tuple[float, float]]:
+    def _metrics(self) -> dict[str, tuple[float, float]]:
+        modules, _, counts, costs = self._counted
         old, new = (
-            {**metrics_of(counts), **static_costs(module, costs)}
-            for counts, module, costs in zip(self._counts, self._modules, self._costs, strict=True)
+            {**metrics_of(whole), **static_costs(module, cost)}
+            for whole, module, cost in zip(counts, modules, costs, strict=True)
         )
         return {name: (old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})}
 
-    def _executed(self) -> Mapping[str, tuple[ExecutedCount, ExecutedCount]]:
-        old, new = map(executed, self._modules, self._costs, self._own_counts)
+    def _executed(self) -> dict[str, tuple[ExecutedCount, ExecutedCount]]:
+        modules, own, _, costs = self._counted
+        old, new = map(executed, modules, costs, own)
         names = sorted({*old, *new}, key=lambda name: ("." in name, name))
         return {name: (old.get(name, ZERO), new.get(name, ZERO)) for name in names}
 
-    def _kinds(self) -> Mapping[str, Mapping[str, tuple[float, float]]]:
-        old, new = map(metrics_by_kind, self._counts)
-        found: dict[str, dict[str, tuple[float, float]]] = {}
+    def _kinds(self) -> dict[str, Mapping[str, tuple[float, float]]]:
+        old, new = map(metrics_by_kind, self._counted[2])
+        found: dict[str, Mapping[str, tuple[float, float]]] = {}
         for kind in (kind for kind in KINDS if kind in old or kind in new):
             ours, theirs = old.get(kind, {}), new.get(kind, {})
             found[kind] = {name: (ours.get(name, 0), theirs.get(name, 0)) for name in sorted({*ours, *theirs})}
@@ -173,7 +146,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             opened = pruned.modules if pruned else (old, new)
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
             canonical = diff_in_canonical_direction(ready, limits, pruned, unrelated, search)
-            found = _edits_of(canonical, ready, opened, (old, new), limits)
+            found = _edits_of(canonical, ready.modules, opened, (old, new), limits)
             wider = expand(pruned, found.edits, [*found.schedule, *found.tuning], found.matches) if pruned else None
             if wider is pruned:
                 break
@@ -197,7 +170,7 @@ def diff_with_matches(
     """
     ready = prepare_pair(old, new)
     canonical = diff_in_canonical_direction(ready, limits)
-    found = _edits_of(canonical, ready, (old, new), (old, new), limits)
+    found = _edits_of(canonical, ready.modules, (old, new), (old, new), limits)
     return _result(ready, found, (old, new), (old, new), limits), ready, canonical
 
 
@@ -246,7 +219,7 @@ def _script_of(kept: KeptMatches, found: ModuleDiff) -> EditScript:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Single edits by channel, which fusions became which, and limits that were hit."""
+    """Single edits by channel, which fusions became which, limits that were hit, and the matching that gave them."""
 
     edits: list[RawEdit]
     schedule: list[RawEdit]
@@ -258,33 +231,14 @@ class _Found:
 
 def _edits_of(
     canonical: CanonicalDiff,
-    ready: DiffInput,
-    opened: tuple[Module, Module],
-    whole: tuple[Module, Module],
-    limits: Limits,
-) -> _Found:
-    """The edits that a matching gives, the right way round."""
-    tuned = ready.modules
-    if not canonical.is_reversed:
-        return _compare_programs(canonical, tuned, opened, whole, limits)
-    found = _compare_programs(canonical, (tuned[1], tuned[0]), (opened[1], opened[0]), (whole[1], whole[0]), limits)
-    return _Found(
-        reversed_edits(found.edits),
-        reversed_edits(found.schedule),
-        reversed_edits(found.tuning),
-        reversed_fusions(found.fusions),
-        found.hits,
-        found.matches,
-    )
-
-
-def _compare_programs(
-    canonical: CanonicalDiff,
     tuned: tuple[Module, Module],
     opened: tuple[Module, Module],
     whole: tuple[Module, Module],
     limits: Limits,
 ) -> _Found:
+    """The edits that a matching gives, the right way round."""
+    if canonical.is_reversed:
+        tuned, opened, whole = tuned[::-1], opened[::-1], whole[::-1]
     old, new, found = canonical.old, canonical.new, canonical.found
     edits, unseen = raw_edits(old, new, found), dict[str, int]()
     if canonical.unrelated is None:
@@ -293,7 +247,7 @@ def _compare_programs(
     mappings = every_mapping(old, new, found.pairs)
     entry = mappings[0][1]
     changes, keeps_numbers = channel_changes(mappings, tuned, opened)
-    edits = with_channels(edits, changes)
+    edits = with_channels(edits, changes) if changes else edits
     edits = with_asynchronous(old, new, found, edits)
     before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
     numbers = {  # which new entry parameter each old one is
@@ -312,11 +266,9 @@ def _compare_programs(
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
-    return _Found(
-        [*edits, *computation_edits(old, new, found)],
-        list(schedule_edits(old, new, mappings)),
-        tuning_edits(mappings, tuned, edits),
-        fusions,
-        hits,
-        BodyMatch.of(canonical, found, keeps_numbers),
-    )
+    edits = [*edits, *computation_edits(old, new, found)]
+    schedule, tuning = list(schedule_edits(old, new, mappings)), tuning_edits(mappings, tuned, edits)
+    if canonical.is_reversed:
+        edits, schedule, tuning = reversed_edits(edits), reversed_edits(schedule), reversed_edits(tuning)
+        fusions = reversed_fusions(fusions)
+    return _Found(edits, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.hlo.fingerprint import Content, KnownContents, computation_hashes, contents
@@ -14,7 +14,7 @@ from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
 from hlodiff.normalizer.naming import callback_numbers, channel_ids
-from hlodiff.normalizer.rewrite import with_attributes, with_instructions
+from hlodiff.normalizer.rewrite import with_attributes, with_computations, with_instructions
 
 ORDER = "branch_order"
 CONDITIONALS = frozenset(["conditional", "case", "if"])
@@ -33,7 +33,15 @@ def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]
         the modules, which are the same objects where nothing changed its place. Of two orders content decides which one
         both get, so that swapped sides give the same two modules.
     """
-    places = [list(_conditionals(module)) for module in modules]
+    places = [
+        [
+            (index, position)
+            for index, computation in enumerate(module.computations)
+            for position, it in enumerate(computation.instructions)
+            if it.opcode in CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None
+        ]
+        for module in modules
+    ]
     if not places[0] or not places[1]:
         return modules
     known = [
@@ -52,11 +60,26 @@ def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]
     return first, second
 
 
-def _conditionals(module: Module) -> Iterator[tuple[int, int]]:
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            if it.opcode in CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None:
-                yield index, position
+def with_numbered_branches(module: Module) -> Module:
+    """The module with the branches of all conditionals under one name.
+
+    XLA prints a conditional on a `pred[]` with `true_computation` and `false_computation`, one on an index with
+    `branch_computations`, and keeps the computation for true as branch 0 of both.
+    """
+    computations = list(module.computations)
+    for index, computation in enumerate(computations):
+        if any(it.calls and it.calls[0][0] == _TRUE for it in computation.instructions):
+            computations[index] = with_instructions(computation, [_numbered(it) for it in computation.instructions])
+    return with_computations(module, computations)
+
+
+def _numbered(it: Instruction) -> Instruction:
+    if it.opcode != "conditional" or [name for name, _ in it.calls] != [_TRUE, _FALSE]:
+        return it
+    return replace(it, calls=((_BRANCHES, it.called),))
+
+
+_TRUE, _FALSE, _BRANCHES = "true_computation", "false_computation", "branch_computations"
 
 
 def _branches(it: Instruction, hashes: Sequence[str]) -> Branches:
@@ -175,20 +198,20 @@ class Bare:
 
     def module(self, module: Module) -> Module:
         """The module `without_channels`; what was seen before is the same object again."""
-        return replace(module, computations=tuple(map(self._computation, module.computations)))
-
-    def _computation(self, computation: Computation) -> Computation:
-        found = self._found.get(id(computation))
-        if found is None:  # both are kept, so that no other computation can get their place in memory
-            found = self._found[id(computation)] = computation, _bare_computation(computation)
-        return found[1]
+        for owner in module.computations:
+            if (
+                id(owner) not in self._found
+            ):  # both are kept, so that no other computation can get their place in memory
+                self._found[id(owner)] = owner, _bare_computation(owner)
+        return replace(module, computations=tuple(self._found[id(owner)][1] for owner in module.computations))
 
 
 @dataclass(frozen=True, slots=True)
 class DiffInput:
     """Both programs without noise, the same as they are paired, and what was dropped, by rule.
 
-    In `modules` branches that changed their places stand in one order (see `branches`); in `printed` as they were read.
+    In `modules` the branches of a conditional have one name, and one order where they changed places; in `printed` they
+    are as they were read.
     """
 
     modules: tuple[Module, Module]
@@ -225,9 +248,10 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
         if count := sum(count for _, count in results):
             ignored[one.name] = count
     printed = (modules[0], modules[1])
-    hashed = (HashedModule.of(printed[0], bare), HashedModule.of(printed[1], bare))
-    ordered = in_one_order(printed, [[content.hash for content in side.contents] for side in hashed])
-    if ordered is not printed:
+    numbered = (with_numbered_branches(printed[0]), with_numbered_branches(printed[1]))
+    hashed = (HashedModule.of(numbered[0], bare), HashedModule.of(numbered[1], bare))
+    ordered = in_one_order(numbered, [[content.hash for content in side.contents] for side in hashed])
+    if ordered is not numbered:
         hashed = (HashedModule.of(ordered[0], bare), HashedModule.of(ordered[1], bare))
     return DiffInput(ordered, hashed, ignored, printed)
 

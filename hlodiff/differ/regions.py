@@ -43,6 +43,11 @@ _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-sca
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 _PLACES = frozenset(["index", "attribute:index"])
+# Which of their operands they write into an array, and which they choose from.
+_UPDATES = {"dynamic-update-slice": (1,), "dynamic_update_slice": (1,), "scatter": (-1,)}
+_CHOICES = {"select": (1, 2)}
+_UNCHANGED_BY = frozenset(["bitcast", "reshape", "broadcast", "broadcast_in_dim", "copy", "convert"])
+_READS = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 # One spelling of an operation for another: of these pairs each is evidence, whatever is near.
 _FAMILIES = (
     frozenset(["copy", "copy-start", "bitcast", "reshape", "transpose"]),
@@ -89,7 +94,15 @@ class _Regions:
                     self.at[side].setdefault(place, index)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self._added_operands: dict[Place, list[int]] = {}
-        self._joins = [self._is_joining(edit) for edit in edits]
+        # Whether each edit joins others: a tuple or a loop that only hands more or fewer values on does not.
+        self._joins = [
+            edit.kind != "changed"
+            or any(
+                place and at(module, place).opcode not in _HANDING_ON
+                for module, place in zip(modules, (edit.old, edit.new), strict=True)
+            )
+            for edit in edits
+        ]
 
     @cached_property
     def _arguments(self) -> ArgumentChanges:
@@ -112,6 +125,25 @@ class _Regions:
                     if edit.is_weak or edit.kind in ("added", "removed"):
                         edit.region = number
                 number += 1
+        # After the regions: a saved array says nothing about what else was done in its place.
+        for opcodes in (_CHOICES, _UPDATES):
+            for edit in self.edits:
+                edit.is_weak |= self._saves_another(edit, opcodes)
+
+    def _saves_another(self, edit: RawEdit, opcodes: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether two updates in two types write values that are not the same: a loop saves another array there.
+
+        All that a loop saves is written at one place and under one condition, so that neither is evidence.
+        """
+        if edit.old is None or edit.new is None or all(change.field != "element_type" for change in edit.changes):
+            return False
+        it, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+        if it.opcode not in opcodes or it.opcode != other.opcode or not (_is_float(it) and _is_float(other)):
+            return False
+        sides = zip(self.modules, (edit.old, edit.new), strict=True)
+        ours, theirs = (set(_values(*side, opcodes[it.opcode])) for side in sides)
+        is_shared = any(self.mapping[0].get(place) in theirs and not self._marked(place) for place in ours)
+        return bool(ours or theirs) and not is_shared
 
     def graph(self) -> nx.Graph[int]:
         """Edits, joined where they touch."""
@@ -130,13 +162,6 @@ class _Regions:
             if edit.kind == "removed" and edit.old:
                 graph.add_edges_from((index, other) for other in self._put_in_its_place(edit.old))
         return graph
-
-    def _is_joining(self, edit: RawEdit) -> bool:
-        """Whether an edit joins others: a tuple or a loop that only hands more or fewer values on does not."""
-        if edit.kind != "changed":
-            return True
-        sides = zip(self.modules, (edit.old, edit.new), strict=True)
-        return not all(at(module, place).opcode in _HANDING_ON for module, place in sides if place)
 
     def _touched(self, side: int, place: Place) -> Iterator[int]:
         """Edits of the operands, and of the other users of constants and broadcasts that only edits use."""
@@ -400,6 +425,26 @@ def _behind_converts(module: Module, place: Place) -> Iterator[int]:
             yield from it.operands
 
 
+def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[Place]:
+    """Where some operands come from, whatever their shape or type, and the numbers that each is made of.
+
+    What is kept where another value is not chosen was read at some place of an array: it is no evidence.
+    """
+    instructions = module.computations[place[0]].instructions
+
+    def source(position: int) -> int:
+        while instructions[position].opcode in _UNCHANGED_BY:
+            position = instructions[position].operands[0]
+        return position
+
+    sources = [source(instructions[place[1]].operands[number]) for number in operands]
+    for written in [n for n in sources if instructions[n].opcode not in _READS] or sources:
+        for position in (written, *map(source, instructions[written].operands)):
+            it = instructions[position]
+            if _is_float(it) and it.opcode not in _FEEDERS | _READS:
+                yield place[0], position
+
+
 def _are_alike(one: Instruction, other: Instruction) -> bool:
     """Whether two values have as many dimensions and hold one kind of numbers."""
     ranks = [len(_first(it).dimensions) for it in (one, other)]
@@ -438,6 +483,8 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
     for index, edit in enumerate(edits):
         if edit.region >= 0:
             members.setdefault(edit.region, []).append(index)
+    if not members:
+        return [None] * len(edits)
     numbers: dict[tuple[Line, ...], int] = {}
     found: list[int | None] = [None] * len(edits)
     sides_of = {

@@ -486,7 +486,8 @@ class _OperationsByLoop:
         frames = {self._frame(row[0]) for row in proof.rows}
         # A library that sums over leaves, as a norm does, leaves nothing to write otherwise.
         idle = is_library(place.file) and only_sums(self._computation, proof)
-        return len(proof.rows) > 1 and len(frames) >= calls and not idle
+        is_whole = len(proof.rows) > 1 or self._instructions[proof.rows[0][0]].opcode in CALLS
+        return is_whole and len(frames) >= calls and not idle
 
     def _in_another(self, proofs: Sequence[Proof], place: _LoopCall) -> bool:
         """Whether copies at several places are a loop in a loop, and not one loop with a turn that differs.

@@ -141,7 +141,7 @@ def _copies(module: Module, labels: Sequence[Sequence[bytes]], file: str, functi
     def looping(frame: Frame) -> Sequence[int]:
         return (0,) if (frame.file, frame.function) == (file, function) else ()
 
-    return copies_of(module, looping, labels=labels)
+    return copies_of(module, looping, least=2, labels=labels)
 
 
 def _shared(copy: Mapping[bytes, int], body: Mapping[bytes, int]) -> float:

@@ -203,8 +203,13 @@ class Row(NamedTuple):
 
 def row_of(it: Instruction) -> Row:
     """The row of an instruction where it stands."""
+    return Row(*_fields_of(it))
+
+
+def _fields_of(it: Instruction) -> tuple[Any, ...]:
+    """The fields of its row: equal to the row, and made in a third of the time."""
     results, control = it.results, it.control_predecessors
-    return Row(it.opcode, it.shape, it.literal, it.attributes, it.calls, it.operands, results, control)
+    return it.opcode, it.shape, it.literal, it.attributes, it.calls, it.operands, results, control
 
 
 def normal(row: Row) -> Row:
@@ -411,15 +416,16 @@ def _keep(
         if matched < 0:
             continue
         after, called = new.instructions[matched], calls.get(matched, ())
+        operands, control = before.operands, before.control_predecessors
         row = Row(
             before.opcode,
             before.shape,
             before.literal,
             before.attributes,
             program.new_calls(called) if called else (),
-            tuple([places[operand] for operand in before.operands]),
+            tuple([places[operand] for operand in operands]) if operands else (),
             before.results,
-            tuple([places[predecessor] for predecessor in before.control_predecessors]),
+            tuple([places[predecessor] for predecessor in control]) if control else (),
         )
         if before.opcode == after.opcode == "constant" and (_lacks_value(before) or _lacks_value(after)):
             known = [each for each in before.attributes if not _is_hash(each)]
@@ -436,8 +442,7 @@ def _keep(
         bound = program.bound_positions(before, after, called) if called else None
         if matched in rewirings or bound is not None:
             _rearrange(made, node, rewirings.get(matched, ()), bound)
-        theirs = row_of(after)
-        if node.row != theirs and normal(node.row) != normal(theirs):
+        if node.row != _fields_of(after) and normal(node.row) != normal(row_of(after)):
             made.opened.add(matched)
 
 
@@ -909,12 +914,16 @@ class _ReplayedProgram:
         calls: the call graph of the result. Nodes are indices of pairs; each callee of each call site is an edge, whose
             key begins with the place of the call.
         numbers: what `parameters` has found.
+        names_of: by an instruction's id, it and what `operand_names` says of it.
+        bound: what `bound_positions` has found, by the ids of both instructions and what is called.
     """
 
     script: EditScript
     computations: Sequence[_ReplayedComputation]
     calls: Graph = field(default_factory=nx.MultiDiGraph)
     numbers: dict[int, tuple[dict[int, int], tuple[int, int]]] = field(default_factory=dict)
+    names_of: dict[int, tuple[Instruction, dict[int, tuple[int, ...]]]] = field(default_factory=dict)
+    bound: dict[tuple[int, int, Calls], dict[int, int] | None] = field(default_factory=dict)
 
     def connect(self) -> None:
         """Make the call graph."""
@@ -955,11 +964,24 @@ class _ReplayedProgram:
             own = tuple(range(made.parameters)) if before.opcode in BINDS else (-1,) * made.parameters
             return own, own
         counts = self.parameters(ref)[1]  # a wrong script may have another call there
-        ours, theirs = operand_names(before, self.script.old), operand_names(after, self.script.new)
+        ours, theirs = self._operand_names(before, self.script.old), self._operand_names(after, self.script.new)
         return ours.get(pair.old, (-1,) * counts[0]), theirs.get(pair.new, (-1,) * counts[1])
 
-    def bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> dict[int, int] | None:
+    def _operand_names(self, it: Instruction, module: Module) -> dict[int, tuple[int, ...]]:
+        """`operand_names`, once for each instruction; it is kept, so that no other one can get its id."""
+        known = self.names_of.get(id(it))
+        if known is None:
+            known = self.names_of[id(it)] = it, operand_names(it, module)
+        return known[1]
+
+    def bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> Mapping[int, int] | None:
         """New positions of a call's operands by the parameters they are bound to; None where they keep their order."""
+        key = id(before), id(after), calls
+        if key not in self.bound:
+            self.bound[key] = self._bound_positions(before, after, calls)
+        return self.bound[key]
+
+    def _bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> dict[int, int] | None:
         found: dict[int, int] = {}
         named: tuple[set[int], set[int]] = (set(), set())
         is_bound = False

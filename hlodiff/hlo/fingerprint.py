@@ -56,12 +56,6 @@ def digest(parts: Iterable[bytes]) -> bytes:
 _SIZE = 16
 
 
-def _digest_of_digests(parts: Sequence[bytes]) -> bytes:
-    """What `digest` gives where each part is one itself."""
-    length = _SMALL[_SIZE]
-    return blake2b(length + length.join(parts), digest_size=_SIZE).digest()
-
-
 Labelled = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
 
 
@@ -141,12 +135,10 @@ def contents(
     """
     known = known or KnownContents(layout=layout, schedule=schedule)
     found: dict[int, Content] = {}
-
-    def callee_hash(callee: int) -> str:
-        return found[callee].hash if callee in found else "cycle"
-
+    hashes = dict.fromkeys(range(len(module.computations)), "cycle")
     for index in callees_first(module):
-        found[index] = known.of(module.computations[index], callee_hash)
+        found[index] = known.of(module.computations[index], hashes.__getitem__)
+        hashes[index] = found[index].hash
     return tuple(found[index] for index in range(len(module.computations)))
 
 
@@ -287,6 +279,7 @@ def without_layout(shape: Shape) -> Shape:
 
 def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes, ...]:
     hashes: list[bytes] = [b""] * len(labels)
+    length = _SMALL[_SIZE]
     for position in operands_first(owner):
         it = owner.instructions[position]
         if not it.operands:
@@ -297,8 +290,11 @@ def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes,
             operands = [d + _int(r) for d, r in zip(operands, it.results, strict=True)]
         if len(operands) == 2 and is_commutative(it):
             operands.sort()
-        combine = digest if it.results else _digest_of_digests
-        hashes[position] = combine([labels[position], *operands])
+        parts = [labels[position], *operands]
+        if it.results:
+            hashes[position] = digest(parts)
+        else:  # the same where each part is a digest itself
+            hashes[position] = blake2b(length + length.join(parts), digest_size=_SIZE).digest()
     return tuple(hashes)
 
 
@@ -306,40 +302,32 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
     """Depth-first post-order along operands: parameters by number, the root's tree, then the other sinks by content."""
     if len(operand_hashes) == 1:
         return (0,)
-    neighbourhoods = _Neighbourhoods(owner, operand_hashes)
+    neighbourhoods: list[
+        tuple[bytes, ...]
+    ] = []  # made only if operand hashes leave a tie: rare, and they cost the most
+
+    def neighbourhood(position: int) -> bytes:
+        if not neighbourhoods:
+            neighbourhoods.append(neighbourhood_hashes(owner, operand_hashes))
+        return neighbourhoods[0][position]
+
     used = {operand for it in owner.instructions for operand in it.operands}
     sinks = [n for n in range(len(owner.instructions)) if n not in used and n != owner.root]
     if len(sinks) > 1:
-        sinks.sort(key=lambda n: (neighbourhoods.of(n), n))
+        sinks.sort(key=lambda n: (neighbourhood(n), n))
 
     def operands(position: int) -> Sequence[int]:
         it = owner.instructions[position]
         if len(it.operands) == 2 and it.operands[0] != it.operands[1] and is_commutative(it):
-            return neighbourhoods.sorted(*it.operands)
+            one, other = it.operands
+            first, second = operand_hashes[one], operand_hashes[other]
+            if first == second:
+                first, second = neighbourhood(one), neighbourhood(other)
+            return it.operands if (first, one) <= (second, other) else (other, one)
         return it.operands
 
     starts = (owner.root, *sinks, *range(len(operand_hashes)))
     return tuple(postorder(starts, operands, before=owner.parameters()))
-
-
-class _Neighbourhoods:
-    """`neighbourhood_hashes`, computed only if operand hashes leave a tie: that is rare, and they cost the most."""
-
-    def __init__(self, owner: Computation, operand_hashes: Sequence[bytes]) -> None:
-        self._owner, self._operand_hashes = owner, operand_hashes
-        self._found: tuple[bytes, ...] | None = None
-
-    def of(self, position: int) -> bytes:
-        if self._found is None:
-            self._found = neighbourhood_hashes(self._owner, self._operand_hashes)
-        return self._found[position]
-
-    def sorted(self, one: int, other: int) -> tuple[int, int]:
-        """The two operands of a commutative operation, in an order that content decides."""
-        first, second = self._operand_hashes[one], self._operand_hashes[other]
-        if first == second:
-            first, second = self.of(one), self.of(other)
-        return (one, other) if (first, one) <= (second, other) else (other, one)
 
 
 def neighbourhood_hashes(owner: Computation, operand_hashes: Sequence[bytes]) -> tuple[bytes, ...]:

@@ -226,19 +226,6 @@ _INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"
 _LAYOUT_ITEMS = re.compile(rf"\s*+(?:[A-Za-z#*]{{1,3}}{_INSIDE}\s*+)*+")
 
 
-@lru_cache(maxsize=100_000)  # programs use few different shapes; the bound is against hostile files
-def read_shape(text: str) -> Shape:
-    """Read one shape; what is not understood is kept verbatim as the element type of a non-array.
-
-    Example:
-        >>> read_shape("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}").layout
-        Layout(minor_to_major=(1, 0), tiling='(8,128)(2,1)', memory_space=1, other='')
-    """
-    if "((" in text and _is_deep(text):
-        raise UnknownType("((", f"a tuple nested more than {_MAX_DEPTH} deep")
-    return _read_shape_text(without_comments(text).strip())
-
-
 _MAX_DEPTH = 50
 
 
@@ -251,7 +238,17 @@ def _is_deep(text: str) -> bool:
     return False
 
 
-def _read_shape_text(text: str) -> Shape:
+@lru_cache(maxsize=100_000)  # programs use few different shapes; the bound is against hostile files
+def read_shape(text: str) -> Shape:
+    """Read one shape; what is not understood is kept verbatim as the element type of a non-array.
+
+    Example:
+        >>> read_shape("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}").layout
+        Layout(minor_to_major=(1, 0), tiling='(8,128)(2,1)', memory_space=1, other='')
+    """
+    if "((" in text and _is_deep(text):
+        raise UnknownType("((", f"a tuple nested more than {_MAX_DEPTH} deep")
+    text = without_comments(text).strip()
     if text.startswith("(") and text.endswith(")") and closing(text, 0) == len(text) - 1:
         parts = tuple(read_shape(part) for part in split_commas(text[1:-1]))
         return Shape("tuple", tuple_shapes=parts, is_array=False)
@@ -554,12 +551,6 @@ def is_header_value(name: str, value: str) -> bool:
         return all(entry.fullmatch(part) for part in split_commas(without_comments(value[1:-1])))
     except Unbalanced:
         return False
-
-
-def signature_result(head: str) -> str:
-    """The shape of the result in a computation's first line; "" where it has no signature."""
-    at = head.rfind("->")
-    return "" if at < 0 else without_comments(head[at + 2 : head.rfind("{")]).strip()
 
 
 def is_compatible(one: Shape, other: Shape) -> bool:

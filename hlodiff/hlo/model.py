@@ -452,13 +452,17 @@ def operand_names(op: Instruction, module: Module) -> dict[int, tuple[int, ...]]
         a `case` whose two branches, computations 4 and 5, capture three values: `{4: (1, 2), 5: (3,)}`
     """
     found: dict[int, tuple[int, ...]] = {}
-    parameters = {
-        n: [module.computations[n].instructions[p] for p in module.computations[n].parameters()] for n in op.called
-    }
-    captured = {n: [is_captured(it) for it in some] for n, some in parameters.items()}
+    captured: dict[int, list[bool]] = {}
+    for callee in op.called:
+        computation = module.computations[callee]
+        inside = computation.instructions
+        captured[callee] = [CAPTURED in inside[n].attributes for n in computation.parameters()]
     place = own = len(op.operands) - sum(map(sum, captured.values()))
     for callee, flags in captured.items():
         binds = op.opcode in BINDS and len(flags) - sum(flags) == own
+        if True not in flags:
+            found[callee] = tuple(range(own)) if binds else (-1,) * len(flags)
+            continue
         numbers = []
         for number, flag in enumerate(flags):
             numbers.append(place if flag else number if binds else -1)

@@ -46,7 +46,6 @@ from hlodiff.hlo.grammar import (
     parts_or_whole,
     print_shape,
     read_shape,
-    signature_result,
     split_commas,
     without_comments,
 )
@@ -62,23 +61,14 @@ Called = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class NotAttributes(ValueError):
-    """Text that does not begin with a comma."""
+    """Something else than attributes, the attribute `repeated` a second time, or a call of `missing`, which is nowhere.
 
+    No version of XLA reads an attribute that is given twice: which of the two is meant?
+    """
 
-class RepeatedAttribute(ValueError):
-    """An attribute that is given twice, as no version of XLA reads it: which of the two is meant?"""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the attribute `{name}` is given twice")
-        self.name = name
-
-
-class UnknownComputation(ValueError):
-    """A call of something that the program does not hold."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+    def __init__(self, *, repeated: str = "", missing: str = "") -> None:
+        super().__init__(repeated, missing)
+        self.repeated, self.missing = repeated, missing
 
 
 class Tail(NamedTuple):
@@ -118,9 +108,7 @@ class AttributeReader:
 
         Raises:
             Unbalanced: a bracket or quote has no partner.
-            NotAttributes: something else than an attribute.
-            RepeatedAttribute: two attributes of one name.
-            UnknownComputation: a call leads nowhere.
+            NotAttributes: something else than an attribute, two of one name, or a call leads nowhere.
         """
         known = self.known.get(text)
         if known is not None:
@@ -133,7 +121,7 @@ class AttributeReader:
         if tail is None:
             tail = self._tails[rest] = self._read(rest.strip())
         if tail.metadata and metadata:
-            raise RepeatedAttribute("metadata")
+            raise NotAttributes(repeated="metadata")
         metadata = tail.metadata or metadata
         origin = self._metadata.get(metadata)
         if origin is None:
@@ -158,7 +146,7 @@ class AttributeReader:
         metadata = ""
         for name, one in each:
             if name in given:
-                raise RepeatedAttribute(name)
+                raise NotAttributes(repeated=name)
             given.add(name)
             attributes += one.attributes
             calls += one.calls
@@ -208,7 +196,7 @@ class AttributeReader:
         try:
             return tuple(self.computations[name] for name in names)
         except KeyError as missing:
-            raise UnknownComputation(str(missing.args[0])) from None
+            raise NotAttributes(missing=str(missing.args[0])) from None
 
 
 def _is_json(text: str) -> bool:
@@ -536,11 +524,15 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
     raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
 
 
+def _repeated(reader: _TextReader, name: str, number: int) -> ReadError:
+    return reader.error(f"the attribute `{name}` is given twice", number, reader.lines[number - 1].rfind(name) + 1)
+
+
 def _refuse_repeated(reader: _TextReader, attributes: Sequence[tuple[str, str]], number: int) -> None:
     given: set[str] = set()
     for name, _ in attributes:
         if name in given:
-            raise reader.error(str(RepeatedAttribute(name)), number, reader.lines[number - 1].rfind(name) + 1)
+            raise _repeated(reader, name, number)
         given.add(name)
 
 
@@ -645,7 +637,9 @@ def _closing_attribute(reader: _TextReader, part: str, number: int) -> tuple[str
 
 def _check_result(reader: _TextReader, computation: Computation, line: int) -> None:
     """Refuse a signature whose result is not what the root computes."""
-    result = signature_result(reader.lines[line - 1])
+    head, result = reader.lines[line - 1], ""
+    if (arrow := head.rfind("->")) >= 0:
+        result = without_comments(head[arrow + 2 : head.rfind("{")]).strip()
     root = computation.instructions[computation.root].shape
     try:
         shape = read_shape(result) if result else root
@@ -653,7 +647,7 @@ def _check_result(reader: _TextReader, computation: Computation, line: int) -> N
         shape = Shape(result, is_array=False)
     if not is_compatible(shape, root):
         what = f"%{computation.name} should give {result}, and its root gives {print_shape(root)}"
-        raise reader.error(what, line, reader.lines[line - 1].rfind("->") + 1)
+        raise reader.error(what, line, arrow + 1)
 
 
 def _read_parameters(reader: _TextReader, open_: _OpenComputation) -> tuple[Shape, ...]:
@@ -699,12 +693,22 @@ def _parameters_of(text: str, span: Span) -> tuple[Shape, ...]:
 def _check_calls(reader: _TextReader, computation: Computation, parameters: Callable[[int], tuple[Shape, ...]]) -> None:
     """Refuse a call whose operands are not what the parameters of the computation ask for."""
     for it in computation.instructions:
-        if it.calls and (wrong := call_error(computation.instructions, it, parameters)):
-            callee, what = wrong
-            name = next(name for name, index in reader.tails.computations.items() if index == callee)
-            line = it.line - reader.lines_before
-            column = reader.lines[line - 1].rfind(name) + 1
-            raise reader.error(f"%{it.name} gives {what} of %{name}", line, column)
+        if not it.calls:
+            continue
+        shapes = [computation.instructions[n].shape for n in it.operands]
+        for branch, callee in enumerate(it.called):
+            wanted = parameters(callee)
+            if it.opcode in _BINDS:
+                wrong = _compare(shapes, wanted)
+            elif it.opcode == "conditional":  # the first operand chooses, each branch takes one of those that follow
+                wrong = _compare(shapes[branch + 1 : branch + 2], wanted)
+            else:  # of one whose convention is not known, such as a `custom-call`, nothing is wrong
+                wrong = _elements(it.opcode, len(shapes), wanted)
+            if wrong:
+                name = next(name for name, index in reader.tails.computations.items() if index == callee)
+                line = it.line - reader.lines_before
+                column = reader.lines[line - 1].rfind(name) + 1
+                raise reader.error(f"%{it.name} gives {wrong} of %{name}", line, column)
 
 
 def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str], line: int) -> tuple[int, ...]:
@@ -839,14 +843,13 @@ def _literal(opcode: str, text: str, shape: Shape) -> tuple[str, str]:
 def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
     try:
         return reader.tails.read(text)
-    except NotAttributes:
+    except NotAttributes as wrong:
+        if wrong.repeated:
+            raise _repeated(reader, wrong.repeated, number) from None
+        if wrong.missing:
+            column = reader.lines[number - 1].find(wrong.missing) + 1
+            raise reader.error(f"computation %{wrong.missing} is not defined", number, column, _TRUNCATED) from None
         raise reader.error("expected `, attribute=value`", number, column) from None
-    except RepeatedAttribute as twice:
-        column = reader.lines[number - 1].rfind(twice.name) + 1
-        raise reader.error(str(twice), number, column) from None
-    except UnknownComputation as missing:
-        column = reader.lines[number - 1].find(missing.name) + 1
-        raise reader.error(f"computation %{missing.name} is not defined", number, column, _TRUNCATED) from None
 
 
 Lines = Sequence[str] | None
@@ -878,10 +881,12 @@ class LazySequence(Sequence[Computation]):
     def __getitem__(self, index: int | slice) -> Computation | tuple[Computation, ...]:
         if isinstance(index, slice):
             return tuple(self[n] for n in range(*index.indices(self._size)))
-        position = range(self._size)[index]
-        computation = self._made.get(position)
+        computation = self._made.get(index)
         if computation is None:
-            computation = self._made[position] = self._make(position)
+            position = range(self._size)[index]  # -1 is the last one, and beyond there is none
+            computation = self._made.get(position)
+            if computation is None:
+                computation = self._made[position] = self._make(position)
         return computation
 
     def __iter__(self) -> Iterator[Computation]:
@@ -939,35 +944,6 @@ _BINDS = frozenset(["fusion", "call", "while", "async-start", "call-start", "cus
 # A single element of each operand is the parameter of the same number.
 _ELEMENT_OF_EACH = frozenset(["reduce", "reduce-window", "map"])
 _COLLECTIVES = frozenset(["all-reduce", "all-reduce-start", "reduce-scatter", "reduce-scatter-start"])
-
-
-def call_error(
-    caller: Sequence[Instruction],
-    it: Instruction,
-    parameters: Callable[[int], Sequence[Shape]],
-) -> tuple[int, str] | None:
-    """What is wrong between the operands of an instruction and the parameters of what it calls.
-
-    Args:
-        caller: the instructions of the computation that holds it.
-        it: an instruction with calls. One whose convention is not known, such as a `custom-call`, is never wrong.
-        parameters: the shapes of the parameters of a computation, by its index in the module.
-
-    Returns:
-        the computation, and what it is given: "2 operands for 1 parameter"; None for nothing.
-    """
-    shapes = [caller[n].shape for n in it.operands]
-    for branch, callee in enumerate(it.called):
-        wanted = parameters(callee)
-        if it.opcode in _BINDS:
-            wrong = _compare(shapes, wanted)
-        elif it.opcode == "conditional":  # the first operand chooses, each branch takes one of those that follow
-            wrong = _compare(shapes[branch + 1 : branch + 2], wanted)
-        else:
-            wrong = _elements(it.opcode, len(shapes), wanted)
-        if wrong:
-            return callee, wrong
-    return None
 
 
 def _compare(given: Sequence[Shape], wanted: Sequence[Shape]) -> str:

@@ -229,13 +229,12 @@ def scheduled(module: Module) -> list[bool]:
 
 def fused_only(module: Module) -> list[bool]:
     """For each computation whether fusions, and nothing else, call it."""
-    sites = call_sites(module)
-    return [
-        n != module.entry
-        and bool(calls)
-        and all(module.computations[caller].instructions[position].opcode == "fusion" for caller, position, _ in calls)
-        for n, calls in enumerate(sites)
-    ]
+    by_fusions: set[int] = set()
+    by_others = {module.entry}
+    for computation in module.computations:
+        for it in computation.instructions:
+            (by_fusions if it.opcode == "fusion" else by_others).update(it.called)
+    return [n in by_fusions and n not in by_others for n in range(len(module.computations))]
 
 
 # --- How often each computation runs, counted at call sites, and as what: entry, fusion, loop body, ...

@@ -13,7 +13,6 @@ from hlodiff.hlo.model import Instruction, Module
 from hlodiff.normalizer.rewrite import (
     Attributes,
     map_attribute,
-    map_attributed,
     map_instructions,
     with_attribute,
     with_attributes,
@@ -84,7 +83,7 @@ def _is_noise(key: str, value: str) -> bool:
 
 def attribute_order(module: Module) -> tuple[Module, int]:
     """Print attributes sorted by name, the long ones last: printers of different versions have different orders."""
-    return map_attributed(module, _sorted)
+    return map_instructions(module, _sorted, with_attributes=True)
 
 
 def _sorted(it: Instruction) -> Instruction:
@@ -138,7 +137,7 @@ def replica_groups(module: Module) -> tuple[Module, int]:
 
     The pairs of a permutation are a set: who sends to whom.
     """
-    return map_attributed(module, _with_groups)
+    return map_instructions(module, _with_groups, with_attributes=True)
 
 
 _PAIR = re.compile(r"([{\[])\s*(\d{1,19})\s*,\s*(\d{1,19})\s*[}\]]")

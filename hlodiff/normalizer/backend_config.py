@@ -15,7 +15,7 @@ from hlodiff.errors import HlodiffError
 from hlodiff.hlo.grammar import STRING, unquote
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
-from hlodiff.normalizer.rewrite import map_attribute, map_attributed, map_instructions, with_attribute, with_attributes
+from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes
 
 # --- Whose configuration an instruction carries: XLA's own, or that of a custom call which somebody registered.
 #
@@ -167,7 +167,7 @@ def config_noise(module: Module) -> tuple[Module, int]:
     the same, and compiler versions differ in which they print. A message that is there and empty is not a missing one
     (a known induction variable with index 0). Custom calls that are not XLA's own keep all that they carry.
     """
-    return map_attributed(module, _without_noise)
+    return map_instructions(module, _without_noise, with_attributes=True)
 
 
 def _without_noise(it: Instruction) -> Instruction:
@@ -392,7 +392,7 @@ _KERNEL = 16
 
 def process_pointers(module: Module) -> tuple[Module, int]:
     """Replace addresses of the compiling process (`backend_config="140504855962192"`) by the word `pointer`."""
-    return map_attributed(module, _without_pointer)
+    return map_instructions(module, _without_pointer, with_attributes=True)
 
 
 def _without_pointer(it: Instruction) -> Instruction:
@@ -404,7 +404,7 @@ def _without_pointer(it: Instruction) -> Instruction:
 
 def embedded_kernels(module: Module) -> tuple[Module, int]:
     """Replace serialized kernels by a hash: decoded and without locations where they are MLIR, else of their text."""
-    return map_attributed(module, _without_opaque_body)
+    return map_instructions(module, _without_opaque_body, with_attributes=True)
 
 
 def _without_opaque_body(it: Instruction) -> Instruction:

@@ -25,7 +25,6 @@ from hlodiff.hlo.traversal import call_sites
 from hlodiff.normalizer.backend_config import holds_pointer, is_callback
 from hlodiff.normalizer.ordering import legal_order
 from hlodiff.normalizer.rewrite import (
-    map_attributed,
     map_instructions,
     with_attribute,
     with_computations,
@@ -240,7 +239,7 @@ class _ContentsWithoutNumbers:
     @cached_property
     def contents(self) -> tuple[Content, ...]:
         """One for each computation, worked out when first asked for: most programs have no two equal groups."""
-        return contents(map_attributed(self._module, _anonymous)[0], known=self._known)
+        return contents(map_instructions(self._module, _anonymous, with_attributes=True)[0], known=self._known)
 
 
 def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumbers) -> tuple[Module, int]:

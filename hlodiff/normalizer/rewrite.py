@@ -10,24 +10,25 @@ from hlodiff.hlo.model import Computation, Instruction, Module
 Attributes = tuple[tuple[str, str], ...]
 
 
-def map_instructions(module: Module, change: Callable[[Instruction], Instruction]) -> tuple[Module, int]:
-    """Apply `change` to every instruction and count the instructions that it replaced."""
-    return _mapped(module, lambda instructions: [*map(change, instructions)])
+def map_instructions(
+    module: Module, change: Callable[[Instruction], Instruction], *, with_attributes: bool = False
+) -> tuple[Module, int]:
+    """Apply `change` to every instruction and count the instructions that it replaced.
 
-
-def map_attributed(module: Module, change: Callable[[Instruction], Instruction]) -> tuple[Module, int]:
-    """The same for instructions with attributes: half of all have none, and a call for each takes longest."""
-    return _mapped(module, lambda instructions: [change(it) if it.attributes else it for it in instructions])
-
-
-def _mapped(module: Module, changed_all: Callable[[Sequence[Instruction]], list[Instruction]]) -> tuple[Module, int]:
+    Args:
+        module: any program.
+        change: gives the instruction itself where nothing changes.
+        with_attributes: whether to look at instructions with attributes alone: half of all have none, and a call for
+            each takes longest.
+    """
     count = 0
     computations = []
     for computation in module.computations:
-        instructions = changed_all(computation.instructions)
-        changed = sum(map(is_not, instructions, computation.instructions))
+        old = computation.instructions
+        new = [change(it) if it.attributes else it for it in old] if with_attributes else [*map(change, old)]
+        changed = sum(map(is_not, new, old))
         count += changed
-        computations.append(with_instructions(computation, instructions) if changed else computation)
+        computations.append(with_instructions(computation, new) if changed else computation)
     return (with_computations(module, computations), count) if count else (module, 0)
 
 
@@ -44,7 +45,7 @@ def map_attribute(module: Module, name: str, change: Callable[[str], str | None]
                 return it if new == value else with_attribute(it, name, new)
         return it
 
-    return map_attributed(module, rewrite)
+    return map_instructions(module, rewrite, with_attributes=True)
 
 
 def with_attribute(it: Instruction, name: str, value: str | None) -> Instruction:

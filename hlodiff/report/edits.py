@@ -141,12 +141,12 @@ def _attribute(site: Site, part: str) -> str:
     name, _, value = part.partition("=")
     if _is_sdy(site, part):
         return f"sharding={format_partition(value)}"
-    if shardings := _shardings_of_values(value):
+    if shardings := shardings_of_values(value):
         return f"{name}=[{_few_of(shardings)}]"
     return short_attribute(part)
 
 
-def _shardings_of_values(text: str) -> list[str]:
+def shardings_of_values(text: str) -> list[str]:
     """The shardings of a list of values, such as those that `shard_map` is given; [] where a text is none."""
     is_list = text.startswith("#sdy.sharding_per_value<")
     return [format_partition(f"#sdy.sharding{one}") for one in _OF_VALUES.findall(text)] if is_list else []
@@ -170,7 +170,7 @@ _NUMBER = re.compile(r"#\d+$")
 
 def _change_of_shardings(old: str, new: str) -> str:
     """How many values there are, or those of which the sharding differs; "" where that does not say it."""
-    before, after = _shardings_of_values(old), _shardings_of_values(new)
+    before, after = shardings_of_values(old), shardings_of_values(new)
     if not (before and after) or len(before) != len(after):
         return format_pair(len(before), many(len(after), "value")) if before or after else ""
     return _few_of([format_pair(*pair) for pair in zip(before, after, strict=True) if pair[0] != pair[1]])

@@ -26,7 +26,7 @@ from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
 from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
-from hlodiff.report.sections import format_cost, format_settings
+from hlodiff.report.sections import format_cost, format_settings, notes
 from hlodiff.report.sentences import (
     RESHARDED,
     compiler_sentences,
@@ -34,7 +34,17 @@ from hlodiff.report.sentences import (
     interface_sentences,
     reordered_write,
 )
-from hlodiff.report.shared_text import NAMED, ProgramText, ReportTexts, differs
+from hlodiff.report.shared_text import (
+    MOST_BY_COMPILER,
+    MOST_COMPILED,
+    MOST_WRITTEN,
+    NAMED,
+    ProgramText,
+    ReportTexts,
+    differs,
+    format_marks,
+    listed_shared,
+)
 from hlodiff.report.verdict import both_sides, decisive_numbers, format_short
 from hlodiff.report.view import (
     ChangedLine,
@@ -55,9 +65,6 @@ if TYPE_CHECKING:
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _MOST_LINES = 4  # of Python, of which is said what each changed
-_MOST_WRITTEN = 6  # changes of what was written
-_MOST_COMPILED = 3  # of what the compiler made of it
-_MOST_BY_COMPILER = 8  # where it did that by itself
 _MOST_SITES = 64  # whose lines are looked up
 _MOST_SENTENCES = 2
 _DONATED = "donated"
@@ -83,8 +90,8 @@ _OPERANDS = re.compile(r"operands: %[^;]*")
 
 def function_views(
     report: Report, texts: ReportTexts, programs: Sequence[ProgramView], folded: Collection[str]
-) -> tuple[FunctionView, ...]:
-    """What is read first of each changed function, worst first.
+) -> tuple[tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
+    """What is read first of each changed function, worst first, and the edited lines that changed several of them.
 
     Args:
         report: what a command found out.
@@ -96,7 +103,7 @@ def function_views(
         >>> from hlodiff.report.shared_text import texts_of
         >>> report = Report("diff", "a", "b", ())
         >>> function_views(report, texts_of(report), (), ())
-        ()
+        ((), ())
     """
     numbers: dict[str, list[int]] = {}
     for number, program in enumerate(report.programs):
@@ -110,8 +117,48 @@ def function_views(
         for name, own in numbers.items()
         if any(differs(report.programs[number]) or programs[number].has_verdict for number in own)
     ]
-    ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view in found}
-    return tuple(sorted(found, key=lambda view: (WORST.index(view.verdict), -ranks[view.name])))
+    ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view, _ in found}
+    views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
+    return tuple(views), _edited_for_several([lines for _, lines in found])
+
+
+def _edited_for_several(found: Sequence[Iterable[ChangedLine]]) -> tuple[ChangedLine, ...]:
+    """Edited lines that changed several functions, those of most functions first, without what they changed."""
+    lines = {_edited_text(line): replace(line, changes=()) for own in reversed(found) for line in own}
+    counts = Counter(text for own in found for text in dict.fromkeys(map(_edited_text, own)))
+    return tuple(lines[text] for text, count in counts.most_common(_MOST_LINES) if count > 1)
+
+
+def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> FunctionView:
+    """The function without both texts of edited lines that are shown above, and without those that have no change left.
+
+    Args:
+        function: of a view.
+        shown: lines that are shown once for several functions.
+
+    Example:
+        >>> line = ChangedLine("net.py:4", "", "x", "y")
+        >>> function = FunctionView("f", "same", "", stages=(StageView("stablehlo", (), "", (line,)),))
+        >>> without_lines(function, [line]).stages
+        ()
+    """
+    known = set(map(_edited_text, shown))
+
+    def left(stage: StageView) -> StageView:
+        lines = [
+            replace(line, old_source="", new_source="") if _edited_text(line) in known else line
+            for line in stage.lines
+            if line.changes or _edited_text(line) not in known
+        ]
+        return replace(stage, lines=tuple(lines))
+
+    stages = tuple(left(stage) if stage.stage == "stablehlo" else stage for stage in function.stages)
+    return replace(function, stages=tuple(one for one in stages if one.what or one.lines or one.left or one.notes))
+
+
+def _edited_text(line: ChangedLine) -> tuple[str, str, str]:
+    """What makes it the same edited line, in whichever function of Python an operation of it is."""
+    return line.where.partition(" (")[0], line.old_source, line.new_source
 
 
 def _function(
@@ -123,24 +170,28 @@ def _function(
     programs: Sequence[ProgramView],
     lines: _Lines,
     folded: bool,
-) -> FunctionView:
+) -> tuple[FunctionView, tuple[ChangedLine, ...]]:
+    """What is read first of one function, and the edited lines behind all that was written, shared or not."""
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
     verdicts = _targets([programs[n] for n in numbers])
     sentences = {text.programs: _sentences(text, report) for text in own}
-    stages = tuple(_stages(own, report, texts, lines, sentences))
+    several = {} if report.all else {one.edit_group.key: one.number for one in texts.shared}
+    stages = tuple(_stages(own, report, several, lines, sentences))
+    whole = stages  # with what other functions share: the cause is told of each
+    if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
+        written = [text for text in own if text.stage == "stablehlo"]
+        whole = (*_stages(written, report, (), lines, sentences), *(s for s in stages if s.stage == "compiled"))
     compiled = {programs[n].target: report.programs[n] for n in numbers if programs[n].has_verdict}
     verdict, sentence, largest = _sentence(verdicts, len(compared), compiled, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
-        stages = ()
-    several = {one.number for one in texts.shared}
-    numbers_of = dict.fromkeys(number for text in own for number in texts.numbers(text) if number in several)
-    marks = " ".join(f"[{number}]" for number in sorted(numbers_of))
-    where = _where(own, report, stages, lines)
-    setting = "" if _is_written(stages) else _setting(own, report)
-    cause = setting or ("" if _is_written(stages) else _interface(own, report))
+        stages = whole = ()
+    shared = {one.number for one in texts.shared}.intersection(n for text in own for n in texts.numbers(text))
+    where = _where(own, report, whole, lines)
+    setting = "" if _is_written(whole) else _setting(own, report)
+    cause = setting or ("" if _is_written(whole) else _interface(own, report))
     if cause:  # no line of the function did it, but one may have been edited
-        where = None if setting else _edited(stages, lines) or lines.of_registration(report.programs[numbers[0]], cause)
+        where = None if setting else _edited(whole, lines) or lines.of_registration(report.programs[numbers[0]], cause)
     if verdict == "same":
         rounded = dict.fromkeys(report.programs[n].target for n in numbers if "numerics" in report.programs[n].classes)
         on = [target for one in verdicts for target in one.targets]
@@ -152,13 +203,13 @@ def _function(
     if not stages and any(programs[n].status == "identical" and programs[n].has_verdict for n in numbers):
         known.append("the program is the same")
     if verdicts and not known and not cause:
-        happened = _happened(sentence, own, sentences, stages, report)
+        happened = _happened(sentence, own, sentences, whole, report)
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
     margin = max(own_margins, key=lambda one: one.share, default=None)
-    return FunctionView(
+    view = FunctionView(
         name=name,
         verdict=verdict,
         sentence="; ".join(filter(None, (sentence, *known, cause, at + caller))),
@@ -168,11 +219,13 @@ def _function(
         where=where,
         targets=verdicts,
         stages=stages,
-        shared=marks,
+        shared=format_marks(shared, listed_shared(report, texts)),
         folded=folded,
         budget=margin.words if margin else "",
         budget_target=margin.target if margin else None,
     )
+    edited = (line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if _is_edited(line))
+    return view, tuple(edited)
 
 
 # --- better or worse -------------------------------------------------------------------------------------------------
@@ -382,11 +435,13 @@ _Sentences = Mapping[tuple[int, ...], Sequence[str]]
 
 
 def _stages(
-    own: Sequence[ProgramText], report: Report, texts: ReportTexts, lines: _Lines, sentences: _Sentences
+    own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: _Lines, sentences: _Sentences
 ) -> Iterator[StageView]:
-    """What was written, then what the compiler made of it; equal changes of several targets once."""
+    """What was written, then what the compiler made of it, without what is listed `elsewhere`.
+
+    Equal changes of several targets are one.
+    """
     written = any(text.stage == "stablehlo" and text.edit_groups for text in own)
-    elsewhere = set() if report.all else {one.edit_group.key for one in texts.shared}
     reported_before: set[str] = set()
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
@@ -406,7 +461,7 @@ def _stages(
                     costs.setdefault(shown, set()).add(change.cost)
                     if len(costs[shown]) > 1:
                         lines.counted_on[first.key] = next(iter(targets), "")
-        most = _MOST_WRITTEN if stage == "stablehlo" else _MOST_COMPILED if written else _MOST_BY_COMPILER
+        most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
         yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, reported_before)
 
 
@@ -447,9 +502,10 @@ def _stage_views(
         fresh = (words for words in reported_on.get(targets, ()) if words not in reported_before)
         what = "; ".join(words for words in fresh if not _is_of_sharding(words, reported_before))
         reported_before.update(reported_on.get(targets, ()))
-        sections = [section for text in whole for section in text.sections if section[0] in _NOTES]
-        notes = dict.fromkeys(f"{title}: {line}" for title, part in sections for line in part)
-        view = StageView(own[0].stage, targets, what, listed, notes=tuple(notes))
+        noted = dict.fromkeys(
+            f"{title}: {line}" for text in whole for title, part in notes(text.program) for line in part if line
+        )
+        view = StageView(own[0].stage, targets, what, listed, notes=tuple(noted))
         found += [view] if view.what or view.lines or view.notes else []
     left = len(ranked) - _shown(found)
     yield from found[:-1]
@@ -494,9 +550,6 @@ def _importance(edit_group: EditGroup) -> tuple[object, ...]:
         edit_group.kind not in _ADDED_OR_REMOVED,
         -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
     )
-
-
-_NOTES = ("limits", "passes")
 
 
 def _sentences(text: ProgramText, report: Report) -> list[str]:
@@ -550,13 +603,13 @@ class _Lines:
             in_order = groups if line.is_elsewhere else sorted(groups, key=_importance)
             shown = in_order[: max(most, 0)]
             most -= len(shown)
-            if shown:
-                result.append(replace(line, changes=tuple(map(self._change, shown))))
+            changes = []
+            for edit_group in shown:
+                change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
+                changes.append(replace(change, cost=f"{change.cost} on {on}") if on and change.cost else change)
+            if changes:
+                result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
-
-    def _change(self, edit_group: EditGroup) -> ChangeView:
-        change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
-        return replace(change, cost=f"{change.cost} on {on}") if on and change.cost else change
 
     def _line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
         old, new = places
@@ -573,7 +626,7 @@ class _Lines:
             before = self._replaced_by(program, 0, new, after)
         elif new is None and not after:
             after = self._replaced_by(program, 1, old, before)
-        if before == after and (edit := self._of_statement(program, groups)):
+        if before == after and self._knows_sources() and (edit := self._of_statement(program, groups)):
             return self._edited_line(edit)
         was = ""
         if new is not None and old is not None and old != new:
@@ -865,7 +918,7 @@ def _happened(
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:
     """The settings of the project that changed what was lowered."""
-    written = [text for text in own if text.stage == "stablehlo" and text.edit_groups]
+    written = [text for text in own if report.toolchain and text.stage == "stablehlo" and text.edit_groups]
     return format_settings(report, [target for text in written for target in text.targets]) if written else ""
 
 
@@ -1058,13 +1111,3 @@ def legend(threshold: float, below: int = 0) -> str:
     """
     listed = f"{many(below, 'number')} below {{}} not listed" if below else "below {} is not listed"
     return f"▲ costs more, ▼ less, per call and device; {listed.format(f'{100 * threshold:g} %')}"
-
-
-def below_threshold(functions: Iterable[FunctionView]) -> int:
-    """How many numbers changed by less than the threshold; those that are equal on several targets once.
-
-    Example:
-        >>> below_threshold([FunctionView("f", "same", "same cost", targets=(TargetVerdict(("cpu",), "same", (), 2),))])
-        2
-    """
-    return sum(one.below for function in functions for one in function.targets)

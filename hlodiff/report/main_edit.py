@@ -102,19 +102,22 @@ def main_edit(
         return _names(lines)
     sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words) and _is_of_first(words, lines)]
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
+    # Whether nothing changed but what is returned.
+    is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
     words = (
         _names(lines)
         or next(iter(causes), "")
         or _loops(edit_groups, lines)
-        or ("" if sentences else _in_the_line(lines, edit_groups))
+        or ("" if sentences else _attribute(lines, edit_groups) or _in_brackets(*_edited_words(lines)))
+        or ("" if sentences else written(*_edited_sources(lines)))
         or _replaced(edit_groups)
-        or _operations(edit_groups, sentence, op_counts)
-        or (next(iter(sentences), "") if _is_returned(edit_groups) else "")
+        or _operations(_at_edited_lines(lines, edit_groups), sentence, op_counts)
+        or ("" if sentences else written(*_edited_sources(lines), most=_MOST))
+        or (next(iter(sentences), "") if is_returned else "")
         or _field(edit_groups)
         or _attribute(lines, edit_groups)
         or _in_brackets(*_edited_words(lines))
         or next(iter(sentences), "")
-        or written(*_edited_sources(lines), most=_MOST)
         or _amount(counts, edit_groups)
     )
     if len(words) > _MOST:  # which argument; how it was and is says the list
@@ -175,11 +178,6 @@ def _without_annotation(words: list[str]) -> list[str]:
             is_declared = words[number - 2] in ("", "(", ",") and not keyword.iskeyword(words[number - 1])
             return [*words[:number], "="] if is_declared else words
     return words
-
-
-def _in_the_line(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -> str:
-    """What was written or deleted within the one line that was edited."""
-    return _attribute(lines, edit_groups) or _in_brackets(*_edited_words(lines)) or written(*_edited_sources(lines))
 
 
 def _is_name(*words: str) -> bool:
@@ -347,6 +345,12 @@ def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> st
     return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where and not is_edited else ''}" if net else ""
 
 
+def _at_edited_lines(lines: Iterable[ChangedLine], edit_groups: Sequence[EditGroup]) -> Sequence[EditGroup]:
+    """The changes of lines that were edited, where there are any: what was written for others follows from them."""
+    edited = {line.where for line in lines if line.old_source != line.new_source and not line.is_elsewhere}
+    return [group for group in edit_groups if group.where in edited] or edit_groups
+
+
 def _status(net: int) -> str:
     return "added" if net > 0 else "gone"
 
@@ -367,9 +371,8 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
             opcode = str(group.group[2] if group.kind == "added" else group.group[1])
             counts[group.kind][opcode] += group.count
             places.setdefault(opcode, set()).add(group.where)
-    added, removed = counts["added"] - counts["removed"], counts["removed"] - counts["added"]
-    kinds = [_of_work(one) for one in (removed, added)]
-    if max(map(len, kinds)) > 1:
+    kinds = [_of_work(counts[kind]) for kind in ("removed", "added")]
+    if max(map(len, kinds)) > 1 or kinds[0].keys() & kinds[1].keys():
         return ""
     for opcode, (before, after) in op_counts.items():  # what another change brings back is neither new nor gone
         for counted, net in zip(kinds, (before - after, after - before), strict=True):
@@ -383,7 +386,8 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
     if old and new and places[old].isdisjoint(places[new]):
         return f"{_times(new, more)} added, {_times(old, fewer)} gone"
     if old and new:
-        return f"{_shown(old)} -> {_shown(new)}" if fewer == more else f"{_times(old, fewer)} -> {_times(new, more)}"
+        same = f"{_shown(old)} -> {_shown(new)}"
+        return same if fewer == more else f"{_times(new, more)} added, {_times(old, fewer)} gone"
     return f"{_times(old or new, fewer or more)} {_status(more - fewer)}"
 
 
@@ -506,11 +510,6 @@ def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -
                 if len(opcodes) == 1 and words.partition(": ")[0] in fields and " -> " in words:
                     found[f"{next(iter(opcodes))} {words}"] = None
     return next(iter(found)) if len(found) == 1 else ""
-
-
-def _is_returned(edit_groups: Sequence[EditGroup]) -> bool:
-    """Whether nothing changed but what is returned."""
-    return all(group.kind == "changed" and {*map(str, group.group[1:3])} == {"return"} for group in edit_groups)
 
 
 def _hands_on(group: EditGroup) -> bool:

@@ -11,7 +11,7 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.findings import first_of_rules, group_findings
-from hlodiff.report.functions import VerdictRow, format_beside, format_listed, legend, verdict_rows
+from hlodiff.report.functions import VerdictRow, format_beside, format_listed, legend, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
@@ -88,6 +88,7 @@ def title(view: ReportView) -> list[str]:
         lines += [sides, ""] if sides else []
     if len(view.functions) == 1 and view.functions[0].what:
         lines += [_what(view.functions[0]), ""]
+    lines += [text for line in (() if view.brief else view.written) for text in (*_place(line), *_sources(line), "")]
     if view.verdict and view.next:
         label, command = split_next(view.next)
         lines += [f"{label}: {code(command)}", ""]
@@ -454,6 +455,8 @@ def _targets(targets: Sequence[str]) -> str:
 def function_fold(function: FunctionView, view: ReportView, unfolded: bool = False) -> list[str]:
     """Everything about one function that a reviewer reads first, folded: nothing in it refers to another fold.
 
+    Changes and edited lines that other functions have too are listed above the folds.
+
     Args:
         function: one of the view's.
         view: the whole report, for changes that other functions have too.
@@ -465,12 +468,13 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
     lines += [escape_markdown(_status(programs)), ""]
     if function.shared:
         lines += [f"Also the shared changes {escape_markdown(function.shared)} listed above the folds.", ""]
-    for stage in function.stages:
+    stages = without_lines(function, view.written).stages
+    for stage in stages:
         if stage.stage == "stablehlo":
             lines += [*_stage(stage), ""]
     lines += _numbers_by_target(function)
     lines += [f"Closest budget: {escape_markdown(function.budget)}.", ""] if function.budget else []
-    for stage in function.stages:
+    for stage in stages:
         if stage.stage == "compiled":
             lines += [*_stage(stage), ""]
     return [*lines, "</details>", ""]
@@ -503,14 +507,18 @@ def _line(line: ChangedLine, stage: StageView) -> Iterator[str]:
     is_written = stage.stage == "stablehlo"
     where = code(clip(line.where, 2 * _WIDEST)) if line.where else ""
     if is_written and where:
-        yield f"{where} (was {code(line.was)})" if line.was else where
-        yield ""
-        yield from _sources(line)
+        yield from (*_place(line), *_sources(line))
     for change in line.changes:
         own = code(change.where[0]) if change.where and line.is_elsewhere else ""
         yield from _listed_change(change, stage.stage, own if is_written else where)
     if is_written:
         yield ""
+
+
+def _place(line: ChangedLine) -> Iterator[str]:
+    where = code(clip(line.where, 2 * _WIDEST))
+    yield f"{where} (was {code(line.was)})" if line.was else where
+    yield ""
 
 
 def _sources(line: ChangedLine) -> Iterator[str]:

@@ -246,11 +246,7 @@ def format_per_turn(program: ProgramComparison, root: str = "") -> str:
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
     """A metric of both sides; what a side does not do, or is not there, is 0."""
-    return _sides(program.executed(), metric)
-
-
-def _sides(executed: _Executed, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
-    old, new = executed.get(metric, (ZERO, ZERO))
+    old, new = program.executed().get(metric, (ZERO, ZERO))
     return old or ZERO, new or ZERO
 
 
@@ -273,10 +269,10 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
     Returns:
         the metric and the number.
     """
-    executed, metrics = program.executed(), program.metrics()
+    metrics = program.metrics()
     for metric, name, unit, size in rows:
-        old, new = sides = _sides(executed, metric)
-        sizes = _sides(executed, size) if size else (ZERO, ZERO)
+        old, new = sides = executed_pair(program, metric)
+        sizes = executed_pair(program, size) if size else (ZERO, ZERO)
         if (old == new or old.is_same(new)) and (sizes[0] == sizes[1] or sizes[0].is_same(sizes[1])):
             continue
         per = PER_CALL if _differs(metrics, metric, sides) else ""

@@ -94,19 +94,26 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
         ("work", [_executed(executed, _WORK)]),
         ("XLA's cost", [costs and costs + loops.words()]),
-        ("passes", _passes(program)),
-        ("limits", list(diff.limits)),
+        *notes(program),
     ]
     kept = [(title, [line for line in lines if line]) for title, lines in found]
     return [(title, lines) for title, lines in kept if lines]
 
 
-def _passes(program: ProgramComparison) -> list[str]:
-    if program.passes is None:
-        return []
-    from hlodiff.report.passes import blame_lines
+def notes(program: ProgramComparison) -> list[Section]:
+    """What must be read with any list of a program's changes: the passes that made them, and limits that were hit.
 
-    return blame_lines(program.passes)
+    Example:
+        >>> notes(ProgramComparison("f", "cpu", "compiled", "identical"))
+        []
+    """
+    found: list[Section] = []
+    if program.passes is not None:
+        from hlodiff.report.passes import blame_lines
+
+        found.append(("passes", blame_lines(program.passes)))
+    limits = program.diff.limits if program.diff else ()
+    return [*found, ("limits", list(limits))] if limits else found
 
 
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
@@ -279,10 +286,11 @@ def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: 
         said: the verdict on them; a setting that it names is not named again.
     """
     lines = []
-    for words, found in zip((_COMPILER, _BOTH + _who(report)), _split(programs), strict=True):
-        targets = list(dict.fromkeys(program.target or "" for program in found))
-        if targets and not (words.startswith(_BOTH) and words.removeprefix(_BOTH) in verdict):
-            lines.append(f"on {', '.join(targets)}: {words}")
+    compiler, both = ([program.target or "" for program in found] for found in _split(programs))
+    if compiler:
+        lines.append(f"on {', '.join(dict.fromkeys(compiler))}: {_COMPILER}")
+    if both and (who := _who(report)) not in verdict:
+        lines.append(f"on {', '.join(dict.fromkeys(both))}: {_BOTH}{who}")
     return tuple(lines)
 
 

@@ -21,7 +21,7 @@ from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED
+from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, shardings_of_values
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, many_are, place
 
 _REMATERIALISED = "rematted_computation"
@@ -35,6 +35,7 @@ _NEARLY = 0.01
 RESHARDED = "sharded differently"
 """What is said of arguments of another sharding."""
 _MOST_TYPES = 2
+_OF_SHARD_MAP = {"attribute:in_shardings": "inputs", "attribute:out_shardings": "outputs"}
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
 _NAMES = re.compile(r"%[\w.#-]+")
 # The parts of `params['blocks'][0].weight`.
@@ -75,6 +76,7 @@ def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[st
     yield from _arguments(diff)
     yield from _results(diff)
     yield from _resharded(diff)
+    yield from _mapped(diff)
     yield from _turns(diff)
     yield from _runs(diff)
     yield from _means(diff)
@@ -243,7 +245,7 @@ def _meshes(diff: ModuleDiff) -> Iterator[str]:
         {
             ", ".join(f"{axis}={size}" for axis, size in _AXIS.findall(text))
             for name, text in module.attributes
-            if name.startswith("sdy.mesh @")
+            if name.startswith("sdy.mesh @") and _AXIS.search(text)  # JAX adds a mesh without axes to some programs
         }
         for module in (diff.old, diff.new)
     ]
@@ -258,20 +260,37 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
     if diff.old.stage == "compiled" and diff.arguments.retyped:
         return
     changed = [
-        (edit, change)
+        (edit, format_partition(change.old or "none"), format_partition(change.new or "none"))
         for edit in diff.reported
         for change in edit.changes
         if change.field == "sharding" and is_argument(edit, diff)
     ]
-    count = sum(edit.count for edit, _ in changed)
+    told = any(_meshes(diff))  # then the same axes are others because the mesh is another one
+    changed = [one for one in changed if one[1] != one[2] or not (told or one[1] == "replicated")]
+    count = sum(edit.count for edit, _, _ in changed)
     if count:
-        pairs = dict.fromkeys(
-            format_pair(*(format_partition(text or "none") for text in (change.old, change.new)))
-            for _, change in changed
-        )
+        pairs = dict.fromkeys(format_pair(old, new) for _, old, new in changed)
         words = f"{many_are(count, 'argument')} {RESHARDED}"
-        paths = list(filter(None, (path for edit, _ in changed for path in _paths(edit, diff))))
+        paths = list(filter(None, (path for edit, _, _ in changed for path in _paths(edit, diff))))
         yield _with_paths(words, paths) + (f" ({next(iter(pairs))})" if len(pairs) == 1 else "")
+
+
+@_about("attribute:in_shardings", "attribute:out_shardings")
+def _mapped(diff: ModuleDiff) -> Iterator[str]:
+    """What `jax.shard_map` takes and gives, where it is split in another way: every device has more or less of it."""
+    found: dict[str, dict[str, None]] = {}
+    for edit in diff.reported:
+        for change in edit.changes:
+            if change.field in _OF_SHARD_MAP:
+                sides = shardings_of_values(change.old or ""), shardings_of_values(change.new or "")
+                if len(sides[0]) == len(sides[1]):
+                    others = (format_pair(*pair) for pair in zip(*sides, strict=True) if pair[0] != pair[1])
+                    found.setdefault(_OF_SHARD_MAP[change.field], {}).update(dict.fromkeys(others))
+    for name, pairs in found.items():
+        if pairs:
+            more = len(pairs) - _MOST_TYPES
+            shown = [*list(pairs)[:_MOST_TYPES], *([f"{more} more"] if more > 0 else [])]
+            yield f"{name} of shard_map are {RESHARDED} ({', '.join(shown)})"
 
 
 def format_order(paths: Sequence[str]) -> str:

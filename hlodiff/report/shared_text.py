@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
@@ -13,7 +15,7 @@ from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, 
 from hlodiff.report.headline import headline
 from hlodiff.report.report import Report
 from hlodiff.report.sections import Section, sections
-from hlodiff.report.sentences import program_sentences, sentences_of
+from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
 from hlodiff.report.wording import format_names, many
 
 MORE = "--all lists everything"
@@ -23,10 +25,17 @@ MOST_NAMES = 20
 """How many names of folded functions are listed."""
 NAMED = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
 """An operation with its name, which is another one in another program."""
-_FEW = 4  # program texts that are shown although everything in them is listed above: two functions, both stages of each
+MOST_WRITTEN = 6
+"""So many changes of what was written are listed,"""
+MOST_COMPILED = 3
+"""so many of what compilers made of it,"""
+MOST_BY_COMPILER = 8
+"""or so many where they did that by themselves."""
+MANY = 4
+"""Functions that changed: more than a reviewer keeps in mind, so they get a table."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what not every form shows is worked out when it is asked for
 class ProgramText:
     """What a report says about programs that changed alike: StableHLO is often the same for every target.
 
@@ -34,21 +43,39 @@ class ProgramText:
         name: of the programs.
         stage: their stage.
         targets: those it holds for; () where targets are not known.
-        headline: kind and size of the change.
-        sections: see `sections`.
         edit_groups: what changed; edit groups that other program texts have too are among them.
         programs: their numbers in the report.
-        sentences: what happened to them, most important first, see `sentences_of`.
+        program, written: the first of them, and its StableHLO where that is in the report.
+        packages: libraries whose own line is named, see `shown_place`.
     """
 
     name: str
     stage: Stage
     targets: tuple[str, ...]
-    headline: str
-    sections: tuple[Section, ...]
     edit_groups: tuple[EditGroup, ...]
     programs: tuple[int, ...]
-    sentences: tuple[str, ...] = ()
+    program: ProgramComparison
+    written: ProgramComparison | None
+    packages: tuple[str, ...]
+
+    @cached_property
+    def _known(self) -> ProgramSentences:
+        return program_sentences(self.program, self.packages)
+
+    @cached_property
+    def headline(self) -> str:
+        """Kind and size of the change."""
+        return headline(self.program, self.written, self.packages, self._known)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """See `sections`."""
+        return tuple(sections(self.program))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What happened to them, most important first, see `sentences_of`."""
+        return tuple(sentences_of(self.program, self._known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +97,7 @@ class SharedText:
     of: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: few forms list the patterns
 class ReportTexts:
     """Everything a report says about changed programs.
 
@@ -79,13 +106,21 @@ class ReportTexts:
         shared: changes that programs of at least two names have, those of StableHLO first: what was written.
         repeated: changes that several program texts of one name have, numbered after the shared ones and
             listed in the first of these texts.
-        patterns: all changes of all programs, each once, shared or not.
+        members: the edits of all programs by what they have in common.
+        root, packages: as those of `Report`.
     """
 
     program_texts: tuple[ProgramText, ...]
     shared: tuple[SharedText, ...]
     repeated: tuple[SharedText, ...]
-    patterns: tuple[EditGroup, ...]
+    members: Mapping[Key, list[GroupMember]] = field(repr=False)
+    root: str
+    packages: tuple[str, ...]
+
+    @cached_property
+    def patterns(self) -> tuple[EditGroup, ...]:
+        """All changes of all programs, each once, shared or not."""
+        return in_order(edit_group_of(key, group, self.root, self.packages) for key, group in self.members.items())
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
         """The edit groups that are listed with this program text."""
@@ -125,38 +160,42 @@ def texts_of(report: Report) -> ReportTexts:
     found: list[ProgramText] = []
     for name, programs in by_name.items():
         found += _program_texts(name, programs, report, members)
-    patterns = {key: edit_group_of(key, group, report.root, report.packages) for key, group in members.items()}
-    shared, repeated = _shared(found)
-    return ReportTexts(tuple(found), shared, repeated, in_order(patterns.values()))
+    return ReportTexts(tuple(found), *_shared(found), members, report.root, report.packages)
 
 
 def _program_texts(
     name: str, programs: Sequence[tuple[int, ProgramComparison]], report: Report, members: dict[Key, list[GroupMember]]
-) -> Iterable[ProgramText]:
+) -> Iterator[ProgramText]:
     """The program texts of one name, equal ones once; programs that are the same only where their target changed."""
     lines = report.root, report.packages
-    found: dict[object, ProgramText] = {}
-    ordered = sorted(programs, key=lambda item: item[1].stage != "stablehlo")
-    touched = {program.target for _, program in ordered if differs(program)}
+    found: dict[object, list[ProgramText]] = {}
+    touched = {program.target for _, program in programs if differs(program)}
+    ordered = [
+        (number, program)
+        for number, program in sorted(programs, key=lambda item: item[1].stage != "stablehlo")
+        if program.target in touched and (program.diff is not None or program.status == "identical")
+    ]
+    of_stage = Counter(program.stage for _, program in ordered)
     for number, program in ordered:
-        if program.target not in touched or (program.diff is None and program.status != "identical"):
-            continue
         own = members_of(program.diff.reported if program.diff else (), number)
         groups = grouped(own, program.stage, *lines)
         for key, group in groups.items():
             members.setdefault(key, []).extend(group)
         edit_groups = in_order(edit_group_of(key, group, *lines) for key, group in groups.items())
         written = next((one for _, one in programs if (one.stage, one.target) == ("stablehlo", program.target)), None)
-        known = program_sentences(program, report.packages)
-        words = headline(program, written, report.packages, known), tuple(sections(program))
-        same = repr((program.stage, words, [replace(edit_group, edits=()) for edit_group in edit_groups]))
-        program_text = found.get(same)
-        if program_text is None:
-            about = tuple(sentences_of(program, known))
-            program_text = ProgramText(name, program.stage, (), *words, edit_groups, (), about)
-        targets = (*program_text.targets, program.target) if program.target else program_text.targets
-        found[same] = replace(program_text, targets=targets, programs=(*program_text.programs, number))
-    return found.values()
+        targets = (program.target,) if program.target else ()
+        text = ProgramText(
+            name, program.stage, targets, edit_groups, (number,), program, written, tuple(report.packages)
+        )
+        same: object = program.stage
+        if of_stage[program.stage] > 1:  # which of them are told alike?
+            plain = [replace(edit_group, edits=()) for edit_group in edit_groups]
+            same = repr((program.stage, text.headline, text.sections, plain))
+        found.setdefault(same, []).append(text)
+    for first, *others in found.values():
+        on = (*first.targets, *(target for text in others for target in text.targets))
+        numbers = (*first.programs, *(number for text in others for number in text.programs))
+        yield replace(first, targets=on, programs=numbers) if others else first
 
 
 def differs(program: ProgramComparison) -> bool:
@@ -166,14 +205,15 @@ def differs(program: ProgramComparison) -> bool:
 
 
 def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
-    """The names whose only changes are shared with other names: a row is enough for each.
+    """The names whose only changes are shared with other names: a row of the table is enough for each.
 
     Args:
         report: what a command found out.
         texts: what `texts_of` gives for it.
 
     Returns:
-        names in the order of the report; () where everything is asked for, or where there is little to fold.
+        names in the order of the report; () where everything is asked for, or where so few changed that no table
+        has their numbers.
 
     Example:
         >>> report = Report("diff", "a", "b", ())
@@ -188,7 +228,41 @@ def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
         held.setdefault(program_text.name, set()).update(edit_group.key for edit_group in program_text.edit_groups)
     others = {program.name for program in report.programs if program.status in ("added", "removed")}
     folded = tuple(name for name, keys in held.items() if keys and keys <= shared and name not in others)
-    return folded if sum(program_text.name in folded for program_text in texts.program_texts) > _FEW else ()
+    return folded if len(held.keys() | others) >= MANY else ()
+
+
+def listed_shared(report: Report, texts: ReportTexts) -> tuple[SharedText, ...]:
+    """The shared changes that are listed: what was written, then the largest of what compilers made of it.
+
+    Args:
+        report: what a command found out.
+        texts: what `texts_of` gives for it.
+
+    Example:
+        >>> report = Report("diff", "a", "b", ())
+        >>> listed_shared(report, texts_of(report))
+        ()
+    """
+    if report.all:
+        return texts.shared
+    written = [one for one in texts.shared if one.stage == "stablehlo"]
+    compiled = [one for one in texts.shared if one.stage == "compiled"]
+    return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
+
+
+def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
+    """Which of the changes that are listed, and how many others: `[1] [4] and 2 more`.
+
+    Example:
+        >>> format_marks([1, 2], ())
+        '2 that are not listed'
+    """
+    numbers = sorted(numbers)
+    known = {one.number for one in listed}
+    marks = " ".join(f"[{number}]" for number in numbers if number in known)
+    left = sum(number not in known for number in numbers)
+    more = f"{left:,} more" if marks else f"{left:,} that are not listed"
+    return " and ".join(filter(None, (marks, more if left else "")))
 
 
 def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:

@@ -11,7 +11,14 @@ from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.counts import checked_scenarios
 from hlodiff.report.findings import first_of_rules, group_findings
-from hlodiff.report.functions import below_threshold, format_beside, format_listed, verdict_rows
+from hlodiff.report.functions import (
+    format_beside,
+    format_listed,
+    overall,
+    totals_by_number,
+    verdict_rows,
+    without_lines,
+)
 from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
@@ -20,28 +27,28 @@ from hlodiff.report.numbers import MOST_ROWS
 from hlodiff.report.report import Report
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
 from hlodiff.report.shared_text import (
+    MANY,
     MORE,
     MOST_NAMES,
     ProgramText,
     ReportTexts,
     differs,
     folded_of,
+    format_marks,
     format_programs,
     format_shared,
     limits_of,
+    listed_shared,
     texts_of,
 )
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
-from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ReportView, StageView
-from hlodiff.report.view_builder import build_view
+from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, ReportView, StageView
+from hlodiff.report.view_builder import changed_functions
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
-_MOST_EDITS = 12
-_MOST_MORE_EDITS = 6  # of each further program text: what was written comes first, then what each compiler made of it
 _MOST_GROUPS = 100
-_MANY = 4  # functions that changed: more than a reviewer keeps in mind, so they get a table
 _MOST_BRIEFLY = 8
 _WIDEST_TARGETS, _WIDEST_CELL, _WIDEST_NAMES = 32, 48, 20
 _ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
@@ -145,12 +152,15 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
 def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
     texts = texts_of(report)
     changed = any(_is_listed(program) or other_memory(program, report.threshold) for program in report.programs)
-    shown = (view() if view else build_view(report, texts=texts, with_details=False)) if changed else None
-    functions = shown.functions if shown else ()
-    if shown and len(functions) > 1:
-        yield Line(0, f"{MARKS[functions[0].verdict]} {shown.verdict}", style=STYLES[functions[0].verdict], wrap=True)
-    listed = list(_listed(report, texts, functions)) if shown and not report.brief else []
+    known = view() if view and changed else None
+    fresh = changed_functions(report, texts, with_details=False) if changed and not known else ((), (), ())
+    programs, functions, written = (known.programs, known.functions, known.written) if known else fresh
+    if len(functions) > 1:
+        words, style = f"{MARKS[functions[0].verdict]} {overall(functions)}", STYLES[functions[0].verdict]
+        yield Line(0, words, style=style, wrap=True)
+    listed = list(_listed(report, texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
+    yield from _edited_lines(written) if written and not report.brief else ()
     if len(functions) != 1 or not (listed and is_short):  # one function says below its verdict who changed it
         yield from _toolchain_lines(report)
         yield from (Line(0, words, wrap=True) for words in format_causes(report))
@@ -158,25 +168,27 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield Line(0, "", style=NEXT)
     if len(functions) > 1 or (report.toolchain and not (functions and listed and is_short)):
         yield Line(0, "")
-    if shown and len({*(one.name for one in functions), *_one_sided(report)}) >= _MANY:
-        yield from _in_short(shown)
-    if not shown or report.brief:  # where no details are: silence never means "no change"
+    if changed and len({*(one.name for one in functions), *_one_sided(report)}) >= MANY:
+        yield from _in_short(report.command, functions, programs)
+    if not changed or report.brief:  # where no details are: silence never means "no change"
         limits = limits_of(report, texts, {program.name for program in report.programs})
         yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
-    if shown and report.brief:
+    if changed and report.brief:
         yield from _briefly(report, functions)
-    elif shown:
+    elif changed:
         yield from listed if is_short else _overview(report, texts)
     yield from _not_checked(report)
-    yield from _further_findings(report)
+    yield from _further_findings(report) if report.findings else ()
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
     if legend and any(one.targets for one in functions):
-        yield Line(0, format_legend(report.threshold, below_threshold(functions)), wrap=True)
+        # Numbers that changed by less than the threshold; those that are equal on several targets once.
+        below = sum(one.below for function in functions for one in function.targets)
+        yield Line(0, format_legend(report.threshold, below), wrap=True)
         if report.all and any(change.cost for one in functions for change in _changes_of(one)):
             yield Line(0, COSTS, wrap=True)
-    yield from (Line(0, line) for line in timing_lines(report.timings))
-    yield from (Line(0, line) for line in run_lines(report.run_parts))
+    yield from (Line(0, line) for line in timing_lines(report.timings)) if report.timings else ()
+    yield from (Line(0, line) for line in run_lines(report.run_parts)) if report.run_parts else ()
 
 
 def _toolchain_lines(report: Report, indent: int = 0, sentence: str = "") -> Iterator[Line]:
@@ -202,9 +214,11 @@ def _checked(report: Report) -> Iterator[Line]:
         yield Line(0, f"checked {format_checked(report)}", wrap=True)
 
 
-def _listed(report: Report, texts: ReportTexts, functions: Sequence[FunctionView]) -> Iterator[Line]:
+def _listed(
+    report: Report, texts: ReportTexts, functions: Sequence[FunctionView], written: Sequence[ChangedLine]
+) -> Iterator[Line]:
     """Changes that several programs share, once; then every function or file with what is its own, worst first."""
-    yield from _shared(report, texts, len(texts.shared) if report.all else _MOST_EDITS)
+    yield from _shared(report, texts)
     folded = folded_of(report, texts)
     limits = limits_of(report, texts, folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
@@ -220,7 +234,7 @@ def _listed(report: Report, texts: ReportTexts, functions: Sequence[FunctionView
                 yield from [Line(2, "", style=NEXT)] if report.next else []
                 yield from _toolchain_lines(report, indent=2, sentence=function.sentence)
             if function.targets or report.all:
-                yield from _body(function, programs, report, texts)
+                yield from _body(without_lines(function, written), programs, report, texts)
             yield Line(0, "")
     if folded:
         names = format_names(folded, MOST_NAMES)
@@ -256,7 +270,8 @@ def _body(
     function: FunctionView, programs: list[ProgramComparison], report: Report, texts: ReportTexts
 ) -> Iterator[Line]:
     """The lines below the verdict on a function or file."""
-    for words in (*passing_lines(report, function.name), *cause_lines(report, programs, function.sentence)):
+    passing = passing_lines(report, function.name) if report.findings else ()
+    for words in (*passing, *cause_lines(report, programs, function.sentence)):
         yield Line(2, words, wrap=True)
     if function.budget:
         yield Line(2, f"closest budget: {function.budget}", wrap=True)
@@ -283,8 +298,9 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
         on = "" if set(stage.targets) == targets else format_targets(stage.targets)
         yield from _stage_lines(stage, f"StableHLO{on}", report)
     is_compiled = any(program.stage == "compiled" and program.status == "changed" for program in programs)
-    has_source = any(program.stage == "stablehlo" for program in programs)
-    if has_source and is_compiled and not (written or any(program.by_compiler for program in programs)):
+    sources = [program for program in programs if program.stage == "stablehlo"]
+    is_same = bool(sources) and not any(program.status == "changed" or differs(program) for program in sources)
+    if is_same and is_compiled and not any(program.by_compiler for program in programs):
         yield Line(2, "StableHLO is the same")
     same = [one.target or "" for one in programs if (one.stage, one.status) == ("compiled", "identical")]
     if is_compiled:
@@ -338,7 +354,7 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
     for line in stage.lines:
         within = deeper
         if stage.stage == "stablehlo" and line.where:
-            yield Line(deeper, line.where + (f" (was {line.was})" if line.was else ""), wrap=True)
+            yield Line(deeper, _place(line), wrap=True)
             within = deeper + 2
             yield from _sources(line, within)
         for change in line.changes:
@@ -348,6 +364,17 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
     if stage.left:
         yield Line(deeper, f"... and {many(stage.left, 'more change')}, {MORE}")
     yield from (Line(deeper, note, wrap=True) for note in stage.notes)
+
+
+def _edited_lines(lines: Iterable[ChangedLine]) -> Iterator[Line]:
+    """What was written and changed several functions."""
+    for line in lines:
+        yield Line(2, _place(line), wrap=True)
+        yield from _sources(line, 4)
+
+
+def _place(line: ChangedLine) -> str:
+    return line.where + (f" (was {line.was})" if line.was else "")
 
 
 def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
@@ -373,16 +400,17 @@ def _change_lines(
     yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()
 
 
-def _shared(report: Report, texts: ReportTexts, most: int) -> Iterator[Line]:
+def _shared(report: Report, texts: ReportTexts) -> Iterator[Line]:
     """Changes that several programs share, each once, with what `hlodiff accept` calls it."""
     if not texts.shared:
         return
     yield Line(0, "the same in several programs", style="bold")
-    for shared in texts.shared[:most]:
+    listed = listed_shared(report, texts)
+    for shared in listed:
         yield from _edit_group_lines(shared.edit_group, report, f"[{shared.number}] ")
         yield Line(_BELOW, format_shared(report, shared), wrap=True)
-    if len(texts.shared) > most:
-        yield Line(6, f"... and {len(texts.shared) - most} more, {MORE}")
+    if len(texts.shared) > len(listed):
+        yield Line(6, f"... and {len(texts.shared) - len(listed)} more, {MORE}")
     yield Line(0, "")
 
 
@@ -427,20 +455,13 @@ def _program_text_lines(program_text: ProgramText, texts: ReportTexts, report: R
         for number, line in enumerate(lines):
             yield Line(4, line, title="" if number else title, wrap=True)
     if texts.numbers(program_text):
-        yield Line(4, _references(texts, program_text, report), title="shared", wrap=True)
+        listed = (*listed_shared(report, texts), *texts.repeated)
+        yield Line(4, format_marks(texts.numbers(program_text), listed), title="shared", wrap=True)
     if own:
         yield Line(4, "edits")
         for edit_group in own:
             number = texts.number(edit_group)
             yield from _edit_group_lines(edit_group, report, f"[{number}] " if number else "")
-
-
-def _references(texts: ReportTexts, program_text: ProgramText, report: Report) -> str:
-    """Which of the changes above: those that were listed by number, the others counted."""
-    hidden = [one.number for one in texts.shared[_MOST_EDITS:]] if not report.all else []
-    words = [f"[{number}]" for number in texts.numbers(program_text) if number not in hidden]
-    more = len(texts.numbers(program_text)) - len(words)
-    return " ".join([*words, *([f"and {more} more"] if more else [])])
 
 
 def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[Line]:
@@ -480,7 +501,7 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
         yield from _digest(digest_of([e for e in texts.patterns if e.key[0] == stage]), report, programs=True)
         yield Line(0, "")
     if any(program.id for program in report.programs):  # there is something to accept, all of it at once
-        yield from _shared(report, texts, _MOST_MORE_EDITS)
+        yield from _shared(report, texts)
     yield from _table(report, texts)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
@@ -511,9 +532,9 @@ def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
         yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {MORE}")
 
 
-def _in_short(view: ReportView) -> Iterator[Line]:
+def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequence[ProgramView]) -> Iterator[Line]:
     """A table with a row for each function, worst first."""
-    rows = verdict_rows(view.functions, view.programs, _ROW_WORDS[view.command])
+    rows = verdict_rows(functions, programs, _ROW_WORDS[command])
     cells = [("function", "target", "verdict", "largest change", "line")]
     cells += [
         (row.label, _few(row.targets), _format_verdict(row.verdict), row.largest, row.where) for row in rows[:MOST_ROWS]
@@ -529,7 +550,7 @@ def _in_short(view: ReportView) -> Iterator[Line]:
         names = {name for row in rows[MOST_ROWS:] for name in (row.name, *row.also)}
         yield Line(0, f"... and {many(len(names), 'more function')}")
     yield Line(0, "")
-    yield from number_lines(view.numbers)
+    yield from number_lines(totals_by_number(functions))
 
 
 def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:

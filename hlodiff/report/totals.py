@@ -31,7 +31,7 @@ def format_totals(report: Report | ReportView) -> str:
         'nothing to compare'
     """
     counts = report.totals()
-    scenarios = scenario_totals(report.scenario_states(), report.command)
+    scenarios = scenario_totals(report.scenario_states(), report.command) if report.scenarios else ""
     if not counts["programs"]:
         words = scenarios or "nothing to compare"
     else:

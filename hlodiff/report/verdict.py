@@ -81,6 +81,9 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         >>> judged(ProgramComparison("f", "cpu", "compiled", "changed"), [Number("flops", 100, 150)])[0].mark
         'worse'
     """
+    numbers = tuple(numbers)
+    if not numbers:
+        return ()
     # Memory is the bytes of arguments, results and temporaries, of the side that has more.
     pairs = [pair for name, pair in program.metrics().items() if name in _PARTS]
     wholes = {

@@ -307,6 +307,7 @@ class ReportView:
         all: whether every change is listed, however long the report gets.
         text: the report as text, all but the totals, before it is laid out in a window.
         functions: changed functions and files, worst first.
+        written: lines of Python that were edited and that changed several functions, each once.
         numbers: each number over all of them.
         verdict: what a reader knows after one sentence; "" where nothing changed.
         threshold: the share of a number below which a change is counted and not listed.
@@ -334,6 +335,7 @@ class ReportView:
     all: bool = False
     text: tuple[Line, ...] = ()
     functions: tuple[FunctionView, ...] = ()
+    written: tuple[ChangedLine, ...] = ()
     numbers: tuple[NumberTotals, ...] = ()
     verdict: str = ""
     threshold: float = 0.01

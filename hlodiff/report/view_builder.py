@@ -30,13 +30,16 @@ from hlodiff.report.shared_text import (
     format_programs,
     format_shared,
     limits_of,
+    listed_shared,
     texts_of,
 )
 from hlodiff.report.totals import format_checked
 from hlodiff.report.verdict import judged, other_memory, verdict_of
 from hlodiff.report.view import (
+    ChangedLine,
     Detail,
     FindingView,
+    FunctionView,
     Group,
     Overview,
     ProgramView,
@@ -45,20 +48,16 @@ from hlodiff.report.view import (
 )
 from hlodiff.report.wording import Place, many, shown_place
 
-MOST_SHARED = 20
 _DIGITS = re.compile(r"[\d.,]+")
 
 
-def build_view(
-    report: Report, folder: str = "", texts: ReportTexts | None = None, with_details: bool = True
-) -> ReportView:
+def build_view(report: Report, folder: str = "", texts: ReportTexts | None = None) -> ReportView:
     """Work out everything that a report says.
 
     Args:
         report: what a command found out.
         folder: the project's folder below the top of the repository, with `/`; "" where they are the same.
         texts: what `texts_of` gives, if it is known already.
-        with_details: whether to list the changes of each program too; text takes them from `texts`.
 
     Returns:
         plain values, the same for the same report.
@@ -68,6 +67,58 @@ def build_view(
         0
     """
     texts = texts or texts_of(report)
+    programs, functions, written = changed_functions(report, texts)
+    folded = folded_of(report, texts)
+    shown = listed_shared(report, texts)
+    return ReportView(
+        command=report.command,
+        old=report.old,
+        new=report.new,
+        programs=programs,
+        findings=_findings(report, programs),
+        toolchain=report.toolchain,
+        shared=tuple(change_view(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in shown),
+        shared_more=len(texts.shared) - len(shown),
+        details=tuple(
+            _detail(program_text, texts, report, folded)
+            for program_text in texts.program_texts
+            if any(report.programs[number].status == "changed" for number in program_text.programs)
+        ),
+        overviews=tuple(_overviews(report, texts)),
+        notes=report.notes,
+        next=report.next,
+        checked=format_checked(report),
+        folder=folder,
+        timings=report.timings,
+        causes=format_causes(report),
+        scenarios=report.scenario_states(),
+        limits=limits_of(report, texts, folded),
+        all=report.all,
+        functions=functions,
+        written=written,
+        numbers=totals_by_number(functions),
+        verdict=overall(functions),
+        threshold=report.threshold,
+        brief=report.brief,
+    )
+
+
+def changed_functions(
+    report: Report, texts: ReportTexts, with_details: bool = True
+) -> tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
+    """The programs with their verdicts, the changed functions, worst first, and the lines that changed several of them.
+
+    Args:
+        report: what a command found out.
+        texts: what `texts_of` gives for it.
+        with_details: whether each program has its headline, its line and its scopes too; text shows none of these.
+
+    Example:
+        >>> from hlodiff.report.shared_text import texts_of
+        >>> report = Report("diff", "a", "b", ())
+        >>> changed_functions(report, texts_of(report))
+        ((), (), ())
+    """
     lowered: dict[tuple[str, str | None], ProgramComparison] = {}
     for program in report.programs:
         if program.stage == "stablehlo":
@@ -80,39 +131,7 @@ def build_view(
         _program(program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details)
         for number, program in enumerate(report.programs)
     )
-    folded = folded_of(report, texts)
-    shown = texts.shared[: None if report.all else MOST_SHARED] if with_details else ()
-    functions = function_views(report, texts, programs, folded)
-    return ReportView(
-        command=report.command,
-        old=report.old,
-        new=report.new,
-        programs=programs,
-        findings=_findings(report, programs),
-        toolchain=report.toolchain,
-        shared=tuple(change_view(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in shown),
-        shared_more=len(texts.shared) - len(shown),
-        details=tuple(
-            _detail(program_text, texts, report, folded)
-            for program_text in (texts.program_texts if with_details else ())
-            if any(report.programs[number].status == "changed" for number in program_text.programs)
-        ),
-        overviews=tuple(_overviews(report, texts)) if with_details else (),
-        notes=report.notes,
-        next=report.next,
-        checked=format_checked(report),
-        folder=folder,
-        timings=report.timings,
-        causes=format_causes(report),
-        scenarios=report.scenario_states(),
-        limits=limits_of(report, texts, folded),
-        all=report.all,
-        functions=functions,
-        numbers=totals_by_number(functions),
-        verdict=overall(functions),
-        threshold=report.threshold,
-        brief=report.brief,
-    )
+    return programs, *function_views(report, texts, programs, folded_of(report, texts))
 
 
 def _program(
@@ -125,17 +144,20 @@ def _program(
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
     numbers = judged(program, numbers, report.threshold) if diff else numbers or other_memory(program, report.threshold)
+    words = ""
+    if with_details and program.diff:
+        words = own[0].headline if own else headline(program, written, report.packages)
     return ProgramView(
         name=program.name,
         target=program.target,
         stage=program.stage,
         status=program.status,
         word=", ".join(program.classes) if diff else "",
-        headline=own[0].headline if own else headline(program, written, report.packages) if program.diff else "",
+        headline=words,
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
         scopes=most_changed(diff) if diff and with_details else (),
-        where=_cause(own, report) if diff else None,
+        where=_cause(own, report) if diff and with_details else None,
         reason=program.reason,
         advice=program.advice,
         broken=program.broken,

@@ -42,6 +42,8 @@ def written(old_source: str, new_source: str, most: int = _GLANCE) -> str:
         'stop_gradient() added'
         >>> written("k = split(key)", "k = split(key, 3)[1:]")
         'split(key) -> split(key, 3)[1:]'
+        >>> written("v = mean((x - m) ** 2, axis=-1)", "v = mean(x**2, axis=-1) - m**2", 50)
+        'mean((x - m) ** 2, ...) -> mean(x**2, ...) - m**2'
     """
     lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
     for side in sides:  # an argument on a line of its own
@@ -55,8 +57,7 @@ def written(old_source: str, new_source: str, most: int = _GLANCE) -> str:
     for words in (_inserted(texts[short], sides[long], lines[long]), _call_around(texts[short], texts[long])):
         if words and len(words) + len(status) < most:
             return f"{words} {status}"
-    words = _rewritten(sides, lines)
-    return words if len(words) <= most else ""
+    return _rewritten(sides, lines, most)
 
 
 def _is_alike(old: Sequence[str], new: Sequence[str]) -> bool:
@@ -103,8 +104,8 @@ def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
     return ""
 
 
-def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
-    """The smallest whole expression in which both lines differ, before and after."""
+def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
+    """The smallest whole expression in which both lines differ, before and after; "" where that is too long."""
     texts = [[token.text for token in side] for side in sides]
     start, behind = common_ends(*texts)
     for first in _starts(texts[0], start):
@@ -112,16 +113,49 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
             spans = [side[first : len(side) - after] for side in sides]
             words = [[token.text for token in span] for span in spans]
             if all(one and _is_balanced(one) and _NO_EXPRESSION.isdisjoint(_at_the_top(one)) for one in words):
-                return " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+                whole = " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+                shown = whole if len(whole) <= most else _without_same_arguments(spans, lines)
+                return shown if len(shown) <= most else ""
     return ""
+
+
+def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
+    """Two expressions, without the longest arguments of a call that both have: `mean(x, ...) -> mean(x**2, ...)`."""
+    old, new = ([token.text for token in span] for span in spans)
+    starts = [[n for n, text in enumerate(side[:-1], 1) if text in (*_OPENING, ",")] for side in (old, new)]
+    runs = [(one, other, _same_arguments(old[one:], new[other:])) for one in starts[0] for other in starts[1]]
+    one, other, length = max(runs, key=lambda run: len("".join(old[run[0] : run[0] + run[2]])), default=(0, 0, 0))
+    if len("".join(old[one : one + length])) <= len("..."):
+        return " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+    return " -> ".join(
+        f"{line[span[0].start : span[at].start]}...{line[span[at + length - 1].end : span[-1].end]}"
+        for line, span, at in zip(lines, spans, (one, other), strict=True)
+    )
+
+
+def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many tokens of whole arguments both begin with."""
+    same = 0
+    depth = 0
+    for length, (one, other) in enumerate(zip(old, new, strict=False)):
+        is_end = not depth and {one, other} <= {",", *_CLOSING}
+        same = length if is_end else same
+        depth += (one in _OPENING) - (one in _CLOSING)
+        if one != other or depth < 0:
+            break
+    return same
 
 
 def _starts(words: Sequence[str], start: int) -> Iterator[int]:
     """Where an expression may begin, inside out."""
     for first in range(start, -1, -1):
-        before = words[first - 1] if first else ""
-        if not first or before in _OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before):
+        if _is_start(words[first - 1] if first else ""):
             yield first
+
+
+def _is_start(before: str) -> bool:
+    """Whether an expression may begin behind this token; "" is the beginning of the line."""
+    return not before or before in _OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before)
 
 
 def _ends(words: Sequence[str], behind: int) -> Iterator[int]:

@@ -142,10 +142,12 @@ def _compare_both(old: SideProgram, new: SideProgram, limits: Limits) -> Program
     found = diff(before, after, limits=limits)
     status: Literal["identical", "changed"] = "identical" if found.identical else "changed"
     # Numbers beside the programs: from summaries, or what only raw text shows; the two do not mix.
-    facts = _facts(old, before.stage), _facts(new, after.stage)
     if old.snapshot is None and new.snapshot is None:
         facts = raw_metrics(before), raw_metrics(after)
-    return ProgramComparison(new.name, new.target, after.stage, status, found, *facts, donated=_donated(new))
+    else:
+        facts = _facts(old, before.stage), _facts(new, after.stage)
+    donated = donated_parameters(new.snapshot.summary) if new.snapshot else ()
+    return ProgramComparison(new.name, new.target, after.stage, status, found, *facts, donated=donated)
 
 
 def _facts(program: SideProgram, stage: Stage) -> dict[str, float]:

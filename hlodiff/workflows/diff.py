@@ -23,7 +23,6 @@ from hlodiff.workflows.sides import Pair, Side, open_sides, pair
 if TYPE_CHECKING:
     from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
-    from hlodiff.snapshots.trees import Tree
     from hlodiff.tracing.compare import TraceComparison
     from hlodiff.workflows.source_lines import SourceLines
 
@@ -76,7 +75,11 @@ def diff_sides(
     else:
         sides = open_sides(old, new, project)
     chosen = [one for one in pair(*sides, in_order=True) if _is_chosen(one, names, targets)]
-    scenarios = _scenarios(sides[0].tree, sides[1].tree, names) if not targets else ()
+    scenarios: tuple[TraceComparison, ...] = ()
+    if not targets and sides[0].tree is not None and sides[1].tree is not None:
+        from hlodiff.workflows.scenarios import compared_trees  # all that captures programs: two files need none of it
+
+        scenarios = compared_trees(sides[0].tree, sides[1].tree, names)
     _check_sides(sides, chosen, bool(scenarios), bool(names or targets))
     limits = Limits(**dict(config.limits)) if config else DEFAULTS
     with progress(len(chosen), "comparing") as step:
@@ -89,10 +92,10 @@ def diff_sides(
     return Report(
         "diff", sides[0].label, sides[1].label, programs,
         toolchain=toolchain_changes(compared.toolchains),
-        notes=(*sides[0].notes, *sides[1].notes, *_unknown(programs), *_replayed(programs)),
+        notes=(*sides[0].notes, *sides[1].notes, *((*_unknown(programs), *_replayed(programs)) if verify else ())),
         root=str(config.root if config else project.absolute()),
         all=everything,
-        findings=_judged(scenarios, everything),
+        findings=_judged(scenarios, everything) if scenarios else (),
         scenarios=scenarios,
         threshold=config.relevance_threshold if config else 0.01,
         source_line=_sources(config, sides),
@@ -168,19 +171,9 @@ def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios
 
 
 def _judged(scenarios: Sequence[TraceComparison], everything: bool) -> tuple[Finding, ...]:
-    if not scenarios:
-        return ()
     from hlodiff.policy.scenarios import judge_scenarios
 
     return judge_scenarios(scenarios, command="diff", everything=everything)
-
-
-def _scenarios(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[TraceComparison, ...]:
-    if old is None or new is None:
-        return ()
-    from hlodiff.workflows.scenarios import compared_trees  # all that captures programs: two files need none of it
-
-    return compared_trees(old, new, names)
 
 
 def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.functions import format_beside, format_listed, verdict_rows
+from hlodiff.report.functions import format_beside, format_listed, verdict_rows, without_lines
 from hlodiff.report.grouping import REPLACED
 from hlodiff.report.html.bodies import BodyStore, bodies_of
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
@@ -104,6 +104,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
     rows = overview_rows(report, view, bodies.of_program, in_order)
     shown = rows[: limits.programs]
     first = overview_findings(view)
+    listed = [one for one in view.functions if not one.folded]
     verdicts = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
     return {
         "view": view,
@@ -114,7 +115,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "split_next": split_next,
         "address_of": program_address,
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
-        "functions": [one for one in view.functions if not one.folded][:MOST_FUNCTIONS] if not in_order else (),
+        "functions": [] if in_order else [without_lines(one, view.written) for one in listed[:MOST_FUNCTIONS]],
         "words_of": _words_of,
         "sources_of": _sources_of,
         "beside_of": format_beside,
