@@ -92,7 +92,22 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     }
     needed = _needed_memory(program)
     found = (_judged(program, number, wholes, threshold) for number in numbers)
-    return tuple(replace(one, mark="", rank=0.0) if _is_moved_memory(one, needed) else one for one in found)
+    return tuple(
+        replace(one, mark="", rank=0.0) if _is_moved_memory(one, needed) or _is_prefetched(program, one) else one
+        for one in found
+    )
+
+
+def _is_prefetched(program: ProgramComparison, number: Number) -> bool:
+    """Whether launches rose or fell only by what is moved between memories of the device.
+
+    A TPU fetches into its fast memory beside what it computes, in as many pieces as the compiler finds best.
+    """
+    moves = [one.exact for one in executed_pair(program, "memory_moves")]
+    if number.name != "launches" or not number.mark or not number.comparable or None in moves or not any(moves):
+        return False
+    old, new = (n - (moved or 0) for n, moved in zip((number.old, number.new), moves, strict=True))
+    return new <= old if number.mark == "worse" else old <= new
 
 
 def _needed_memory(program: ProgramComparison) -> tuple[float, float] | None:

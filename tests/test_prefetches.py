@@ -1,0 +1,35 @@
+"""Launches: a TPU fetches into its fast memory beside what it computes; that alone is neither better nor worse."""
+
+import hlodiff
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.report.numbers import key_numbers
+from hlodiff.report.verdict import judged
+
+
+def program(fetched: int, computed: int) -> str:
+    """So many arguments go to fast memory first, and so many results are computed."""
+    lines = ["  %p = f32[1024]{0:T(1024)} parameter(0)"]
+    lines += [f"  %m{n} = f32[1024]{{0:T(1024)S(1)}} copy(%p)" for n in range(fetched)]
+    lines += [f"  %t{n} = f32[1024]{{0:T(1024)}} tanh(%{f'm{n}' if n < fetched else 'p'})" for n in range(computed)]
+    names = ", ".join(f"%t{n}" for n in range(computed))
+    shapes = ", ".join(["f32[1024]{0:T(1024)}"] * computed)
+    return "\n".join(["HloModule m\n\nENTRY %e {", *lines, f"  ROOT %r = ({shapes}) tuple({names})", "}\n"])
+
+
+def mark(old: tuple[int, int], new: tuple[int, int]) -> str:
+    modules = [hlodiff.read_text(program(*side)) for side in (old, new)]
+    compared = ProgramComparison("f", "tpu-v5e", "compiled", "changed", hlodiff.diff(*modules))
+    marks = {number.name: number.mark for number in judged(compared, key_numbers(compared))}
+    return marks["launches"]
+
+
+def test_fetches_alone_are_neither_better_nor_worse() -> None:
+    assert mark((1, 8), (4, 8)) == ""
+    assert mark((4, 8), (1, 8)) == ""
+
+
+def test_launches_that_compute_have_a_mark_whatever_is_fetched() -> None:
+    assert mark((1, 8), (1, 12)) == "worse"
+    assert mark((4, 8), (1, 12)) == "worse"
+    assert mark((1, 12), (4, 8)) == "better"
+    assert mark((0, 8), (0, 12)) == "worse"
