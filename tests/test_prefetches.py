@@ -33,3 +33,20 @@ def test_launches_that_compute_have_a_mark_whatever_is_fetched() -> None:
     assert mark((4, 8), (1, 12)) == "worse"
     assert mark((1, 12), (4, 8)) == "better"
     assert mark((0, 8), (0, 12)) == "worse"
+
+
+def test_copies_of_a_few_bytes_do_not_come_before_the_bytes_of_all() -> None:
+    """Three small copies more, and every result twice as large: the bytes are what matters."""
+
+    def text(copies: int, size: int) -> str:
+        lines = ["  %s = f32[16]{0} parameter(0)", f"  %x = f32[{size}]{{0}} parameter(1)"]
+        lines += [f"  %c{n} = f32[16]{{0}} copy(%s)" for n in range(copies)]
+        lines += [f"  %t = f32[{size}]{{0}} tanh(%x)"]
+        shapes = ", ".join(["f32[16]{0}"] * copies + [f"f32[{size}]{{0}}"])
+        names = ", ".join([f"%c{n}" for n in range(copies)] + ["%t"])
+        return "\n".join(["HloModule m\n\nENTRY %e {", *lines, f"  ROOT %r = ({shapes}) tuple({names})", "}\n"])
+
+    modules = [hlodiff.read_text(text(*side)) for side in ((1, 4096), (4, 8192))]
+    compared = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(*modules))
+    rank = {number.name: number.rank for number in judged(compared, key_numbers(compared))}
+    assert 0 < rank["copies"] < rank["bytes accessed"]

@@ -158,6 +158,8 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     share = difference / whole if whole else 1.0
     relevant = always or (by >= threshold and share >= threshold * _OF_WHOLE)
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
+    if number.name == "copies" and whole:  # what they take is time for their bytes
+        doublings = min(doublings, log2(1 + share))
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
 
