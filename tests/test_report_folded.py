@@ -133,8 +133,8 @@ def test_a_literal_comes_from_the_line_that_uses_it(frame: int, line: int) -> No
     module = read_hlo(HEAD + CALLED.replace("FRAME", str(frame)))
     origins = Origins(module)
     entry = len(module.computations) - 1
-    assert origins.stack(entry, 0)[0].line == line
-    unused = origins.stack(entry, 2)
+    assert origins.stack(entry, 0).frames[0].line == line
+    unused = origins.stack(entry, 2).frames
     assert [one.line for one in unused] == {0: [], 1: [31], 3: [32]}[frame], "its user has no line"
 
 

@@ -13,7 +13,7 @@ from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
-from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
+from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
@@ -59,14 +59,6 @@ class Origins:
     # What takes a computation for each pair of elements; XLA keeps equal ones once, with the metadata of any of them.
     _appliers: dict[int, list[tuple[int, int]]] | None = field(default=None)
 
-    def stack(self, computation: int, instruction: int) -> tuple[Frame, ...]:
-        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any.
-
-        Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
-        What several lines apply to elements, as the `add` of two sums, has no frames.
-        """
-        return self.whole_stack(computation, instruction).frames
-
     def near(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """The stack of what an instruction that a compiler made takes, is taken by or calls, where all are of one line.
 
@@ -103,12 +95,16 @@ class Origins:
             near = [*it.operands, *self._users[computation][position]]
             worklist += [other for other in dict.fromkeys(near) if other not in worklist][: _MOST_NEAR - len(worklist)]
 
-    def whole_stack(self, computation: int, instruction: int) -> Stack:
-        """The same with the frame of the user's own code, see `hlodiff.hlo.metadata.own_frame`."""
+    def stack(self, computation: int, instruction: int) -> Stack:
+        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any.
+
+        Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
+        What several lines apply to elements, as the `add` of two sums, has no frames.
+        """
         if not self.module.frames:
             return _NO_STACK
         if appliers := self._appliers_of(computation):
-            stacks = {stack.own: stack for stack in (self.whole_stack(*place) for place in appliers)}
+            stacks = {stack.own: stack for stack in (self.stack(*place) for place in appliers)}
             return next(iter(stacks.values())) if len(stacks) == 1 else _NO_STACK
         own = self._own(computation, instruction)
         stack = self._stacks.get(own)
@@ -129,7 +125,7 @@ class Origins:
 
     def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...]]:
         """Scope and Python frames of an instruction."""
-        return self.op_name(computation, instruction) or None, self.stack(computation, instruction)
+        return self.op_name(computation, instruction) or None, self.stack(computation, instruction).frames
 
     def _own(self, computation: int, instruction: int) -> int:
         """The frame of an instruction. JAX makes a literal once for all of its users, so theirs says more than its own.
@@ -284,7 +280,12 @@ def group_edits(
     origins = origins or (Origins(old), Origins(new))
     signatures = [_signature(old, new, edit) for edit in edits]
     roots = roots_of(edits)
-    lines = [_line(origins, edit) for edit in edits]
+    # The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike.
+    lines: list[tuple[Line, ...]] = []
+    for edit in edits:
+        sides = zip(origins, (edit.old, edit.new), strict=True)
+        frames = [origin.stack(*place).own if place else None for origin, place in sides]
+        lines.append(tuple((frame.file, frame.line) if frame else None for frame in frames))
     regions = number_by_line(edits, lines)
     is_any = any(region is not None for region in regions)
     replaced = replaced_edits((old, new), edits, lines, regions, origins) if is_any else frozenset()
@@ -321,13 +322,6 @@ def group_edits(
         edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
         for edit, members in found
     )
-
-
-def _line(origins: tuple[Origins, Origins], edit: RawEdit) -> tuple[tuple[str, int] | None, ...]:
-    """The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike."""
-    places = edit.old, edit.new
-    frames = [origin.whole_stack(*at).own if at else None for origin, at in zip(origins, places, strict=True)]
-    return tuple((frame.file, frame.line) if frame else None for frame in frames)
 
 
 def weight_of(edit: Edit) -> int:
@@ -372,11 +366,15 @@ def _edit(
     first = members[0]
     origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
     sites = tuple((site_of(old, m.old) if m.old else None, site_of(new, m.new) if m.new else None) for m in members)
-    costs = [
-        added_up(_with_cycles(member.cost[n], site[n], printed[n] if printed else None)
-                 for member, site in zip(members, sites, strict=True))
-        for n in (0, 1)
-    ]  # fmt: skip
+    costs: list[Cost | None] = []
+    for side in (0, 1):
+        parts: list[Cost | None] = []
+        for member, pair in zip(members, sites, strict=True):
+            cost, site = member.cost[side], pair[side]
+            it = printed[side].find(site.computation_name, site.name) if printed and cost and site else None
+            cycles = cycles_of(it) if it else None
+            parts.append(replace(cost, cycles=cycles * cost.runs) if cost and cycles is not None else cost)
+        costs.append(added_up(parts))
     return Edit(
         first.kind,
         tuple(change.field for change in first.changes),
@@ -384,21 +382,13 @@ def _edit(
         sites,
         tuple(FieldChange(c.field, _cut(c.old), _cut(c.new), literals=c.literals) for c in first.changes),
         (origin.op_name(*place) or None) if place else None,
-        origin.stack(*place) if place else (),
+        origin.stack(*place).frames if place else (),
         first.matcher,
         cost=(costs[0], costs[1]) if any(costs) else None,
         is_weak=first.is_weak,
         region=region,
         is_replaced=is_replaced,
     )
-
-
-def _with_cycles(cost: Cost | None, site: Site | None, printed: PrintedProgram | None) -> Cost | None:
-    if cost is None or site is None or printed is None:
-        return cost
-    it = printed.find(site.computation_name, site.name)
-    cycles = cycles_of(it) if it else None
-    return cost if cycles is None else replace(cost, cycles=cycles * cost.runs)
 
 
 def _cut(text: str, limit: int = 500) -> str:
@@ -475,13 +465,13 @@ class _Work:
             for position, it in enumerate(module.computations[index].instructions) if weight.total else ():
                 if not is_work(it, module.stage):
                     continue
-                frame = origin.whole_stack(index, position).own
+                frames, frame, _ = origin.stack(index, position)
                 if frame is None:
                     continue
                 line = (frame.file, frame.line)
                 self.counts.setdefault(line, Counter())[it.opcode] += weight.total
                 if line not in self.functions:
-                    own = [one for one in origin.stack(index, position) if not is_library(one.file)]
+                    own = [one for one in frames if not is_library(one.file)]
                     self.functions[line] = (
                         frozenset((one.file, one.function) for one in own),
                         (frame.file, frame.function),

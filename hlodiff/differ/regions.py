@@ -114,8 +114,11 @@ class _Regions:
         number = 0
         regions = [sorted(members) for members in nx.connected_components(self.graph())]
         left = sorted(regions, key=len)  # a parameter is one by itself, and what takes it may rest on it
+        changed = [n for n, edit in enumerate(self.edits) if edit.kind == "changed"]
+        constants = {n for n in changed if any(change.field == "literal" for change in self.edits[n].changes)}
         while sum(self._mark_weak(region) for region in left):
-            left = [region for region in left if self._has_constant(region)]  # what takes it may be in another one
+            # What takes a constant may be in another region.
+            left = [region for region in left if not constants.isdisjoint(region)]
         for region in regions:
             if self._is_replaced(region):
                 for index in region:
@@ -203,10 +206,6 @@ class _Regions:
             self._users[key] = self.modules[side].computations[place[0]].users()
         return [(place[0], user) for user in self._users[key][place[1]]]
 
-    def _has_constant(self, region: Sequence[int]) -> bool:
-        edits = (self.edits[n] for n in region)
-        return any(e.kind == "changed" and any(change.field == "literal" for change in e.changes) for e in edits)
-
     def _mark_weak(self, region: Sequence[int]) -> bool:
         """Mark the weak pairs of a region, until no pair rests on one that is weak itself; whether there were any."""
         changed = [n for n in region if self.edits[n].kind == "changed" and self.edits[n].old and self.edits[n].new]
@@ -231,13 +230,26 @@ class _Regions:
         )
 
     def _is_weak(self, edit: RawEdit, alone: bool) -> bool:
+        """Whether a changed pair rests on weak evidence; `alone` where its region is not restructured."""
         assert edit.old and edit.new
         one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
         fields = {change.field for change in edit.changes}
-        if self._are_other_arguments(edit.old, edit.new) or self._are_other_values(edit, one, other, fields):
+        of_program = (edit.old[0], edit.new[0]) == (self.modules[0].entry, self.modules[1].entry)
+        is_argument = of_program and "parameter" in (one.opcode, other.opcode)
+        if is_argument and (path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added):
+            return True  # one was removed and the other added
+        if self._are_other_values(edit, one, other, fields):
             return True
         if "opcode" in fields:
-            return self._is_other_operation(one, other, fields, alone)
+            is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
+            if is_spelling or stem(one.opcode) == stem(other.opcode):
+                return False
+            if {"shape", "operands"} <= fields:  # nothing is as it was
+                return True
+            has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
+            if has_other_count or ("element_type" in fields and _kind(one) != _kind(other)):
+                return True
+            return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
         if one.opcode in _ELEMENTS:  # of another number
             is_other = _kind(one) != _kind(other) and not fields.isdisjoint(_PLACES)
             return is_other or ("shape" in fields and not _are_alike(one, other))
@@ -254,19 +266,6 @@ class _Regions:
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
-
-    def _is_other_operation(self, one: Instruction, other: Instruction, fields: set[str], alone: bool) -> bool:
-        if any(one.opcode in family and other.opcode in family for family in _FAMILIES):
-            return False
-        if stem(one.opcode) == stem(other.opcode):
-            return False
-        if {"shape", "operands"} <= fields:  # nothing is as it was
-            return True
-        if "operands" in fields and len(one.operands) != len(other.operands):
-            return True
-        if "element_type" in fields and _kind(one) != _kind(other):
-            return True
-        return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
 
     def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:
         assert edit.old and edit.new
@@ -321,14 +320,6 @@ class _Regions:
                         return True
         return False
 
-    def _are_other_arguments(self, old: Place, new: Place) -> bool:
-        """Whether both are arguments of the program, of which one was removed and the other added."""
-        one, other = at(self.modules[0], old), at(self.modules[1], new)
-        of_program = (old[0], new[0]) == (self.modules[0].entry, self.modules[1].entry)
-        if not of_program or "parameter" not in (one.opcode, other.opcode):
-            return False
-        return path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
-
     def _shares_operand(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
         """Whether they take the same value, by evidence that is not weak; with `keeps_values` more than a number."""
         operands = at(self.modules[1], new).operands
@@ -346,11 +337,12 @@ class _Regions:
 
         What counts in another kind of numbers has operands that do, or that were cast on the way.
         """
-        before, after = (
-            [*it.operands, *_behind_converts(module, place)]
-            for module, place in zip(self.modules, (old, new), strict=True)
-            for it in [at(module, place)]
-        )
+        sides: list[list[int]] = []
+        for module, place in zip(self.modules, (old, new), strict=True):
+            instructions, operands = module.computations[place[0]].instructions, at(module, place).operands
+            casts = [instructions[n] for n in operands if instructions[n].opcode == "convert"]
+            sides.append([*operands, *(behind for it in casts for behind in it.operands)])
+        before, after = sides
         matches = (self.mapping[0].get((old[0], operand)) for operand in before if not self._marked((old[0], operand)))
         return any(matched is not None and matched[1] in after for matched in matches)
 
@@ -415,14 +407,6 @@ class _Regions:
         if min(removed, added) == 1 and max(removed, added) > MOST_OF_A_LINE:
             return False
         return bool(removed and added) and self._is_restructured(region) and removed + added > 2 * counts["changed"]
-
-
-def _behind_converts(module: Module, place: Place) -> Iterator[int]:
-    """The values of which an instruction takes one in another type."""
-    for operand in at(module, place).operands:
-        it = at(module, (place[0], operand))
-        if it.opcode == "convert":
-            yield from it.operands
 
 
 def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[Place]:
@@ -502,24 +486,7 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
         for n in inside:
             if all(_line_of(edits[n], lines[n], side) in (None, sides[side]) for side in (0, 1)):
                 found[n] = number
-    _join(edits, lines, numbers, found)
-    return found
-
-
-def region_lines(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) -> tuple[Line, Line]:
-    """The old and the new line that most edits of a region come from; None where no line has most of them."""
-    pairs = tuple(zip(edits, lines, strict=True))
-    old, new = (_common(line for edit, own in pairs if (line := _line_of(edit, own, side))) for side in (0, 1))
-    return old, new
-
-
-def _join(
-    edits: Sequence[RawEdit],
-    lines: Sequence[tuple[Line, ...]],
-    numbers: Mapping[tuple[Line, ...], int],
-    found: list[int | None],
-) -> None:
-    """What the line of a replaced region added or removed elsewhere belongs to it: the backward pass, another layer."""
+    # What the line of a replaced region added or removed elsewhere belongs to it: the backward pass, another layer.
     by_side: tuple[dict[Line, int], dict[Line, int]] = ({}, {})
     for key, number in numbers.items():
         for side in (0, 1):
@@ -532,19 +499,22 @@ def _join(
             side = int(edit.kind == "added")
             if lines[n][side] is not None:
                 found[n] = by_side[side].get(lines[n][side])
+    return found
+
+
+def region_lines(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) -> tuple[Line, Line]:
+    """The old and the new line that most edits of a region come from; None where no line has most of them."""
+    found: list[Line] = [None, None]
+    for side in (0, 1):
+        counts = Counter(line for edit, own in zip(edits, lines, strict=True) if (line := _line_of(edit, own, side)))
+        for line, count in counts.most_common(1):
+            if count >= _MOST * counts.total():
+                found[side] = line
+    return found[0], found[1]
 
 
 def _line_of(edit: RawEdit, lines: tuple[Line, ...], side: int) -> Line:
     return lines[side] if (edit.old, edit.new)[side] else None
-
-
-def _common(lines: Iterable[tuple[str, int]]) -> Line:
-    """The line that most come from; None where none does."""
-    counts = Counter(lines)
-    if not counts:
-        return None
-    line, count = counts.most_common(1)[0]
-    return line if count >= _MOST * counts.total() else None
 
 
 Describe = Callable[[int, int, int], tuple[str | None, tuple[Frame, ...]]]
@@ -564,7 +534,9 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
     if not any(edit.is_weak for edit in edits):
         return tuple(edits), tuple(range(len(edits)))
     halves = {n: _split(edit, describe) for n, edit in enumerate(edits) if edit.is_weak}
-    elsewhere = {n: _split(edit, describe) for n, edit in enumerate(edits) if n not in halves and _may_be_others(edit)}
+    rewired = [n for n, edit in enumerate(edits) if edit.kind == "changed" and edit.fields == ("operands",)]
+    alone = [n for n in rewired if n not in halves and edits[n].region is None and edits[n].cause is None]
+    elsewhere = {n: _split(edits[n], describe) for n in alone}
     joined = _joined(
         edits, halves, {n: some for n, some in elsewhere.items() if _line_key(some[0]) != _line_key(some[1])}
     )
@@ -581,10 +553,6 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
         for edit in found
     ]
     return tuple(replace(e, cause=c) for e, c in zip(found, causes, strict=True)), tuple(origins)
-
-
-def _may_be_others(edit: Edit) -> bool:
-    return edit.kind == "changed" and edit.fields == ("operands",) and edit.region is None and edit.cause is None
 
 
 def _joined(
@@ -609,7 +577,10 @@ def _joined(
                 key = _line_key(edit)
                 same.setdefault(key, ([], []))[edit.kind == "added"].append(edit)
                 members.setdefault(key, set()).add(n)
-        unlike = {n for key, sides in same.items() if key is None or not _is_balanced(sides) for n in members[key]}
+        counts = {key: [sum(edit.count for edit in side) for side in sides] for key, sides in same.items()}
+        unlike = {
+            n for key, (removed, added) in counts.items() if key is None or removed != added for n in members[key]
+        }
         if not unlike:
             break
         parts = {n: some for n, some in parts.items() if n not in unlike}
@@ -621,11 +592,6 @@ def _joined(
         if not numbers.isdisjoint(reached):
             found[min(numbers)] += _rewired(*same[key])
     return found
-
-
-def _is_balanced(sides: tuple[Sequence[Edit], Sequence[Edit]]) -> bool:
-    removed, added = (sum(edit.count for edit in side) for side in sides)
-    return removed == added
 
 
 def _line_key(edit: Edit) -> object:

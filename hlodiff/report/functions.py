@@ -850,7 +850,7 @@ class _Lines:
                 for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
                     if site is not None:
                         origins = self.origins.setdefault(id(module), Origins(module))
-                        yield side, origins.stack(site.computation, site.instruction)
+                        yield side, origins.stack(site.computation, site.instruction).frames
             if not edit.sites:  # a fact of the module
                 yield 1, edit.source
 

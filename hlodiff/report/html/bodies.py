@@ -251,8 +251,8 @@ class Subject:
             next((site for edit in edits for pair in edit.sites if (site := pair[side])), None) for side in (0, 1)
         )
         return (
-            self.origins[0].stack(old.computation, old.instruction) if old else (),
-            self.origins[1].stack(new.computation, new.instruction) if new else () if old else edits[0].source,
+            self.origins[0].stack(old.computation, old.instruction).frames if old else (),
+            self.origins[1].stack(new.computation, new.instruction).frames if new else () if old else edits[0].source,
         )
 
     @cached_property
