@@ -9,7 +9,7 @@ import pytest
 
 from hlodiff import diff, read_text
 from hlodiff.errors import HlodiffError
-from hlodiff.hlo.garbage import without_garbage_collection
+from hlodiff.hlo.model import without_garbage_collection
 
 TEXT = "HloModule m\n\nENTRY e {\n  p = f32[2]{0} parameter(0)\n  ROOT r = f32[2]{0} sine(p)\n}\n"
 

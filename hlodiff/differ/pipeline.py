@@ -33,8 +33,7 @@ from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.differ.unrelated import are_unrelated
 from hlodiff.errors import DiffError
-from hlodiff.hlo.garbage import without_garbage_collection
-from hlodiff.hlo.model import Module, with_each_other
+from hlodiff.hlo.model import Module, with_each_other, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import KINDS
 from hlodiff.normalizer.constants import elided_constants

@@ -12,9 +12,8 @@ from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.errors import DiffError
-from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.grammar import called_names
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.model import Frame, Instruction, Module, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import callees, preorder
 from hlodiff.normalizer.constants import format_elided

@@ -81,7 +81,9 @@ def parse_groups(text: str) -> Groups | None:
     if match is None or devices is None:
         return None
     sizes = numbers(match.group(1))
-    return _rows(devices, sizes[-1]) if prod(sizes) == len(devices) else None
+    if prod(sizes) != len(devices):
+        return None
+    return tuple(tuple(devices[n : n + sizes[-1]]) for n in range(0, len(devices), sizes[-1]))
 
 
 def canonical_groups(text: str) -> str:
@@ -95,10 +97,6 @@ def canonical_groups(text: str) -> str:
     if groups is None:
         return text
     return "{" + ",".join("{" + ",".join(map(str, group)) + "}" for group in sorted(groups)) + "}"
-
-
-def _rows(devices: Sequence[int], size: int) -> Groups:
-    return tuple(tuple(devices[n : n + size]) for n in range(0, len(devices), size))
 
 
 def _mesh_groups(text: str) -> Groups | None:
@@ -117,7 +115,9 @@ def _mesh_groups(text: str) -> Groups | None:
     if devices is None or parts is None:
         return None
     dimensions, chosen = parts
-    return _grouped(devices, dimensions, chosen)
+    outer = _offsets(dimensions, [n for n in range(len(dimensions)) if n not in chosen])
+    inner = _offsets(dimensions, chosen)
+    return tuple(tuple(devices[start + step] for step in inner) for start in outer)
 
 
 def _mesh_devices(ids: str | None, sizes: list[int]) -> list[int] | None:
@@ -163,12 +163,6 @@ def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[
 def _end(whole: int, pre: int, size: int) -> int:
     """Where the part `(pre)size` of an axis ends; without a size it is all that is left."""
     return pre * (size or whole // pre)
-
-
-def _grouped(devices: list[int], sizes: list[int], chosen: list[int]) -> Groups:
-    outer = _offsets(sizes, [n for n in range(len(sizes)) if n not in chosen])
-    inner = _offsets(sizes, chosen)
-    return tuple(tuple(devices[start + step] for step in inner) for start in outer)
 
 
 FAMILIES = (
@@ -259,7 +253,8 @@ def continued_steps(module: Module) -> frozenset[tuple[int, int]]:
                 groups = it.attribute("replica_groups") or it.attribute("source_target_pairs") or ""
                 chain = family(it.opcode) or "", it.attribute("channel_id") or "", found[1] if found else "", groups
                 chains.setdefault(chain, []).append((index, position))
-                if _begins(computation, position):
+                users = (user for user in computation.instructions if position in user.operands)
+                if any(_BEGIN in (user.attribute("custom_call_target") or "") for user in users):
                     begun.setdefault(chain, []).append((index, position))
     first = {place for chain, steps in chains.items() for place in begun.get(chain, steps[:1])}
     return frozenset(place for steps in chains.values() for place in steps if place not in first)
@@ -269,14 +264,6 @@ def _is_step(it: Instruction) -> bool:
     if it.opcode not in _OPCODES:
         return False
     return _STEP in (it.attribute("backend_config") or "") or "chain_id=" in (it.attribute("frontend_attributes") or "")
-
-
-def _begins(computation: Computation, position: int) -> bool:
-    """Whether a step is handed to `AsyncCollectiveStart`."""
-    return any(
-        position in user.operands and _BEGIN in (user.attribute("custom_call_target") or "")
-        for user in computation.instructions
-    )
 
 
 def stem(opcode: str) -> str:
@@ -294,8 +281,8 @@ def _records(module: Module, index: int, position: int, it: Instruction) -> list
     if _is_step(it):
         return [_record(it, index, position, asynchronous=True)]
     if it.opcode in _WRAPPERS:
-        inner = [one for callee in it.called for one in _inside(module.computations[callee])]
-        return [_record(one, index, position, asynchronous=not _is_sync(it)) for one in inner]
+        inside = [one for callee in it.called for one in module.computations[callee].instructions]
+        return [_record(one, index, position, asynchronous=not _is_sync(it)) for one in inside if family(one.opcode)]
     if family(it.opcode) is None:
         return []
     asynchronous = it.opcode.endswith("-start") and not _is_sync(it)
@@ -344,10 +331,6 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
     return Collective(
         name, collective_result(it).bytes, int(numbers[0]) if numbers else None, groups, asynchronous, index, position
     )
-
-
-def _inside(computation: Computation) -> list[Instruction]:
-    return [it for it in computation.instructions if family(it.opcode) is not None]
 
 
 def collective_result(it: Instruction) -> Shape:

@@ -43,9 +43,15 @@ class FrameTable:
         if row is None:
             return False
         if table in ("FileNames", "FunctionNames"):
-            self.names.setdefault(table, {})[int(row.group(1))] = unquote(row.group(2).strip())
+            self.names.setdefault(table, {})[int(row[1])] = unquote(row[2].strip())
+            return True
+        if place := _LOCATION.fullmatch(row[2]):
+            numbers = {"file_name_id": int(place[1]), "function_name_id": int(place[2]), "line": int(place[3])}
+        elif frame := _FRAME.fullmatch(row[2]):
+            numbers = {"file_location_id": int(frame[1]), "parent_frame_id": int(frame[2])}
         else:
-            self.numbers.setdefault(table, {})[int(row.group(1))] = _numbers(row.group(2))
+            numbers = {key: int(value) for key, value in _NUMBER.findall(row[2])}
+        self.numbers.setdefault(table, {})[int(row[1])] = numbers
         return True
 
     def frame_of_id(self, frame_id: int) -> int:
@@ -80,14 +86,6 @@ class FrameTable:
                 )
             )
         return (*frames, *(Frame(file, line, "") for file, line in self.inline))
-
-
-def _numbers(row: str) -> dict[str, int]:
-    if place := _LOCATION.fullmatch(row):
-        return {"file_name_id": int(place[1]), "function_name_id": int(place[2]), "line": int(place[3])}
-    if frame := _FRAME.fullmatch(row):
-        return {"file_location_id": int(frame[1]), "parent_frame_id": int(frame[2])}
-    return {key: int(value) for key, value in _NUMBER.findall(row)}
 
 
 def _is_number(text: str) -> bool:

@@ -120,7 +120,8 @@ def parse_mlir(text: str, path: str = "") -> Any:
         'builtin.module'
     """
     if "<<<<<<< " in text and (conflict := _CONFLICT.search(text)):
-        raise _conflict_error(text, conflict.start(), path)
+        hint = "take either side, then type `hlodiff update` to record the program again"
+        raise _damaged("the file holds merge-conflict markers", text, conflict.start(), path, hint)
     refuse_deep(text, path)
     refuse_wide(text, path)
     try:
@@ -153,11 +154,11 @@ def refuse_wide(text: str, path: str = "") -> None:
         raise _damaged(f"the module has more than {MOST_BESIDE:,} meshes", text, further.start(), path)
 
 
-def _damaged(what: str, text: str, position: int, path: str) -> ReadError:
+def _damaged(what: str, text: str, position: int, path: str, hint: str = "is the file damaged?") -> ReadError:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     shown = text[position - column + 1 : position + 100].partition("\n")[0]
-    return ReadError(what, path=path, line=line, column=column, text=shown, hint="is the file damaged?")
+    return ReadError(what, path=path, line=line, column=column, text=shown, hint=hint)
 
 
 def mlir_text(bytecode: bytes) -> str:
@@ -182,18 +183,6 @@ def mlir_text(bytecode: bytes) -> str:
             return text
     except mlir().MLIRError:
         raise ReadError("MLIR bytecode that this version of jaxlib does not read") from None
-
-
-def _conflict_error(text: str, position: int, path: str) -> ReadError:
-    line = text.count("\n", 0, position) + 1
-    return ReadError(
-        "the file holds merge-conflict markers",
-        path=path,
-        line=line,
-        column=1,
-        text=text.splitlines()[line - 1],
-        hint="take either side, then type `hlodiff update` to record the program again",
-    )
 
 
 def _read_error(error: Any, text: str, path: str) -> ReadError:

@@ -49,7 +49,9 @@ def call(what: str, data: str | bytes, path: str = "") -> Any:
         HlodiffError: jaxlib is missing.
     """
     with _LOCK:
-        found = _child().call(what, data, path)
+        if not _children or not _children[0].is_usable:
+            _children[:] = [_Child()]
+        found = _children[0].call(what, data, path)
     if isinstance(found, HlodiffError):
         raise found
     return found
@@ -104,11 +106,8 @@ class _Child:
 
     @property
     def is_usable(self) -> bool:
-        return self.owner == os.getpid() and self.process.poll() is None and not _closed(self.process.stdin)
-
-
-def _closed(stream: Any) -> bool:
-    return stream is None or bool(stream.closed)
+        stream = self.process.stdin
+        return self.owner == os.getpid() and self.process.poll() is None and stream is not None and not stream.closed
 
 
 def _end(code: int) -> str:
@@ -121,12 +120,6 @@ def _end(code: int) -> str:
 
 _LOCK = threading.Lock()
 _children: list[_Child] = []
-
-
-def _child() -> _Child:
-    if not _children or not _children[0].is_usable:
-        _children[:] = [_Child()]
-    return _children[0]
 
 
 @atexit.register
@@ -181,25 +174,19 @@ def serve() -> None:
 
 def _answer(what: str, data: Any, path: str) -> bytes:
     try:
-        return pickle.dumps(_result(what, data, path))
-    except RecursionError:
-        return pickle.dumps(ReadError("types or regions are nested too deep", path=path, hint="is the file damaged?"))
-
-
-def _result(what: str, data: Any, path: str) -> Any:
-    try:
         parser = _parser(what)
         _limit(len(data))
-        return parser(data, path)
+        return pickle.dumps(parser(data, path))
     except HlodiffError as error:
-        return error
+        wrong = error
     except RecursionError:
-        raise
+        wrong = ReadError("types or regions are nested too deep", path=path, hint="is the file damaged?")
     except MemoryError:
-        return ReadError("reading the file took too much memory", path=path, hint="is it damaged?")
+        wrong = ReadError("reading the file took too much memory", path=path, hint="is it damaged?")
     except Exception as error:  # what jaxlib's bindings raise: a name that is not UTF-8, a bound that is not a number
         words = (str(error).splitlines() or [""])[0][:200]
-        return ReadError(f"jaxlib cannot read the file: {type(error).__name__}: {words}", path=path)
+        wrong = ReadError(f"jaxlib cannot read the file: {type(error).__name__}: {words}", path=path)
+    return pickle.dumps(wrong)
 
 
 def _parser(what: str) -> Any:
@@ -226,7 +213,11 @@ def _limit(size: int) -> None:
         import resource
     except ImportError:  # not on Windows
         return
-    for what, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, _memory(size))):
+    memory: int | None = None  # the address space in bytes, where the system says what it is now
+    with contextlib.suppress(OSError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        memory = pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY + _MEMORY_PER_BYTE * size
+    for what, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, memory)):
         hard = resource.getrlimit(what)[1]
         if limit is not None and (hard == resource.RLIM_INFINITY or limit <= hard):
             resource.setrlimit(what, (limit, hard))
@@ -238,12 +229,3 @@ def _limit_time(seconds: float) -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def _memory(size: int) -> int | None:
-    """The address space that the child may have, in bytes; None where the system does not say what it has now."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except OSError:
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY + _MEMORY_PER_BYTE * size

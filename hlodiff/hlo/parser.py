@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo.damage import is_damaged
-from hlodiff.hlo.garbage import without_garbage_collection
 from hlodiff.hlo.grammar import (
     ATTRIBUTE_KEY,
     ATTRIBUTE_START,
@@ -51,7 +50,7 @@ from hlodiff.hlo.grammar import (
 )
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.metadata import FrameTable, read_metadata
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.model import Computation, Instruction, Module, Shape, without_garbage_collection
 from hlodiff.hlo.traversal import CYCLE_HINT, call_cycle, calls_later, operand_cycle
 
 if TYPE_CHECKING:
@@ -339,7 +338,11 @@ def _read_lines(
         if later is not None:
             return later
     lines = text.split("\n")
-    reader = _TextReader(path, lines, AttributeReader(_computation_names(lines), FrameTable()), places=places)
+    names: dict[str, int] = {}
+    for line in lines:
+        if line[:1] not in _NO_HEAD and line.rstrip().endswith(("{", "*/")) and (head := COMPUTATION_HEAD.match(line)):
+            names.setdefault(head[2], len(names))
+    reader = _TextReader(path, lines, AttributeReader(names, FrameTable()), places=places)
     name, attributes, number = _read_module_line(reader)
     number = _read_tables(reader, number)
     while number <= len(lines):
@@ -477,16 +480,6 @@ _TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it
 _NO_HEAD = ("", " ", "\t", "}", "/")
 
 
-def _computation_names(lines: list[str]) -> dict[str, int]:
-    names: dict[str, int] = {}
-    for line in lines:
-        if line[:1] not in _NO_HEAD and line.rstrip().endswith(("{", "*/")):
-            match = COMPUTATION_HEAD.match(line)
-            if match:
-                names.setdefault(match.group(2), len(names))
-    return names
-
-
 _NO_NAME = re.compile(r"[\s=]")
 _NO_HEADER = "expected `HloModule NAME`"
 
@@ -495,8 +488,8 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
     for number, line in enumerate(reader.lines, 1):
         if not line.strip() or line.startswith("//"):
             continue
-        _refuse_conflict(reader, number, line)
         if not line.startswith("HloModule"):
+            _refuse_conflict(reader, number, line)
             raise reader.error(_NO_HEADER, number, 1, "is this compiled HLO text?")
         last = number
         try:
@@ -560,9 +553,9 @@ def _read_tables(reader: _TextReader, number: int) -> int:
 
 def _read_computation(reader: _TextReader, number: int) -> int:
     line = reader.lines[number - 1]
-    _refuse_conflict(reader, number, line)
     match = COMPUTATION_HEAD.match(line) if line[:1] not in _NO_HEAD else None
     if match is None:
+        _refuse_conflict(reader, number, line)
         raise reader.error("expected the head of a computation: `%name (parameters) -> shape {`", number, 1)
     if reader.tails.computations[match.group(2)] != reader.computations_before + len(reader.done):
         raise reader.error(f"computation %{match.group(2)} is defined twice", number, match.start(2) + 1)
@@ -578,10 +571,7 @@ def _read_computation(reader: _TextReader, number: int) -> int:
             raise reader.error(f"the file ends inside computation %{open_.name}", len(lines), hint=_TRUNCATED)
         line = lines[number - 1]
         if line.startswith("}"):
-            computation = _close(reader, open_, number)
-            if reader.checks_result:
-                _check_result(reader, computation, open_.line - reader.lines_before)
-            reader.done.append(computation)
+            reader.done.append(_close(reader, open_, number))
             return number + 1
         if line.startswith("  %") or (line.strip() and not line.lstrip().startswith("//")):
             number = _read_instruction(reader, open_, number)
@@ -589,6 +579,7 @@ def _read_computation(reader: _TextReader, number: int) -> int:
 
 
 def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computation:
+    """The computation that ends in line `number`, with operands and root as their places."""
     instructions = open_.instructions
     if not instructions:
         raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
@@ -611,43 +602,37 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
         parts = split_commas(without_comments(behind).removeprefix(",")) if behind else []
     except Unbalanced as at:
         raise reader.error("bracket or quote without its partner", number, at.position + 2) from None
-    attributes = tuple(_closing_attribute(reader, part, number) for part in parts)
+    attributes: list[tuple[str, str]] = []
+    for part in parts:
+        key = ATTRIBUTE_KEY.match(part)
+        if key is not None and not lacks_value(part[key.end() :]):
+            attributes.append((key[1], part[key.end() :]))
+        elif key is None and ATTRIBUTE_START.fullmatch(part):
+            attributes.append((part, ""))  # a bare flag
+        else:
+            raise reader.error("expected `, attribute=value`", number, line.find(part or ",") + 1)
     _refuse_repeated(reader, attributes, number)
     thread = dict(attributes).get("execution_thread", "").strip('"')
+    root = open_.root if open_.root >= 0 else len(instructions) - 1
+    place = open_.line - reader.lines_before
+    head, shape = reader.lines[place - 1], instructions[root].shape
+    if reader.checks_result and (arrow := head.rfind("->")) >= 0:  # the signature has to give what the root computes
+        result = without_comments(head[arrow + 2 : head.rfind("{")]).strip()
+        try:
+            signed = read_shape(result) if result else shape
+        except (Unbalanced, UnknownType):
+            signed = Shape(result, is_array=False)
+        if not is_compatible(signed, shape):
+            what = f"%{open_.name} should give {result}, and its root gives {print_shape(shape)}"
+            raise reader.error(what, place, arrow + 1)
     return Computation(
         open_.name,
         tuple(instructions),
-        open_.root if open_.root >= 0 else len(instructions) - 1,
+        root,
         "" if thread == "main" else thread,
         tuple(pair for pair in attributes if pair[0] != "execution_thread"),
         open_.line,
     )
-
-
-def _closing_attribute(reader: _TextReader, part: str, number: int) -> tuple[str, str]:
-    """Name and value of what follows the bracket that closes a computation."""
-    key = ATTRIBUTE_KEY.match(part)
-    if key is None and ATTRIBUTE_START.fullmatch(part):
-        return part, ""  # a bare flag
-    if key is None or lacks_value(part[key.end() :]):
-        column = reader.lines[number - 1].find(part or ",") + 1
-        raise reader.error("expected `, attribute=value`", number, column)
-    return key[1], part[key.end() :]
-
-
-def _check_result(reader: _TextReader, computation: Computation, line: int) -> None:
-    """Refuse a signature whose result is not what the root computes."""
-    head, result = reader.lines[line - 1], ""
-    if (arrow := head.rfind("->")) >= 0:
-        result = without_comments(head[arrow + 2 : head.rfind("{")]).strip()
-    root = computation.instructions[computation.root].shape
-    try:
-        shape = read_shape(result) if result else root
-    except (Unbalanced, UnknownType):
-        shape = Shape(result, is_array=False)
-    if not is_compatible(shape, root):
-        what = f"%{computation.name} should give {result}, and its root gives {print_shape(root)}"
-        raise reader.error(what, line, arrow + 1)
 
 
 def _read_parameters(reader: _TextReader, open_: _OpenComputation) -> tuple[Shape, ...]:
@@ -697,14 +682,9 @@ def _check_calls(reader: _TextReader, computation: Computation, parameters: Call
             continue
         shapes = [computation.instructions[n].shape for n in it.operands]
         for branch, callee in enumerate(it.called):
-            wanted = parameters(callee)
-            if it.opcode in _BINDS:
-                wrong = _compare(shapes, wanted)
-            elif it.opcode == "conditional":  # the first operand chooses, each branch takes one of those that follow
-                wrong = _compare(shapes[branch + 1 : branch + 2], wanted)
-            else:  # of one whose convention is not known, such as a `custom-call`, nothing is wrong
-                wrong = _elements(it.opcode, len(shapes), wanted)
-            if wrong:
+            # The first operand of a conditional chooses, each branch takes one of those that follow.
+            given = shapes[branch + 1 : branch + 2] if it.opcode == "conditional" else shapes
+            if wrong := _misfit(it.opcode, given, parameters(callee)):
                 name = next(name for name, index in reader.tails.computations.items() if index == callee)
                 line = it.line - reader.lines_before
                 column = reader.lines[line - 1].rfind(name) + 1
@@ -939,44 +919,39 @@ class LazyComputations(LazySequence):
 # assigned to values, and is refused. So is one that passes a tuple for an array. Other type mismatches are accepted:
 # the assignment is still clear, and a different type is an edit.
 
-# Each operand is the parameter of the same number.
-_BINDS = frozenset(["fusion", "call", "while", "async-start", "call-start", "custom-call-start", "fusion-start"])
+# Each operand that a computation is given is its parameter of the same number.
+_BINDS = frozenset(
+    ["fusion", "call", "while", "conditional", "async-start", "call-start", "custom-call-start", "fusion-start"]
+)
 # A single element of each operand is the parameter of the same number.
 _ELEMENT_OF_EACH = frozenset(["reduce", "reduce-window", "map"])
 _COLLECTIVES = frozenset(["all-reduce", "all-reduce-start", "reduce-scatter", "reduce-scatter-start"])
 
 
-def _compare(given: Sequence[Shape], wanted: Sequence[Shape]) -> str:
-    if len(given) != len(wanted):
-        return f"{_count(len(given), 'operand')} for {_count(len(wanted), 'parameter')}"
-    for n, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if len(one.tuple_shapes) != len(other.tuple_shapes):
-            return f"{print_shape(one)} for parameter {n}, a {print_shape(other)},"
-    return ""
-
-
-def _elements(opcode: str, given: int, wanted: Sequence[Shape]) -> str:
-    counts = tuple(_reducer_parameters(opcode, given))
-    if not counts:
+def _misfit(opcode: str, given: Sequence[Shape], wanted: Sequence[Shape]) -> str:
+    """What is wrong with the operands of a call; "" where nothing is, or nobody knows what they have to be."""
+    if opcode in _BINDS:
+        if len(given) != len(wanted):
+            return f"{_count(len(given), 'operand')} for {_count(len(wanted), 'parameter')}"
+        for n, (one, other) in enumerate(zip(given, wanted, strict=True)):
+            if len(one.tuple_shapes) != len(other.tuple_shapes):
+                return f"{print_shape(one)} for parameter {n}, a {print_shape(other)},"
         return ""
-    if len(wanted) not in counts:
-        return f"{_count(counts[0], 'value')} for {_count(len(wanted), 'parameter')}"
-    return ""
-
-
-def _reducer_parameters(opcode: str, operands: int) -> Iterator[int]:
-    """How many parameters a reducer or comparator may have."""
+    # A reducer or a comparator takes elements of the operands.
+    counts: tuple[int, ...] = ()
     if opcode in _ELEMENT_OF_EACH:
-        yield operands
+        counts = (len(given),)
     elif opcode == "sort":
-        yield 2 * operands
+        counts = (2 * len(given),)
     elif opcode == "scatter":  # arrays, indices, updates: as many updates as arrays
-        yield operands - 1
+        counts = (len(given) - 1,)
     elif opcode == "select-and-scatter":
-        yield 2
+        counts = (2,)
     elif opcode in _COLLECTIVES:  # one reducer for each operand, or one for all of them together
-        yield 2
-        yield 2 * operands
+        counts = (2, 2 * len(given))
+    if not counts or len(wanted) in counts:
+        return ""
+    return f"{_count(counts[0], 'value')} for {_count(len(wanted), 'parameter')}"
 
 
 def _count(number: int, noun: str) -> str:

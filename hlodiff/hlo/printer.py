@@ -31,22 +31,19 @@ def print_hlo(module: Module) -> str:
         }
         <BLANKLINE>
     """
-    parts = [", ".join([f"HloModule {module.name}", *(_pair(*pair) for pair in module.attributes)]) + "\n"]
+    lines = [", ".join([f"HloModule {module.name}", *(_pair(*pair) for pair in module.attributes)]), ""]
     for index in callees_first(module):
-        parts.append(_print_computation(module, index))
-    return "\n".join(parts)
-
-
-def _print_computation(module: Module, index: int) -> str:
-    computation = module.computations[index]
-    entry = "ENTRY " if index == module.entry else ""
-    lines = [f"{entry}%{computation.name} {{"]
-    for position in range(len(computation.instructions)):
-        lines.append("  " + print_instruction(module, index, position))
-    pairs = list(computation.attributes)
-    if computation.execution_thread:
-        pairs.append(("execution_thread", f'"{computation.execution_thread}"'))
-    return "\n".join([*lines, ", ".join(["}", *(_pair(*pair) for pair in pairs)]) + "\n"])
+        computation = module.computations[index]
+        entry = "ENTRY " if index == module.entry else ""
+        lines.append(f"{entry}%{computation.name} {{")
+        lines += [
+            "  " + print_instruction(module, index, position) for position in range(len(computation.instructions))
+        ]
+        pairs = list(computation.attributes)
+        if computation.execution_thread:
+            pairs.append(("execution_thread", f'"{computation.execution_thread}"'))
+        lines += [", ".join(["}", *(_pair(*pair) for pair in pairs)]), ""]
+    return "\n".join(lines)
 
 
 def print_instruction(module: Module, computation: int, instruction: int) -> str:
@@ -61,17 +58,14 @@ def print_instruction(module: Module, computation: int, instruction: int) -> str
             operands = [f"{one}#{result}" if result else one for one, result in zip(operands, it.results, strict=True)]
         inside = ", ".join(operands)
     parts = [f"{root}%{it.name} = {print_shape(it.shape)} {it.opcode}({inside})"]
-    parts += [_print_call(module, name, group) for name, group in it.calls]
+    for name, group in it.calls:
+        names = ", ".join("%" + module.computations[index].name for index in group)
+        parts.append(f"{name}={{{names}}}" if name in _BRACED or len(group) != 1 else f"{name}={names}")
     parts += [_pair(*pair) for pair in it.attributes]
     if it.control_predecessors:
         names = ", ".join("%" + owner.instructions[p].name for p in it.control_predecessors)
         parts.append(f"control-predecessors={{{names}}}")
     return ", ".join(parts)
-
-
-def _print_call(module: Module, name: str, group: tuple[int, ...]) -> str:
-    names = ", ".join("%" + module.computations[index].name for index in group)
-    return f"{name}={{{names}}}" if name in _BRACED or len(group) != 1 else f"{name}={names}"
 
 
 def _pair(name: str, value: str) -> str:

@@ -74,18 +74,12 @@ def shape_of(text: str) -> Shape:
     element, encoding = parts[0], ", ".join(parts[1:])
     sizes = match[1].split("x")[:-1]
     dynamic = tuple(n for n, size in enumerate(sizes) if size == "?")
-    bounds = _bounds(encoding, len(sizes))
-    dimensions = tuple(bounds[n] if size == "?" else int(size) for n, size in enumerate(sizes))
-    layout = Layout(other=encoding) if encoding and not _BOUNDS.fullmatch(encoding) else None
+    bounded = _BOUNDS.fullmatch(encoding)
+    bounds = bounded[1].split(",") if bounded else ["?"] * len(sizes)
+    given = (bounds[n].strip() if size == "?" else size for n, size in enumerate(sizes))
+    dimensions = tuple(-1 if size == "?" else int(size) for size in given)
+    layout = Layout(other=encoding) if encoding and not bounded else None
     return Shape(_TO_XLA.get(element, element), dimensions, layout, dynamic=dynamic)
-
-
-def _bounds(encoding: str, rank: int) -> list[int]:
-    """The bound of each dimension, -1 where there is none."""
-    match = _BOUNDS.fullmatch(encoding)
-    if match is None:
-        return [-1] * rank
-    return [-1 if part.strip() == "?" else int(part) for part in match[1].split(",")]
 
 
 def type_text(shape: Shape) -> str:
@@ -140,6 +134,7 @@ _TRAILING = re.compile(r" loc\((#loc\d*)\)$")
 _STRING_OR_LOC = re.compile(STRING + r"| loc\(")
 _TOKEN = re.compile(rf"\s*({STRING}|#loc\d*|callsite|fused|unknown|at\b|to\b|[A-Za-z_]+|\d+|.)", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+_SCOPE = re.compile(r"[/(]")  # in a name that is a scope of JAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +189,10 @@ class LocationTable:
             # `"io_callback:"("jit(f)/io_callback"(...))`: a name with a colon is the kind of operation, not its scope
             while isinstance(location, _Name) and location.text.endswith(":"):
                 location = self._expand(location.child)
-            if isinstance(location, _Name) and not self._is_function(location):
+            # A name around a file that is no JAX scope: an operation without a scope has only its Python function.
+            if isinstance(location, _Name) and (
+                _SCOPE.search(location.text) or not isinstance(self._expand(location.child), _File)
+            ):
                 name = location.text
             self._resolved[text] = (name, self._stack(location, -1))
         return self._resolved[text]
@@ -211,10 +209,6 @@ class LocationTable:
             location = self._parsed[location.name]
         return location
 
-    def _is_function(self, location: _Name) -> bool:
-        """A name around a file that is no JAX scope: an operation without a scope has only its Python function."""
-        return isinstance(self._expand(location.child), _File) and not re.search(r"[/(]", location.text)
-
     def _stack(self, location: _Location, parent: int) -> int:
         """Index of the innermost frame of `location` when called from frame `parent`."""
         if isinstance(location, _Alias):
@@ -229,7 +223,7 @@ class LocationTable:
         if isinstance(location, _Name):
             child = self._expand(location.child)
             if isinstance(child, _File):
-                return self._frame(child, "" if re.search(r"[/(]", location.text) else location.text, parent)
+                return self._frame(child, "" if _SCOPE.search(location.text) else location.text, parent)
             return self._stack(location.child, parent)
         return parent
 
@@ -260,17 +254,11 @@ def read_locations(generic: str) -> tuple[LocationTable, list[str]]:
     for line in generic.splitlines():
         if line.startswith("#") or not line.endswith(")") or line.lstrip().startswith("^"):
             continue
-        match = _TRAILING.search(line)
-        found = match[1] if match else _inline(line)
-        if found:
-            order.append(found)
+        if match := _TRAILING.search(line):
+            order.append(match[1])
+        elif starts := [match.end() for match in _STRING_OR_LOC.finditer(line) if match[0] == " loc("]:
+            order.append(line[starts[-1] : -1])  # a location without an alias; other lines end no operation
     return LocationTable(aliases), order
-
-
-def _inline(line: str) -> str:
-    """The location that ends a line where it has no alias, "" where the line ends no operation."""
-    starts = [match.end() for match in _STRING_OR_LOC.finditer(line) if match[0] == " loc("]
-    return line[starts[-1] : -1] if starts else ""
 
 
 def _parse(text: str) -> _Location:
@@ -408,7 +396,9 @@ class _ModuleReader:
         if len(operations) - len(self.functions) > mlir.MOST_BESIDE:
             what = f"the module has more than {mlir.MOST_BESIDE:,} operations beside its functions"
             raise ReadError(what, path=self.path, hint="is the file damaged?")
-        attributes = [(key, self.attr_text(value)) for key, value in self.header()]
+        header = dict(self.attributes(self.module.operation))
+        name = header.pop("sym_name").value if "sym_name" in header else ""
+        attributes = [(key, self.attr_text(value)) for key, value in header.items()]
         for op in operations:
             if op.name == "func.func":
                 self.function(op)
@@ -423,21 +413,9 @@ class _ModuleReader:
             raise ReadError("the module holds no function", path=self.path)
         if cycle := call_cycle(computations):
             raise ReadError(cycle[0], path=self.path, line=cycle[1], hint=CYCLE_HINT)
-        frames = tuple(self.locations.frames)
-        return Module(self.module_name(), "stablehlo", computations, self.entry(), tuple(attributes), frames)
-
-    def header(self) -> list[tuple[str, Any]]:
-        return [(k, v) for k, v in self.attributes(self.module.operation) if k != "sym_name"]
-
-    def module_name(self) -> str:
-        found = dict(self.attributes(self.module.operation)).get("sym_name")
-        return found.value if found is not None else ""
-
-    def entry(self) -> int:
-        if "main" in self.functions:
-            return self.functions["main"]
-        public = [n for n, c in enumerate(self.computations) if c and ("visibility", "public") in c.attributes]
-        return public[0] if public else 0
+        public = (n for n, c in enumerate(self.computations) if c and ("visibility", "public") in c.attributes)
+        entry = self.functions["main"] if "main" in self.functions else next(public, 0)
+        return Module(name, "stablehlo", computations, entry, tuple(attributes), tuple(self.locations.frames))
 
     def module_level(self, op: Any) -> tuple[str, str]:
         """A mesh or another operation beside the functions, verbatim."""
@@ -461,7 +439,11 @@ class _ModuleReader:
             self.arguments(scope, blocks[0], argument_attributes)
             for child in blocks[0].operations:
                 self.operation(scope, child.operation, owner="func.func")
-            self.result_attributes(scope, list(attributes.get("res_attrs", ())))
+            of_results = list(attributes.get("res_attrs", ()))
+            own = tuple((f"result{n}.{a.name}", self.attr_text(a.attr)) for n, d in enumerate(of_results) for a in d)
+            if own:
+                last = scope.instructions[-1]
+                scope.instructions[-1] = replace(last, attributes=(*last.attributes, *own))
         visibility = attributes["sym_visibility"].value if "sym_visibility" in attributes else ""
         others = [(k, self.attr_text(v)) for k, v in attributes.items() if k not in _FUNCTION_KEYS]
         _, _, line = self.place(op)
@@ -489,12 +471,6 @@ class _ModuleReader:
                     name, "parameter", shape, attributes=own, literal=str(number), op_name=label, frame=frame, line=line
                 ),
             )
-
-    def result_attributes(self, scope: _RegionScope, attributes: list[Any]) -> None:
-        own = tuple((f"result{n}.{a.name}", self.attr_text(a.attr)) for n, d in enumerate(attributes) for a in d)
-        if own:
-            last = scope.instructions[-1]
-            scope.instructions[-1] = replace(last, attributes=(*last.attributes, *own))
 
     def operation(self, scope: _RegionScope, op: Any, owner: str) -> None:
         """Append one operation to `scope`, its regions to the computations."""
