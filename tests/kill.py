@@ -22,9 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hlodiff.capture.temporary import TemporaryFolder
-from hlodiff.snapshots import FolderTree, Key, list_snapshots
-from hlodiff.snapshots.pending import digest, read_pending
-from hlodiff.snapshots.read import read_whole_snapshot
+from hlodiff.snapshots import FolderTree, Key, digest, list_snapshots, read_pending, read_whole_snapshot
 from hlodiff.workflows.build_snapshot import parse
 
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)

@@ -16,7 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from hlodiff.cli.entry import run
+from hlodiff.cli import run
 
 ROOT = Path(__file__).parent.parent
 _EDITS = ROOT / "tests/fixtures/one_line_edits/programs.tar.xz"

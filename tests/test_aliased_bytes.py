@@ -1,7 +1,7 @@
 """Donated bytes: fewer cost more only where an argument is donated that is not donated any longer."""
 
 import hlodiff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison
 from hlodiff.report.verdict import judged
 from hlodiff.report.view import Number
 

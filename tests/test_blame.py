@@ -10,16 +10,13 @@ import networkx as nx
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ.limits import Limits
+from hlodiff.differ import Limits, ModuleDiff, diff
 from hlodiff.differ.passes import blame as blame_module
 from hlodiff.differ.passes.blame import LabelCounter, PassBlame, blame, clean, label_of
 from hlodiff.differ.passes.dumps import Dump, dumps_of
 from hlodiff.differ.passes.steps import Texts
-from hlodiff.differ.pipeline import diff
-from hlodiff.differ.result import ModuleDiff
 from hlodiff.graph import call_graph
-from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Instruction, Module, read_hlo
 from hlodiff.report.passes import blame_lines, edit_words, parted_words
 from tests.pass_dumps import dump, unpack
 

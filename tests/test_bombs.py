@@ -12,12 +12,12 @@ import pytest
 from hlodiff.config import find_and_read
 from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError, StoreError
-from hlodiff.hlo import read_bytes, read_text
+from hlodiff.hlo import read_bytes, read_hlo, read_text
 from hlodiff.hlo.mlir import refuse_wide
-from hlodiff.hlo.parser import read_hlo
 from hlodiff.normalizer import normalize, to_text
-from hlodiff.policy.rules import RULES_BY_NAME
-from hlodiff.snapshots.read import refuse_conflict, unpack
+from hlodiff.policy import RULES_BY_NAME
+from hlodiff.snapshots import unpack
+from hlodiff.snapshots.read import refuse_conflict
 from tests.fuzzing.bombs import COMPILED, CONFIGURATIONS, PACKED, STABLEHLO
 
 SMALL = read_text("HloModule m\n\nENTRY e {\n  p = f32[] parameter(0)\n  ROOT r = f32[] negate(p)\n}\n")

@@ -22,7 +22,8 @@ from hlodiff.hlo.grammar import canonical_attribute
 from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.mlir import refuse_deep
 from hlodiff.normalizer import normalize, to_text
-from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, dump, load
+from hlodiff.snapshots import SUMMARY_VERSION
+from hlodiff.snapshots.yaml_format import dump, load
 from hlodiff.workflows import pending
 from tests.fuzzing import commands, folders
 from tests.fuzzing.structured import with_other_values

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hlodiff.differ import diff
-from hlodiff.hlo import read_text
+from hlodiff.hlo import read_hlo, read_text
 from hlodiff.hlo.fingerprint import fingerprint
-from hlodiff.hlo.parser import read_hlo
 from tests.scenarios import compare, line, lines, module
 
 OLD = """

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 import hlodiff
-from hlodiff.hlo.model import Instruction, operand_names
+from hlodiff.hlo import Instruction
+from hlodiff.hlo.model import operand_names
 
 TEXT = """module @m {
   func.func public @main(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {

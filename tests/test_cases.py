@@ -18,7 +18,7 @@ import pytest
 
 from examples.cases.__main__ import PROGRAMS, names, unpack
 from examples.cases.__main__ import _copied as copied
-from hlodiff.cli.entry import run
+from hlodiff.cli import run
 from hlodiff.differ import diff
 from hlodiff.hlo import read
 from hlodiff.registry import registrations

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hlodiff.differ import ModuleDiff, diff
+from hlodiff.differ import ModuleDiff, classes_of, diff
 from hlodiff.differ.causes import nearest_causes
-from hlodiff.differ.classify import classes_of
 from hlodiff.hlo import read_text
 from tests.scenarios import compare, line
 from tests.test_diff_properties import kinds, made

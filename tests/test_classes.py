@@ -10,11 +10,9 @@ from typing import Literal
 
 import pytest
 
-from hlodiff.differ import ModuleDiff, ProgramComparison, classes_of, diff, with_compiler
+from hlodiff.differ import Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
 from hlodiff.differ.classify import CLASSES, Class
-from hlodiff.differ.result import Edit, Site
-from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Frame
+from hlodiff.hlo import Frame, read_text
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.headline import headline

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts
 from hlodiff.differ import count as count_all
-from hlodiff.differ import metrics_by_kind, module_metrics, op_counts
-from hlodiff.differ.metrics import count
 from hlodiff.differ.placement import compute_places
 from hlodiff.hlo import read, read_hlo
 from hlodiff.hlo.collectives import FAMILIES

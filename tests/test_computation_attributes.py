@@ -10,8 +10,7 @@ import pytest
 
 from hlodiff.differ import diff
 from hlodiff.errors import ReadError
-from hlodiff.hlo import read_bytes
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import read_bytes, read_hlo
 from hlodiff.report.edits import format_edit
 
 _TEXT = """HloModule m

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 import hlodiff
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.hlo.model import STAGES
-from hlodiff.report import read_untrusted_view, to_form, to_terminal
+from hlodiff.differ import ProgramComparison
+from hlodiff.hlo import STAGES
+from hlodiff.report import Report, build_view, read_untrusted_view, to_form, to_terminal
 from hlodiff.report.line_edits import FileEdits, edit_by_names, only_edit
-from hlodiff.report.report import Report
-from hlodiff.report.view_builder import build_view
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 MODEL = '''"""A model."""

@@ -9,9 +9,7 @@ import pytest
 from hlodiff.differ.executed import executed, runs
 from hlodiff.differ.executed_count import ZERO, ExecutedCount
 from hlodiff.differ.trip_counts import TripCount, trip_counts
-from hlodiff.hlo import read, read_text
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Module, read, read_hlo, read_text
 from tests.test_turns import copies, loop
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo import Module, contents, mlir, read_text
-from hlodiff.hlo.files import read_bytes
+from hlodiff.hlo import Module, contents, mlir, read_bytes, read_text
 from hlodiff.hlo.grammar import canonical_attribute, canonical_literal
 
 PLAIN = """HloModule m, is_scheduled=true

@@ -13,13 +13,11 @@ from benchmarks.bodies import unlike_fusions
 from hlodiff import LimitHit, Limits, diff
 from hlodiff.cli import run
 from hlodiff.config import LIMITS
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ModuleDiff, ProgramComparison
 from hlodiff.differ.limits import DEFAULTS, hits_of
 from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
-from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.model import Module
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.report.report import Report
+from hlodiff.hlo import Module, read_hlo
+from hlodiff.report import Report
 from hlodiff.report.shared_text import limits_of, texts_of
 from tests.scenarios import module
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import hlodiff
-from hlodiff.report.report import Report
+from hlodiff.report import Report
 
 OLD = "HloModule step\nENTRY e {\n  p = f32[8]{0} parameter(0)\n  ROOT r = f32[8]{0} tanh(p)\n}"
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import hlodiff
-from hlodiff.cli.entry import run
+from hlodiff.cli import run
 
 FOLDER = Path(__file__).parent / "fixtures" / "one_line_edits"
 # Name, function, what was written, what is true of it.

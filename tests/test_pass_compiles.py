@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from hlodiff.capture.pass_dumps import compile_with_dump
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison, diff
 from hlodiff.differ.limits import DEFAULTS
 from hlodiff.differ.passes.steps import Texts
-from hlodiff.differ.pipeline import diff
 from hlodiff.errors import CaptureError
-from hlodiff.report.report import Report
-from hlodiff.report.text import to_terminal
+from hlodiff.report import Report, to_terminal
 from hlodiff.workflows.passes import DumpFolders, blame_passes
 from tests.pass_dumps import dump, files
 

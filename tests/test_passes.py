@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
+from hlodiff.differ import Limits
 from hlodiff.differ.computation_matches import at
-from hlodiff.differ.limits import Limits
 from hlodiff.differ.passes import dumps as dumps_module
 from hlodiff.differ.passes.dumps import dumps_of
 from hlodiff.differ.passes.steps import PassStep, followed, pass_steps, same_program
 from hlodiff.errors import ReadError
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import read_hlo
 from hlodiff.inspect.passes import PassesView, passes_markdown, passes_text
 from tests.pass_dumps import dump, files, steps, unpack
 

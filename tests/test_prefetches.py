@@ -1,7 +1,7 @@
 """Launches: a TPU fetches into its fast memory beside what it computes; that alone is neither better nor worse."""
 
 import hlodiff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison
 from hlodiff.report.numbers import key_numbers
 from hlodiff.report.verdict import judged
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.differ.executed import executed, runs
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import read_hlo
 
 PROGRAM = """
 import glob, sys

@@ -8,8 +8,7 @@ import pytest
 
 from hlodiff.cli.progress_bar import _Drawing, progress_bar
 from hlodiff.progress import Progress, progress
-from hlodiff.report.report import Report
-from hlodiff.report.text import to_terminal
+from hlodiff.report import Report, to_terminal
 from hlodiff.workflows.check import Stopwatch
 
 

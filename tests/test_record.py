@@ -17,7 +17,8 @@ from hlodiff.capture import run_reader, run_recorder
 from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo.mlir import mlir_text
-from hlodiff.tracing.records import Call, CapturedValue, Function, Leaf
+from hlodiff.tracing import Function, Leaf
+from hlodiff.tracing.records import Call, CapturedValue
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 

@@ -6,11 +6,10 @@ import networkx as nx
 import pytest
 
 import hlodiff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import Cost, Edit, FieldChange, ProgramComparison, Site
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts, reported_edits
-from hlodiff.differ.result import Cost, Edit, FieldChange, Site
-from hlodiff.hlo.model import Frame
+from hlodiff.hlo import Frame
 from hlodiff.report.functions import _importance
 from hlodiff.report.grouping import EditGroup, edit_groups_of
 from hlodiff.report.headline import headline

@@ -15,6 +15,7 @@ from hlodiff.policy import Finding, exit_code, judge
 from hlodiff.report import (
     Report,
     ToolchainChange,
+    build_view,
     format_bytes,
     format_checked,
     format_count,
@@ -26,7 +27,6 @@ from hlodiff.report import (
 from hlodiff.report.edits import format_edit, format_field_change, format_shape, listed_fields
 from hlodiff.report.html.overview import overview_rows
 from hlodiff.report.lines import clip, printable
-from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import format_change as by_how_much
 
 HEAD = """HloModule m

@@ -39,11 +39,12 @@ from hlodiff.report import (
     format_totals,
     read_untrusted_view,
     saved_to_form,
+    to_comment,
     to_form,
     to_json,
     to_terminal,
 )
-from hlodiff.report.comment import MARKER, to_comment
+from hlodiff.report.comment import MARKER
 from hlodiff.report.grouping import format_scopes, most_changed, scope_of
 from hlodiff.report.view import Number
 from hlodiff.report.wording import Place

@@ -7,14 +7,11 @@ from inspect import signature
 import pytest
 
 import hlodiff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison
 from hlodiff.hlo import Module
-from hlodiff.report import sentences
-from hlodiff.report.report import Report, ToolchainChange
+from hlodiff.report import Report, ToolchainChange, build_view, sentences, to_terminal
 from hlodiff.report.sections import format_causes
 from hlodiff.report.sentences import compiler_sentences, what_happened
-from hlodiff.report.text import to_terminal
-from hlodiff.report.view_builder import build_view
 from tests.pass_dumps import dump
 from tests.test_pinned_output import cases
 from tests.test_turns import copies, loop, open_loop

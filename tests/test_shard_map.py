@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hlodiff
-from hlodiff.differ.result import FieldChange, Site
+from hlodiff.differ import FieldChange, Site
 from hlodiff.report.edits import format_added, format_edit, format_field_change
 from hlodiff.report.sentences import what_happened
 from tests.scenarios import lines

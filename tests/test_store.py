@@ -23,8 +23,10 @@ from hlodiff.snapshots import (
     Key,
     Snapshot,
     attach_source,
+    drop_pending,
     is_safe,
     is_unfinished,
+    keep_pending,
     keys_of,
     list_snapshots,
     numbered,
@@ -35,13 +37,13 @@ from hlodiff.snapshots import (
     remove_snapshot,
     restored,
     source_of,
+    tidy_pending,
     write_snapshot,
     writing,
 )
 from hlodiff.snapshots import read as snapshot_module
 from hlodiff.snapshots import write as write_module
 from hlodiff.snapshots import writing as _writing_function
-from hlodiff.snapshots.pending import drop_pending, keep_pending, tidy_pending
 from hlodiff.snapshots.write import PARTIAL
 from hlodiff.snapshots.yaml_format import dump, load
 

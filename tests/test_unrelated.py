@@ -8,7 +8,7 @@ import pytest
 
 from hlodiff import Limits, ModuleDiff, diff
 from hlodiff.differ.unrelated import share_in_common
-from hlodiff.hlo.model import Module
+from hlodiff.hlo import Module
 from tests.scenarios import module
 
 _UNARY = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]

@@ -9,12 +9,10 @@ from pathlib import Path
 
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_text
-from hlodiff.report import Report, ToolchainChange, to_form, to_terminal, upgrade_text
+from hlodiff.report import Report, ToolchainChange, build_view, to_form, to_markdown, to_terminal, upgrade_text
+from hlodiff.report.html import PageLimits
 from hlodiff.report.html.bodies import bodies_of
-from hlodiff.report.html.limits import PageLimits
-from hlodiff.report.markdown import to_markdown
 from hlodiff.report.upgrade_table import totals, upgrade_changes, upgrade_json, upgrade_markdown
-from hlodiff.report.view_builder import build_view
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
 from hlodiff.workflows.temporary_environment import OtherEnvironment, imported_as
 from hlodiff.workflows.upgrade import _library_lines as read_library_lines

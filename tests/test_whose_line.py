@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hlodiff import diff
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.instruction_matches import InstructionMap, Intern, MatchGraph
 from hlodiff.differ.parameters import pair_unchanged
 from hlodiff.graph import dataflow
-from hlodiff.hlo.fingerprint import contents
+from hlodiff.hlo import Frame, contents, read_hlo
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import Frame
-from hlodiff.hlo.parser import read_hlo
-from hlodiff.report.report import Report, ToolchainChange
+from hlodiff.report import Report, ToolchainChange
 
 
 def frames(*rows: str) -> tuple[Frame, ...]:

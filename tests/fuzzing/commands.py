@@ -146,7 +146,7 @@ def _reads(arguments: Sequence[str], file: str) -> bool:
 
 def run_command(data: bytes) -> None:
     """Run a command that the input chooses; raises with what it printed of a bug."""
-    from hlodiff.cli.entry import run
+    from hlodiff.cli import run
 
     files = project_files()
     name, _, content = data.partition(b"\n")

@@ -11,12 +11,11 @@ from functools import cache
 from pathlib import Path
 
 from hlodiff.config import Config
-from hlodiff.differ.growth import CLASSES, QUANTITIES, Fit, Growth, Series
+from hlodiff.differ import QUANTITIES, Growth
+from hlodiff.differ.growth import CLASSES, Fit, Series
 from hlodiff.differ.limits import DEFAULTS
 from hlodiff.errors import HlodiffError
-from hlodiff.snapshots import CaptureOrigin, FolderTree, Key
-from hlodiff.snapshots.growth_file import read_growth
-from hlodiff.snapshots.read import read_snapshot
+from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, read_growth, read_snapshot
 from hlodiff.snapshots.yaml_format import load
 from hlodiff.workflows import pending
 from hlodiff.workflows.staleness import Freshness
@@ -71,7 +70,7 @@ def _damaged(files: Files, data: bytes) -> Files:
 @cache
 def pending_files() -> Files:
     """A pending folder as `check` leaves it: a program, traces and growth."""
-    from hlodiff.snapshots.pending import keep_pending, keep_record
+    from hlodiff.snapshots import keep_pending, keep_record
 
     origin = CaptureOrigin({"model.py": "5f0c"}, {"x64": "00ff"}, {"jax": "0.10.2"})
     with tempfile.TemporaryDirectory() as name:
@@ -178,7 +177,7 @@ def recording_files() -> Files:
 
 def read_recording(data: bytes) -> None:
     """What `diff` and `show` do with the folder that `hlodiff record` writes."""
-    from hlodiff.report.forms import to_form
+    from hlodiff.report import to_form
     from hlodiff.workflows.diff import diff_sides
 
     with folder(recording_files()) as good, folder(_damaged(recording_files(), data)) as root:

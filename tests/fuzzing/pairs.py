@@ -11,8 +11,7 @@ from random import Random
 
 from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError
-from hlodiff.hlo import Module, read_bytes
-from hlodiff.hlo.parser import read_hlo
+from hlodiff.hlo import Module, read_bytes, read_hlo
 from tests.fuzzing.mutations import mutated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +91,7 @@ def diff_lowered(data: bytes) -> None:
 def inspect(data: bytes) -> None:
     """What `show` says of a program file, and what a snapshot keeps of where the program came from."""
     from hlodiff.inspect.summary import file_reasons, file_summary, reasons_text, summary_text
-    from hlodiff.snapshots.provenance import attach_source, source_of
+    from hlodiff.snapshots import attach_source, source_of
 
     with tempfile.TemporaryDirectory() as root:
         file = Path(root, "a.hlo")

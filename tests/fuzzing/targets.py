@@ -93,7 +93,7 @@ def _read_hlo(data: bytes) -> None:
 
 
 def _read_lazily(data: bytes) -> None:
-    from hlodiff.hlo.parser import read_hlo
+    from hlodiff.hlo import read_hlo
 
     _every_instruction(read_hlo(data.decode(errors="replace"), at_once=False))
 
@@ -159,7 +159,8 @@ def _normalize_mlir(data: bytes) -> None:
 
 
 def _summary(data: bytes) -> None:
-    from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load
+    from hlodiff.snapshots import SUMMARY_VERSION
+    from hlodiff.snapshots.yaml_format import load
 
     load(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
 
@@ -172,9 +173,7 @@ def _folder() -> Iterator[Path]:
 
 def _snapshot(data: bytes) -> None:
     """One file of a snapshot is the input: which one decides its first byte."""
-    from hlodiff.snapshots import Key
-    from hlodiff.snapshots.read import read_snapshot
-    from hlodiff.snapshots.trees import FolderTree
+    from hlodiff.snapshots import FolderTree, Key, read_snapshot
 
     good = ROOT / "snapshots/attention/cpu"
     with _folder() as root:
@@ -192,8 +191,7 @@ def _parts_of_snapshots() -> Sequence[bytes]:
 
 
 def _traces(data: bytes) -> None:
-    from hlodiff.snapshots.traces_file import read_traces
-    from hlodiff.snapshots.trees import FolderTree
+    from hlodiff.snapshots import FolderTree, read_traces
 
     with _folder() as root:
         (root / "steps").mkdir()
@@ -202,8 +200,7 @@ def _traces(data: bytes) -> None:
 
 
 def _result(data: bytes) -> None:
-    from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
-    from hlodiff.report.untrusted_result import read_untrusted_view
+    from hlodiff.report import SAVED_FORM_NAMES, read_untrusted_view, saved_to_form
 
     view = read_untrusted_view(data.decode(errors="replace"))
     for form in SAVED_FORM_NAMES:
@@ -216,7 +213,7 @@ def _results() -> Sequence[bytes]:
 
 def _config(data: bytes) -> None:
     from hlodiff.config import find_and_read
-    from hlodiff.policy.rules import RULES_BY_NAME
+    from hlodiff.policy import RULES_BY_NAME
 
     with _folder() as root:
         (root / "pyproject.toml").write_bytes(data)
@@ -313,7 +310,7 @@ def _textconv(data: bytes) -> None:
 
 def _history(data: bytes) -> None:
     """What `log` reads of one version of a recorded file."""
-    from hlodiff.integrations.history.recorded_numbers import reading_of
+    from hlodiff.integrations.history import reading_of
     from hlodiff.snapshots import Key
 
     for stage in ("compiled", "stablehlo"):
@@ -325,7 +322,8 @@ def _shown_summary(data: bytes) -> None:
     """What `show` prints of a summary, of which nothing has to have the right type."""
     from hlodiff.inspect.summary import summary_text
     from hlodiff.report.lines import json_text, printable
-    from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load
+    from hlodiff.snapshots import SUMMARY_VERSION
+    from hlodiff.snapshots.yaml_format import load
 
     table = load(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
     "".join(map(printable, summary_text(table))).encode("utf-8", "backslashreplace")
@@ -336,7 +334,7 @@ def _source(data: bytes) -> None:
     """A source.json, put on the program that it is of and on another one."""
     import json
 
-    from hlodiff.snapshots.provenance import attach_source
+    from hlodiff.snapshots import attach_source
 
     try:
         table = json.loads(data)
