@@ -9,9 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hlodiff.hlo import Computation, Frame, Instruction, Module
-from hlodiff.hlo.traversal import fused_only, scheduled
-from hlodiff.normalizer.ordering import redirected, renumbered
-from hlodiff.normalizer.rewrite import reordered
 
 Noise = Callable[[Module, random.Random], Module]
 
@@ -33,16 +30,49 @@ def shuffle_computations(module: Module, chance: random.Random) -> Module:
     """Computations in any order: what stands where is the printer's affair."""
     order = list(range(len(module.computations)))
     chance.shuffle(order)
-    return renumbered(module, order)
+    new = {old: index for index, old in enumerate(order)}
+
+    def calling(it: Instruction) -> Instruction:
+        return replace(it, calls=tuple((name, tuple(new[c] for c in group)) for name, group in it.calls))
+
+    moved = each(module, calling)
+    return replace(moved, computations=tuple(moved.computations[old] for old in order), entry=new[module.entry])
 
 
 def reorder_instructions(module: Module, chance: random.Random) -> Module:
     """Another legal order wherever there is no schedule."""
+    in_steps = scheduled(module)
     computations = [
-        c if has_schedule else reordered(c, legal(c, chance))
-        for c, has_schedule in zip(module.computations, scheduled(module), strict=True)
+        c if index in in_steps else reordered(c, legal(c, chance)) for index, c in enumerate(module.computations)
     ]
     return replace(module, computations=tuple(computations))
+
+
+def scheduled(module: Module) -> set[int]:
+    """Computations that run in the order in which they are printed: not bodies of fusions, and no reducers."""
+    found: set[int] = set()
+    waiting = [module.entry] if module.attribute("is_scheduled") == "true" else []
+    while waiting:
+        index = waiting.pop()
+        if index not in found:
+            found.add(index)
+            for it in module.computations[index].instructions:
+                for name, group in it.calls:
+                    if it.opcode != "fusion" and (name != "to_apply" or it.opcode == "call"):
+                        waiting += group
+    return found
+
+
+def reordered(computation: Computation, order: Sequence[int]) -> Computation:
+    """The computation with its instructions in another order, given by their old positions."""
+    new = {old: position for position, old in enumerate(order)}
+
+    def moved(it: Instruction) -> Instruction:
+        before = tuple(new[o] for o in it.control_predecessors)
+        return replace(it, operands=tuple(new[o] for o in it.operands), control_predecessors=before)
+
+    instructions = tuple(moved(computation.instructions[old]) for old in order)
+    return replace(computation, instructions=instructions, root=new[computation.root])
 
 
 def legal(computation: Computation, chance: random.Random) -> list[int]:
@@ -107,13 +137,12 @@ def shuffle_json(module: Module, chance: random.Random) -> Module:
 
 def permute_fusion_parameters(module: Module, chance: random.Random) -> Module:
     """Parameters of fusions in another order, operands of all their call sites alike."""
-    fused = fused_only(module)
     orders: dict[int, list[int]] = {}
     for index, computation in enumerate(module.computations):
         calls = [it for c in module.computations for it in c.instructions if index in it.called]
         plain = all(it.attribute("output_to_operand_aliasing") is None for it in calls)
         plain = plain and all("aliasing_operands" not in (it.attribute("backend_config") or "") for it in calls)
-        if fused[index] and plain:
+        if calls and all(it.opcode == "fusion" for it in calls) and plain and index != module.entry:
             orders[index] = chance.sample(range(len(computation.parameters())), len(computation.parameters()))
 
     def change(it: Instruction, owner: int) -> Instruction:
@@ -144,7 +173,7 @@ def copy_computations(module: Module, chance: random.Random) -> Module:
         return module
     owner, position = chance.choice(sites)
     it = computations[owner].instructions[position]
-    copied = redirected(computations[it.called[0]], range(len(computations)))
+    copied = computations[it.called[0]]
     instructions = list(computations[owner].instructions)
     instructions[position] = replace(it, calls=(("calls", (len(computations),)),))
     computations[owner] = replace(computations[owner], instructions=tuple(instructions))

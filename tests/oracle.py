@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from hlodiff.hlo import Module, Shape, mlir
-from hlodiff.hlo.grammar import print_shape
 
 # xla_data.proto, PrimitiveType
 _TYPES = {
@@ -120,7 +119,7 @@ def plain_shape(shape: Shape) -> str:
     if shape.element_type == "tuple":
         return f"({', '.join(map(plain_shape, shape.tuple_shapes))})"
     if not shape.is_array:
-        return print_shape(shape).removesuffix("[]")
+        return shape.element_type
     return f"{shape.element_type}[{','.join(map(str, shape.dimensions))}]"
 
 

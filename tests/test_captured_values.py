@@ -8,7 +8,6 @@ import pytest
 
 import hlodiff
 from hlodiff.hlo import Instruction
-from hlodiff.hlo.model import operand_names
 
 TEXT = """module @m {
   func.func public @main(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
@@ -86,13 +85,6 @@ def test_an_operation_in_a_branch_brings_the_value_that_it_captures() -> None:
         ("added", "power")
     ]
     assert found.replay().complete
-
-
-def test_operands_by_the_parameters_that_name_them() -> None:
-    module = program()
-    entry = module.entry_computation.instructions
-    names = {it.opcode: list(operand_names(it, module).values()) for it in entry if it.calls}
-    assert names == {"case": [(1, 2), (3, 4)], "while": [(0, 1, 2), (0, 1, 3, 4, 5)]}
 
 
 def test_a_script_that_does_not_say_that_captured_values_were_exchanged_proves_nothing() -> None:

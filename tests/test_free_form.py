@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hlodiff.errors import ReadError
-from hlodiff.hlo import Module, contents, mlir, read_bytes, read_text
-from hlodiff.hlo.grammar import canonical_attribute, canonical_literal
+from hlodiff.hlo import Instruction, Module, contents, mlir, read_bytes, read_text
 
 PLAIN = """HloModule m, is_scheduled=true
 
@@ -155,6 +154,18 @@ def test_deep_nesting_is_refused() -> None:
         read_text(deep)
 
 
+def root_of(right: str) -> Instruction:
+    return read_text(f"HloModule m\nENTRY e {{\n  ROOT r = {right}\n}}\n").entry_computation.instructions[0]
+
+
+def attribute_of(name: str, value: str) -> str | None:
+    return root_of(f'f32[] custom-call(), custom_call_target="t", {name}={value}').attribute(name)
+
+
+def literal_of(element_type: str, value: str) -> str | None:
+    return root_of(f"{element_type}[{value.count(',') + 1 if '{' in value else ''}] constant({value})").literal
+
+
 def test_defaults_and_spellings_are_equal() -> None:
     same = [
         ("window", "{pad=1_1x1_1 size=3x3 stride=1x1}", "{size=3x3 pad=1_1x1_1}"),
@@ -163,13 +174,13 @@ def test_defaults_and_spellings_are_equal() -> None:
         ("dimensions", "{0, 1}", "{0,1}"),
     ]
     for name, value, other in same:
-        assert canonical_attribute(name, value) == other == canonical_attribute(name, other)
+        assert attribute_of(name, value) == other == attribute_of(name, other)
     defaults = {"feature_group_count": "1", "is_stable": "false", "operand_precision": "{default,default}"}
     for name, value in defaults.items():
-        assert canonical_attribute(name, value) is None
+        assert attribute_of(name, value) is None
     for value, other in [("3e+2", "300"), ("{0.50, 1e7}", "{0.5, 1e+07}"), ("1e-05", "1e-05"), ("nan", "nan")]:
-        assert canonical_literal(value, "f32") == other == canonical_literal(other, "f32")
-    assert canonical_literal("{010}", "s32") == "{010}"
+        assert literal_of("f32", value) == other == literal_of("f32", other)
+    assert literal_of("s32", "{010}") == "{010}"
     loop = "HloModule m\nb { ROOT p = f32[] parameter(0) }\nc { p = f32[] parameter(0) ROOT t = pred[] constant(true) }"
     hashes = {
         entry_hash(read_text(f"{loop}\nENTRY e {{\n  p = f32[] parameter(0)\n  ROOT w = f32[] while(p), {end}\n}}\n"))

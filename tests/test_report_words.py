@@ -10,13 +10,13 @@ import pytest
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
 from hlodiff.differ.placement import format_partition
 from hlodiff.hlo import Frame, Module, read_hlo
-from hlodiff.hlo.metadata import is_library, portable_file, shown_file
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_added, format_field_change, listed_changes, named
 from hlodiff.report.headline import headline
 from hlodiff.report.verdict import judged
 from hlodiff.report.view import Number
-from hlodiff.report.wording import place
+from hlodiff.snapshots import source_of
+from tests.shown import line_of
 from tests.test_report_forms import executed_of
 
 EMPTY = Module("m", "compiled", (), 0)
@@ -216,17 +216,20 @@ def test_no_site_has_no_name() -> None:
 )
 def test_files_name_no_machine(file: str, shown: str, library: bool) -> None:
     root = "/srv/mine/project"
-    assert (shown_file(file, root), is_library(file)) == (shown, library)
-    portable = portable_file(file, root)
-    assert (shown_file(portable), portable_file(portable, root), is_library(portable)) == (shown, portable, library)
+    frame = Frame(file, 12, "step")
+    assert line_of((frame,), root) == (shown, 12, "step", library)
+    portable = source_of(replace(EMPTY, frames=(frame,)), root)["frames"][0][0]
+    stored = replace(frame, file=portable)
+    assert line_of((stored,)) == (shown, 12, "step", library)
+    assert source_of(replace(EMPTY, frames=(stored,)), root)["frames"][0][0] == portable
 
 
 def test_the_innermost_frame_of_the_user_s_own_code() -> None:
     library = Frame("/opt/lib/python3.12/site-packages/anything/deep.py", 12, "solve.<locals>.step")
     own = Frame("/srv/mine/model.py", 31, "loss")
-    assert place((library, own, Frame("/srv/mine/train.py", 7, "main"))) == "model.py:31 (loss)"
-    assert place((library,)) == "anything/deep.py:12 (solve.step)"
-    assert place(()) == ""
+    assert line_of((library, own, Frame("/srv/mine/train.py", 7, "main"))) == ("model.py", 31, "loss", False)
+    assert line_of((library,)) == ("anything/deep.py", 12, "solve.step", True)
+    assert line_of(()) == ("", 0, "", False)
 
 
 def traced(file: str) -> Report:

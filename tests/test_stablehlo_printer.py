@@ -9,8 +9,6 @@ import pytest
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo import Computation, Instruction, Module, mlir, print_stablehlo, read_stablehlo
-from hlodiff.hlo.model import is_function
-from hlodiff.hlo.stablehlo_printer import quote, symbol
 from tests.stablehlo_fixture import programs as programs
 
 NAMED = """\
@@ -114,8 +112,12 @@ def test_an_invalid_module_is_an_error_and_no_text() -> None:
 
 
 def test_quoting() -> None:
-    assert quote('a "b" \\ é') == '"a \\22b\\22 \\5C \\C3\\A9"'
-    assert (symbol("f_1"), symbol("1 f")) == ("f_1", '"1 f"')
+    for name, printed in (("f_1", "f_1"), ("1 f", '"1 f"'), ('a "b" \\ é', '"a \\22b\\22 \\\\ \\C3\\A9"')):
+        module = read_stablehlo(NAMED)
+        module = replace(
+            module, computations=tuple(replace(c, name=c.name.replace("helper", name)) for c in module.computations)
+        )
+        assert f"call @{printed}(" in print_stablehlo(module)
 
 
 def _canonical(text: str) -> str:
@@ -128,7 +130,8 @@ def _bare(module: Module) -> Module:
 
     def plain(computation: Computation) -> Computation:
         instructions = tuple(replace(it, name="", line=0, op_name="", frame=-1) for it in computation.instructions)
-        name = computation.name if is_function(computation) else ""
+        is_function = any(name == "visibility" for name, _ in computation.attributes)
+        name = computation.name if is_function else ""
         return replace(computation, name=name, line=0, instructions=instructions)
 
     return replace(module, frames=(), computations=tuple(map(plain, module.computations)))

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ from typing import Any
 import pytest
 
 from hlodiff.errors import StoreError
-from hlodiff.hlo import read_hlo
-from hlodiff.hlo.metadata import portable_file
+from hlodiff.hlo import Frame, read_hlo
 from hlodiff.snapshots import (
     FolderTree,
     Key,
@@ -594,7 +594,8 @@ def test_a_source_table_that_does_not_fit_changes_nothing(source: dict[str, Any]
     ],
 )
 def test_paths_without_the_machine(file: str, portable: str) -> None:
-    assert portable_file(file, "/srv/project") == portable
+    module = replace(read_hlo(RAW), frames=(Frame(file, 31, "loss"),))
+    assert source_of(module, "/srv/project")["frames"] == [[portable, 31, "loss", -1]]
 
 
 def test_a_pending_folder_in_which_nothing_waits_is_gone(tmp_path: Path) -> None:
