@@ -769,3 +769,18 @@ ENTRY e {{
     cast = cast.replace("f32[8,8]) tuple(%c, %f)", "bf16[8,8]) tuple(%c, %f)")
     assert ("numerics" in of(cast, plain)) is is_numeric
     assert ("numerics" in of(plain, cast)) is is_numeric
+
+
+def test_a_copy_that_a_compiler_shards_as_its_argument_is_no_other_placement() -> None:
+    old = """HloModule m, num_partitions=2
+
+ENTRY e {
+  %p = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}, metadata={op_name="x"}
+  %c = f32[8,4] copy(%p), sharding={devices=[2,1]<=[2]}
+  ROOT %r = f32[] custom-call(%c), custom_call_target="norm"
+}
+"""
+    argument = old.replace("f32[8,4]", "f32[16,2]").replace("[2,1]<=", "[1,2]<=")
+    assert of(argument, old) == ("interface",)
+    value = old.replace("copy(%p), sharding={devices=[2,1]<=", "copy(%p), sharding={devices=[1,2]<=")
+    assert of(value, old) == ("placement",)

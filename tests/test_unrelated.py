@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from hlodiff import Limits, ModuleDiff, diff
+from hlodiff.differ import classes_of
 from hlodiff.differ.unrelated import share_in_common
 from hlodiff.hlo import Module
 from tests.scenarios import module
@@ -14,13 +15,19 @@ from tests.scenarios import module
 _UNARY = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
 
 
-def program(opcodes: list[str], element_type: str, seed: int, unused: int = 0) -> Module:
-    """40 fusions, one after another, of 16 instructions each; and arguments that nothing uses."""
+def program(opcodes: list[str], element_type: str, seed: int, unused: int = 0, first: str = "") -> Module:
+    """40 fusions, one after another, of 16 instructions each; and arguments that nothing uses.
+
+    The first fusion may hold one kind of operation.
+    """
     chance = Random(seed)
     fusions, calls = [], ["  c0 = f32[8]{0} parameter(0)"]
     for number in range(40):
         rows = ["  v0 = f32[8]{0} parameter(0)", f"  v1 = {element_type}[8]{{0}} convert(v0)"]
-        rows += [f"  v{n + 1} = {element_type}[8]{{0}} {chance.choice(opcodes)}(v{n})" for n in range(1, 14)]
+        rows += [
+            f"  v{n + 1} = {element_type}[8]{{0}} {chance.choice(opcodes if number or not first else [first])}(v{n})"
+            for n in range(1, 14)
+        ]
         rows.append("  ROOT v15 = f32[8]{0} convert(v14)")
         fusions.append("\n".join([f"fused{number} {{", *rows, "}\n"]))
         calls.append(f"  c{number + 1} = f32[8]{{0}} fusion(c{number}), kind=kLoop, calls=fused{number}")
@@ -53,6 +60,15 @@ def test_the_script_of_unrelated_programs_replays_both_ways(found: ModuleDiff) -
     assert back.limit_hits == found.limit_hits
     turned = {(edit.new, edit.old, edit.count) for edit in back.edits}
     assert turned == {(edit.old, edit.new, edit.count) for edit in found.edits}
+
+
+def test_what_both_hold_of_unrelated_programs_is_no_change_of_numbers() -> None:
+    """It is listed as removed and added, with all the rest, and rounds as it did."""
+    same = diff(*(program(ops, "f32", n, first="sign") for n, ops in enumerate((_UNARY[:4], _UNARY[4:]))))
+    assert [hit.name for hit in same.limit_hits] == ["unrelated"]
+    assert classes_of(same) == ("structure",)
+    cast = diff(*(program(ops, t, n, first="sign") for n, (t, ops) in enumerate((("f32", ["log"]), ("f16", ["sine"])))))
+    assert classes_of(cast) == ("numerics", "structure")
 
 
 def test_a_lower_limit_matches_them_all_the_same(found: ModuleDiff) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -46,30 +46,43 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     mapping = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
     mapping.add((diff.old.entry, diff.new.entry))
     touched = [_touched(chosen.values(), side) | {pair[side] for pair in mapping} for side in (0, 1)]
-    hashes = _hashes(diff, touched)
     paired = [{pair[side]: pair[1 - side] for pair in sorted(mapping, reverse=True)} for side in (0, 1)]
-    alone = [{hashes[side][n] for n in touched[side] if n not in paired[side]} for side in (0, 1)]
-
-    def is_same(side: int, computation: int) -> bool:
-        own, matched = hashes[side][computation], paired[side].get(computation)
-        return own in alone[1 - side] if matched is None else own == hashes[1 - side][matched]
+    is_alike, is_same = (
+        _finder(_hashes(diff, touched, simplified), touched, paired) for simplified in (_untyped, _without_layouts)
+    )
 
     def is_rounded(edit: Edit) -> bool:
         places = [(side, site.computation) for pair in edit.sites for side, site in enumerate(pair) if site]
-        return all(is_same(*place) for place in dict.fromkeys(places))
+        # What is the same with its types too rounds as it did, and was only listed as removed and added.
+        return all(is_alike(*place) and not is_same(*place) for place in dict.fromkeys(places))
 
     return frozenset(n for n, edit in chosen.items() if is_rounded(edit))
+
+
+def _finder(
+    hashes: list[dict[int, str]], touched: list[set[int]], paired: list[dict[int, int]]
+) -> Callable[[int, int], bool]:
+    """Whether the other side has the same as a computation of one side: in what it is matched with, or anywhere."""
+    alone = [{hashes[side][n] for n in touched[side] if n not in paired[side]} for side in (0, 1)]
+
+    def has_same(side: int, computation: int) -> bool:
+        own, matched = hashes[side][computation], paired[side].get(computation)
+        return own in alone[1 - side] if matched is None else own == hashes[1 - side][matched]
+
+    return has_same
 
 
 def _touched(edits: Iterable[Edit], side: int) -> set[int]:
     return {site.computation for edit in edits for pair in edit.sites if (site := pair[side]) is not None}
 
 
-def _hashes(diff: ModuleDiff, touched: list[set[int]]) -> list[dict[int, str]]:
-    """What the touched computations of either side are, without types."""
+def _hashes(
+    diff: ModuleDiff, touched: list[set[int]], simplified: Callable[[Computation], Computation]
+) -> list[dict[int, str]]:
+    """What the touched computations of either side are, without what does not matter."""
     order = [sorted(some) for some in touched]
     modules = [
-        replace(module, computations=tuple(_untyped(module.computations[n]) for n in some), entry=0)
+        replace(module, computations=tuple(simplified(module.computations[n]) for n in some), entry=0)
         for module, some in zip((diff.old, diff.new), order, strict=True)
     ]
     ready = prepare_pair(modules[0], modules[1])
@@ -77,6 +90,18 @@ def _hashes(diff: ModuleDiff, touched: list[set[int]]) -> list[dict[int, str]]:
         {n: content.hash for n, content in zip(some, hashed.contents, strict=True)}
         for some, hashed in zip(order, ready.hashed, strict=True)
     ]
+
+
+def _without_layouts(computation: Computation) -> Computation:
+    instructions = (
+        replace(it, shape=without_layout(it.shape), attributes=(*it.attributes, *_called(it)), calls=())
+        for it in computation.instructions
+    )
+    return replace(computation, instructions=tuple(instructions))
+
+
+def _called(it: Instruction) -> list[tuple[str, str]]:
+    return [(name, str(len(group))) for name, group in it.calls]
 
 
 def _untyped(computation: Computation) -> Computation:
@@ -107,13 +132,12 @@ def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
         for n, r in zip(it.operands, it.results or (0,) * len(it.operands), strict=True)
     ]
     attributes = [(key, _without_note(it, key, value)) for key, value in it.attributes if field_of(key) != "precision"]
-    called = [(name, str(len(group))) for name, group in it.calls]
     return replace(
         it,
         shape=_shape(without_layout(it.shape)),
         operands=tuple(n for n, _ in taken),
         results=tuple(r for _, r in taken) if any(r for _, r in taken) else (),
-        attributes=tuple((key, value) for key, value in [*attributes, *called] if value is not None),
+        attributes=tuple((key, value) for key, value in [*attributes, *_called(it)] if value is not None),
         calls=(),
         control_predecessors=tuple(values[n][0] for n in it.control_predecessors),
         literal=None if it.opcode == "constant" and FLOAT.match(it.shape.element_type) else it.literal,
@@ -398,8 +422,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
-    if _is_placement(field, old, new, edit):
-        return [("placement", False)]
+    if _is_placement(field, old, new, edit):  # a compiler's copy of an argument is sharded as that is
+        return [("placement", field == "sharding" and edit.cause is not None)]
     if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
         return [("structure", True)]
     if numeric:
