@@ -1,9 +1,10 @@
-"""Launches: a TPU fetches into its fast memory beside what it computes; that alone is neither better nor worse."""
+"""Neither better nor worse: what a TPU fetches beside what it computes, one collective more of fewer bytes."""
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.report.numbers import key_numbers
-from hlodiff.report.verdict import judged
+from hlodiff.report.verdict import judged, verdict_of
+from hlodiff.report.view import Number
 
 
 def program(fetched: int, computed: int) -> str:
@@ -50,3 +51,27 @@ def test_copies_of_a_few_bytes_do_not_come_before_the_bytes_of_all() -> None:
     compared = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(*modules))
     rank = {number.name: number.rank for number in judged(compared, key_numbers(compared))}
     assert 0 < rank["copies"] < rank["bytes accessed"]
+
+
+def test_one_collective_more_that_carries_little_less_is_neither_better_nor_worse() -> None:
+    def marked(name: str, old: int, new: int, before: int, after: int) -> str:
+        (found,) = judged(
+            ProgramComparison("f", "cpu", "compiled", "changed"), [Number(name, old, new, "count", before, after)]
+        )
+        assert found.relevant
+        return found.mark
+
+    assert marked("all-reduce", 3, 4, 1536, 1280) == ""
+    assert marked("all-reduce", 4, 3, 1280, 1536) == ""
+    assert marked("all-reduce", 3, 4, 1536, 512) == "better"
+    assert marked("all-gather", 4, 3, 512, 1536) == "worse"
+    assert marked("all-reduce", 3, 3, 1536, 1280) == "better"
+    assert marked("copies", 3, 4, 1536, 1280) == "better"  # they wait for nobody
+
+
+def test_less_memory_is_not_better_where_nobody_knows_how_much_work_there_is() -> None:
+    less = Number("temp", 800, 400, "bytes", mark="better", rank=3)
+    work = Number("flops", 10, 10, comparable=False)
+    assert verdict_of([less]) == "better"
+    assert verdict_of([less, work]) == "mixed"
+    assert verdict_of([less, work, Number("launches", 9, 4, mark="better", rank=2)]) == "better"

@@ -14,7 +14,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed_count import ExecutedCount
 from hlodiff.differ.loops import has_same_bounds
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.report.numbers import by_how_much, executed_pair, format_number, memory_numbers
+from hlodiff.report.numbers import MEMORY, by_how_much, executed_pair, format_number, memory_numbers
 from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 
@@ -184,6 +184,8 @@ def _way(program: ProgramComparison, number: Number) -> tuple[int, float, float]
     if not number.comparable:
         pairs = _parts(program, number)
     elif _is_by_bytes(number):
+        if number.name in FAMILIES and _is_more_by_count(number):
+            return 0, 0.0, 0.0
         pairs = [(number.old_bytes, number.new_bytes)]
     ways = {(new > old) - (new < old) for old, new in pairs} - {0}
     if len(ways) != 1:
@@ -197,6 +199,16 @@ def _is_by_bytes(number: Number) -> bool:
     """Whether the bytes of a count say more than the count: it is the same, or one more carries less."""
     by, size = number.new - number.old, number.new_bytes - number.old_bytes
     return by == 0 or by * size < 0
+
+
+def _is_more_by_count(number: Number) -> bool:
+    """Whether there are more of a collective that carry little less in all, or fewer that carry little more.
+
+    Each waits for all devices, whatever it carries: which of both takes longer nobody knows.
+    """
+    pairs = (number.old, number.new), (number.old_bytes, number.new_bytes)
+    counted, carried = (abs(log2(new / old)) if old > 0 < new else _MOST_DOUBLINGS for old, new in pairs)
+    return counted >= carried
 
 
 def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
@@ -219,7 +231,7 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
 
 
-def verdict_of(numbers: Iterable[Number], doubtful: bool = False, passes: tuple[int, int] | None = None) -> Verdict:
+def verdict_of(numbers: Sequence[Number], doubtful: bool = False, passes: tuple[int, int] | None = None) -> Verdict:
     """What numbers of one program amount to.
 
     Args:
@@ -229,8 +241,8 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False, passes: tuple[
         passes: how often a TPU passes over each matrix product before and after, see `product_passes`.
 
     Returns:
-        "mixed" where some cost more, some less, and neither side is more than four times the other; "same" where none
-        is relevant.
+        "mixed" where some cost more, some less, and neither side is more than four times the other, and where less
+        memory is all that is known to be better; "same" where none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.2)])
@@ -244,11 +256,18 @@ def verdict_of(numbers: Iterable[Number], doubtful: bool = False, passes: tuple[
         way = "worse" if passes[0] < passes[1] else "better"
         most[way] = max(most[way], _WEIGHTS["flops"].weight * min(abs(log2(passes[1] / passes[0])), _MOST_DOUBLINGS))
     better, worse = most["better"], most["worse"]
+    doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
         return "mixed" if doubtful else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     return "better" if better > worse else "worse"
+
+
+def _hides_work(numbers: Sequence[Number]) -> bool:
+    """Whether memory alone is better, and nobody knows how much work there is: a step may do more than before."""
+    is_unknown = any(not one.comparable and not one.mark for one in numbers)
+    return is_unknown and all(one.name in MEMORY for one in decisive_numbers(numbers, "better"))
 
 
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
@@ -332,7 +351,8 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     for place, one in ((-1, other), (-2, collective)):  # the largest of each side, and what devices wait for
         if one and one not in marked:
             marked[place] = one
-    unclear = [one for one in numbers if not one.mark and not one.comparable]  # a range, or per turn of a loop
+    # A range, or per turn of a loop; what devices wait for is named though more of it carries less.
+    unclear = [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
     shown = [*marked, *unclear] or numbers[:2]
     by_mark: dict[str, list[str]] = {}
     for number in sorted(shown, key=lambda one: ("worse", "better", "").index(one.mark)):
