@@ -104,12 +104,23 @@ def one(
             "jnp.mean((x - mean) ** 2, ...) -> jnp.mean(x**2, ...) - mean**2",
         ),
         ("y = long_name_of_one(x) * 2 + long_name(x) + long_name_of(x)", "y = 2 + x - other_name_of_one(y)", ""),
+        ("at=d.At(t1=True),", "at=d.At(ts=linspace(0.0, end, 5)),", "t1=True -> ts=linspace(0.0, end, 5)"),
+        ("y = f(x, *a, k=1)", "y = f(x, *a, j=(1, 2))", "k=1 -> j=(1, 2)"),
+        ("y = f(x, a=1)", "y = f(x, b=g(1), c=2)", "f(x, a=1) -> f(x, b=g(1), c=2)"),
         ("y = f(x)  # one", "y = f(x)  # two", ""),
         ("y = f(x)", "z = g(a) + b", ""),
     ],
 )
 def test_the_name_that_was_written_for_another(old: str, new: str, words: str) -> None:
     assert main_edit("worse: flops +8 %", (), [ChangedLine("a.py:1", "", old, new)], ()) == words
+
+
+def test_a_cast_that_was_written_says_more_than_how_many_values_have_its_type() -> None:
+    line = ChangedLine("a.py:1", "", "y = psum(x, i)", "y = psum(x.astype(bf16), i)")
+    values = "3 values now bf16 instead of f32"
+    assert main_edit("same cost", (values,), (line,), ()) == ".astype(bf16) added"
+    assert main_edit("same cost", (values,), (), ()) == values
+    assert main_edit("same cost", ("1 value now in host memory instead of vmem",), (line,), ()).startswith("1 value")
 
 
 def test_two_edited_lines_are_no_one_change() -> None:

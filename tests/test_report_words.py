@@ -9,10 +9,11 @@ import pytest
 
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
 from hlodiff.differ.placement import format_partition
-from hlodiff.hlo import Frame, Module, read_hlo
+from hlodiff.hlo import Frame, Module, read_hlo, read_text
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_added, format_field_change, listed_changes, named
 from hlodiff.report.headline import headline
+from hlodiff.report.sentences import other_element_types
 from hlodiff.report.verdict import judged
 from hlodiff.report.view import Number
 from hlodiff.snapshots import source_of
@@ -105,6 +106,18 @@ def test_a_cast_is_numerics() -> None:
     assert line(ADD, cast).startswith("numerics: ")
     integers = [text.replace("bf16", "u32").replace("f32", "s32") for text in (ADD, cast)]
     assert line(*integers).startswith("structure: ")
+
+
+def test_a_value_of_another_type_in_the_place_of_one_that_is_gone_is_no_cast() -> None:
+    """A compiler's fusion after an all-reduce that is gone: what is paired with it holds something else."""
+    one, other = (Site(0, n, "main", "f", "fusion", f"%f = {t}[8] fusion(%p)") for n, t in enumerate(("f32", "bf16")))
+    typed = Edit(
+        "changed", ("element_type",), 2, ((one, other),), (FieldChange("element_type", "f32", "bf16"),), cause=1
+    )
+    gone = Edit("removed", (), 1, ((Site(0, 2, "main", "a", "all-reduce", "%a = f32[8] all-reduce(%f)"), None),))
+    before, after = (read_text(ADD), read_text(ADD))
+    assert not list(other_element_types(ModuleDiff(before, after, (typed, gone))))
+    assert list(other_element_types(ModuleDiff(before, after, (replace(typed, cause=None), gone))))
 
 
 def test_an_argument_of_another_type_is_the_interface_and_an_inner_parameter_is_not() -> None:

@@ -39,6 +39,7 @@ _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead o
 # Who calls it has to know; what happened is something else.
 _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
+_TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d+\w* instead of")
 _BUFFER = "a buffer is written"
 _MANY = 10  # times as many knock-on edits are most of what happened
 
@@ -104,9 +105,11 @@ def main_edit(
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
     # Whether nothing changed but what is returned.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
+    cause = next(iter(causes), "")
     words = (
         _names(lines)
-        or next(iter(causes), "")
+        or (written(*_edited_sources(lines)) if _TYPES.match(cause) else "")  # `.astype(...) added`: the list counts
+        or cause
         or _loops(edit_groups, lines)
         or ("" if sentences else _attribute(lines, edit_groups) or _in_brackets(*_edited_words(lines)))
         or ("" if sentences else written(*_edited_sources(lines)))
@@ -143,7 +146,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     if old == new:
         return ""
     if len(old) != len(new):
-        return _argument(old, new) or _value(old, new) or _calls(old, new)
+        return _argument(old, new) or _value(old, new) or _calls(old, new) or _other_argument(old, new)
     places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
     pairs = {(old[number], new[number]) for number in places}
     if len(pairs) == 2 and pairs == {(other, one) for one, other in pairs} and all(map(_is_name, *pairs)):
@@ -231,6 +234,27 @@ def _argument(old: Sequence[str], new: Sequence[str]) -> str:
     shown = _joined(words)
     shown = shown if len(shown) <= _LONGEST else f"{words[0]}=..."
     return f"{shown} {'added' if long is new else 'gone'}" if is_inside else ""
+
+
+def _other_argument(old: Sequence[str], new: Sequence[str]) -> str:
+    """The argument with a name that one with another name was written for: `t1=True -> ts=times`."""
+    start, behind = common_ends(old, new)
+    while behind and _depth(new[start : len(new) - behind]):  # a bracket that closes around both
+        behind -= 1
+    sides = [list(side[start : len(side) - behind]) for side in (old, new)]
+    around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
+    if not start or around[0] not in "(," or around[-1] not in "),":
+        return ""
+    if not all(_is_argument(side) for side in sides) or sides[0][0] == sides[1][0]:
+        return ""
+    shown = [words if len(words := _joined(side)) <= _LONGEST else f"{side[0]}=..." for side in sides]
+    return " -> ".join(shown)
+
+
+def _is_argument(words: Sequence[str]) -> bool:
+    """Whether this is one argument with its name."""
+    at_the_top = (not _depth(words[:number]) and word == "," for number, word in enumerate(words))
+    return len(words) > 2 and words[1] == "=" and words[0].isidentifier() and not (_depth(words) or any(at_the_top))
 
 
 def _value(old: Sequence[str], new: Sequence[str]) -> str:

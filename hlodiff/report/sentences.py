@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from hlodiff.differ.arguments import path_of
-from hlodiff.differ.classify import is_argument
+from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
@@ -20,6 +20,7 @@ from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
+from hlodiff.differ.subsequence import common_ends
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, shardings_of_values
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, many_are, place
@@ -361,11 +362,14 @@ def format_paths(paths: Iterable[str]) -> str:
         "params['blocks'][2] (4), x"
         >>> format_paths(["a", "b", *(f"blocks[{n}].bias" for n in range(4))])
         'blocks[*].bias (4), a, b'
+        >>> format_paths([f"params['{name}']" for name in ("up", "down", "embed", "scale")])
+        'params (4)'
     """
     known = [path for path in dict.fromkeys(paths) if path]
     if len(known) <= _MOST_PATHS:
         return ", ".join(known)
-    groups = [_PathGroup(0, [tuple(_PARTS.findall(path)) for path in known])]
+    split = [tuple(_PARTS.findall(path)) for path in known]
+    groups = [_PathGroup(common_ends(min(split), max(split))[0], split)]
     while True:
         splits = [(len(parts), n, parts) for n, one in enumerate(groups) if len(parts := one.split()) > 1]
         # What has no name in common has to be split, however many groups that gives.
@@ -850,10 +854,16 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
             continue
         if site is not None and site.opcode == "fusion" and "shape" in edit.fields:  # its result is another value
             continue
+        if edit.cause is not None and not _rounds(diff.reported[edit.cause], diff):  # another value came in its place
+            continue
         for change in edit.changes:
             if change.field == "element_type" and _is_rounding(change.old, change.new):
                 counts[change.old, change.new] += edit.count
     return counts
+
+
+def _rounds(edit: Edit, diff: ModuleDiff) -> bool:
+    return "numerics" in classes_of_edit(edit, diff)
 
 
 _NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d++\w*")
