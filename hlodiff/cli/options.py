@@ -40,32 +40,18 @@ def required_names(metavar: str = "NAME...") -> Callable[[F], F]:
     return click.argument("names", nargs=-1, required=True, metavar=metavar, shell_complete=_names)
 
 
-def names(command: F) -> F:
-    """Positional names or globs."""
-    return click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_names)(command)
-
-
-def pending_words(command: F) -> F:
-    """Positional names, globs and ids of pending programs."""
-    return words("[NAME|ID]...")(command)
-
-
-def pattern(command: F) -> F:
-    """`--pattern`, repeatable."""
-    return click.option(
-        "--pattern", "patterns", multiple=True, metavar="ID", help="Programs with this change and no other."
-    )(command)
-
-
-def change_class(command: F) -> F:
-    """`--class`, repeatable."""
-    return click.option(
-        "--class",
-        "classes",
-        multiple=True,
-        metavar="WORD",
-        help="Programs that changed in this class only, e.g. cost or traces.",
-    )(command)
+names = click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_names)
+pending_words = words("[NAME|ID]...")
+pattern = click.option(
+    "--pattern", "patterns", multiple=True, metavar="ID", help="Programs with this change and no other."
+)
+change_class = click.option(
+    "--class",
+    "classes",
+    multiple=True,
+    metavar="WORD",
+    help="Programs that changed in this class only, e.g. cost or traces.",
+)
 
 
 class _RenamedOption(click.Option):
@@ -85,29 +71,28 @@ def every_pending(what: str) -> Callable[[F], F]:
     return click.option("--everything", "--all", "everything", is_flag=True, cls=_RenamedOption, help=what)
 
 
-def any_age(command: F) -> F:
-    """`--stale`."""
-    what = "Also captures from before the project's files, configuration or packages changed."
-    return click.option("--stale", "any_age", is_flag=True, help=what)(command)
-
-
-def target(command: F) -> F:
-    """`--target`, repeatable."""
-    return click.option(
-        "-t", "--target", "targets", multiple=True, metavar="GLOB", help="Only these targets, e.g. cpu or 'tpu-*'.",
-        shell_complete=_targets,
-    )(command)  # fmt: skip
-
-
-def stage(command: F) -> F:
-    """`--stage`, of histories."""
-    return click.option(
-        "--stage",
-        type=click.Choice(["compiled", "stablehlo"]),
-        default="compiled",
-        show_default=True,
-        help="Which of the two recorded programs.",
-    )(command)
+any_age = click.option(
+    "--stale",
+    "any_age",
+    is_flag=True,
+    help="Also captures from before the project's files, configuration or packages changed.",
+)
+target = click.option(
+    "-t",
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these targets, e.g. cpu or 'tpu-*'.",
+    shell_complete=_targets,
+)
+stage = click.option(
+    "--stage",
+    type=click.Choice(["compiled", "stablehlo"]),
+    default="compiled",
+    show_default=True,
+    help="Which of the two recorded programs.",
+)
 
 
 def form(command: F) -> F:
@@ -133,7 +118,16 @@ def form(command: F) -> F:
 
 
 def _keep_reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
-    context.meta[REPORTS] = tuple(map(_form_and_file, values))
+    forms_and_files = []
+    for value in values:
+        form, equals, file = value.partition("=")
+        if not equals or not file or form not in FORM_NAMES:
+            raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(FORM_NAMES)}")
+        # A run may compile for minutes: what cannot be written at the end is reported first.
+        if file != "-" and not Path(file).absolute().parent.is_dir():
+            raise click.BadParameter(f"the folder of {printable(file)} does not exist")
+        forms_and_files.append((form, file))
+    context.meta[REPORTS] = tuple(forms_and_files)
 
 
 def _keep_address(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -147,49 +141,23 @@ def address(context: click.Context, value: str | None) -> str:
     return value or ""
 
 
-def _form_and_file(value: str) -> tuple[str, str]:
-    form, equals, file = value.partition("=")
-    if not equals or not file or form not in FORM_NAMES:
-        raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(FORM_NAMES)}")
-    # A run may compile for minutes: what cannot be written at the end is reported first.
-    if file != "-" and not Path(file).absolute().parent.is_dir():
-        raise click.BadParameter(f"the folder of {printable(file)} does not exist")
-    return form, file
-
-
-def plain_form(command: F) -> F:
-    """`--format` for lists."""
-    return click.option(
-        "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
-    )(command)
-
-
-def output(command: F) -> F:
-    """`-o FILE`."""
-    return click.option("-o", "--output", metavar="FILE", help="Write the result to a file instead of stdout.")(command)
-
-
-def jobs(command: F) -> F:
-    """`--jobs N`."""
-    return click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(1, 256),
-        metavar="N",
-        help="Worker processes; by default as configured.",
-    )(command)
-
-
-def executor(command: F) -> F:
-    """`--executor ADDRESS`."""
-    what = "Capture on the machines behind a scheduler: dask://HOST:PORT; HLODIFF_EXECUTOR by default."
-    return click.option("--executor", metavar="ADDRESS", help=what)(command)
-
-
-def compile_cache(command: F) -> F:
-    """`--compile-cache DIR`."""
-    what = "Take compiled HLO from this folder and keep it there; DIR:ro only reads. HLODIFF_COMPILE_CACHE by default."
-    return click.option("--compile-cache", metavar="DIR", help=what)(command)
+plain_form = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form."
+)
+output = click.option("-o", "--output", metavar="FILE", help="Write the result to a file instead of stdout.")
+jobs = click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), metavar="N", help="Worker processes; by default as configured."
+)
+executor = click.option(
+    "--executor",
+    metavar="ADDRESS",
+    help="Capture on the machines behind a scheduler: dask://HOST:PORT; HLODIFF_EXECUTOR by default.",
+)
+compile_cache = click.option(
+    "--compile-cache",
+    metavar="DIR",
+    help="Take compiled HLO from this folder and keep it there; DIR:ro only reads. HLODIFF_COMPILE_CACHE by default.",
+)
 
 
 def timeout(command: F) -> F:
@@ -223,20 +191,14 @@ def capturing(command: F) -> F:
     return jobs(executor(compile_cache(timeout(command))))
 
 
-def ci_write(command: F) -> F:
-    """`--ci-write`."""
-    return click.option("--ci-write", is_flag=True, help="Write snapshots although this is CI (variable CI).")(command)
-
-
-def project(command: F) -> F:
-    """`--project FOLDER`."""
-    return click.option(
-        "--project",
-        type=click.Path(exists=True, path_type=Path),
-        default=Path(),
-        metavar="FOLDER",
-        help="Where to look for pyproject.toml; this folder by default.",
-    )(command)
+ci_write = click.option("--ci-write", is_flag=True, help="Write snapshots although this is CI (variable CI).")
+project = click.option(
+    "--project",
+    type=click.Path(exists=True, path_type=Path),
+    default=Path(),
+    metavar="FOLDER",
+    help="Where to look for pyproject.toml; this folder by default.",
+)
 
 
 def detail(command: F) -> F:
