@@ -1,4 +1,4 @@
-"""`[tool.hlodiff]` of pyproject.toml, and the process environment: this file is the only reader of both.
+"""What `[tool.hlodiff]` of pyproject.toml may say, and the process environment, which nothing else reads.
 
 The table is defined once: the fields of `Config` are its keys. How each is read, what its mistakes say, the JSON Schema
 (`schema`) and the table in docs/configuration.md (`table_of_keys`) are made from them. A library such as msgspec would
@@ -6,7 +6,7 @@ decode the same records, but not say in our words what is wrong: file, table and
 name that would do; and budgets, whose keys are names with dots, are beyond its types. So a kind of value is a record of
 our own, `Kind`, with its reader and its schema side by side.
 
-The graph rules stand above this file, in `hlodiff.policy.rules`: who loads the table hands them in.
+`workflows/configuration.py` finds the table and hands in the graph rules, which stand above this file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
@@ -911,85 +910,26 @@ def _kind_of(key: Field[Any], graph_rules: RuleTypes) -> Kind:
     return kind
 
 
-def find_and_read(start: Path, graph_rules: Callable[[], RuleTypes]) -> Config | None:
-    """Read the configuration that governs a folder.
+def read_table(table: Mapping[str, object], file: Path, graph_rules: RuleTypes) -> Config:
+    """Read the table `[tool.hlodiff]`.
 
     Args:
-        start: a pyproject.toml, or a folder; then the nearest pyproject.toml upward that has the table is read.
-        graph_rules: gives the records of the rules by name; asked where the table has rules.
-
-    Returns:
-        the configuration; None where no folder upward has the table.
+        table: what TOML makes of it.
+        file: the pyproject.toml that it stands in.
+        graph_rules: the records of the rules by name; nothing but a table with rules needs them.
 
     Raises:
-        ConfigError: TOML that does not parse, an unknown key, or a value of the wrong kind.
+        ConfigError: an unknown key, or a value of the wrong kind.
     """
-    start = start.absolute()
-    files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
-    tables = ((file, _table(file)) for file in files if file.is_file())
-    file, table = next(((file, table) for file, table in tables if table is not None), (None, None))
-    if file is None or table is None:
-        return None
     where = os.path.relpath(file)
     reject_unknown_keys(table, _KEYS, TABLE, where)
-    known = graph_rules() if "rules" in table else {}
     read = {
-        name: _kind_of(key, known).read(table[name], f"{where}: [{TABLE}] {name}")
+        name: _kind_of(key, graph_rules).read(table[name], f"{where}: [{TABLE}] {name}")
         for name, key in _KEYS.items()
         if name in table
     }
     config = Config(root=file.parent, **read)
     return replace(config, snapshots=config.root / config.snapshots)
-
-
-# A dotted key; reading one of n parts takes Python n * n steps.
-_DOTTED_KEY = re.compile(r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:\s*+\.\s*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+""")
-_MAX_PARTS = 100
-_LARGEST_FILE = 16 * 1024**2
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Read the TOML of a project, which anybody may have written.
-
-    Args:
-        text: of a pyproject.toml.
-
-    Returns:
-        its tables.
-
-    Raises:
-        ValueError: it is not TOML (`tomllib.TOMLDecodeError`), nested too deep, or would take long to read.
-
-    Example:
-        >>> parse_toml("[tool.hlodiff]\\njobs = 2")
-        {'tool': {'hlodiff': {'jobs': 2}}}
-    """
-    for found in _DOTTED_KEY.finditer(text):
-        if found.end() - found.start() > 2 * _MAX_PARTS and found[0].count(".") > _MAX_PARTS:
-            line = text.count("\n", 0, found.start()) + 1
-            raise ValueError(f"a key of more than {_MAX_PARTS} parts in line {line}")
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise tomllib.TOMLDecodeError("tables or lists are nested too deep") from None
-
-
-def _table(file: Path) -> Mapping[str, object] | None:
-    try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise ValueError(f"larger than {_LARGEST_FILE >> 20} MiB")
-        tool = parse_toml(file.read_bytes().decode()).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not valid TOML: {error}", where=os.path.relpath(file)) from None
-    except OSError as error:
-        what, hint = f"cannot be read: {error.strerror or error}", "make it a readable file"
-        raise ConfigError(what, where=os.path.relpath(file), hint=hint) from None
-    except ValueError as error:  # also numbers of more digits than Python converts
-        raise ConfigError(f"cannot be read: {error}", where=os.path.relpath(file)) from None
-    table = tool.get("hlodiff") if isinstance(tool, dict) else None
-    if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"[{TABLE}] must be a table", where=os.path.relpath(file))
-    return table
 
 
 # ---- what is made from the definition

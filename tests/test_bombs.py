@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.config import find_and_read
 from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.hlo import read_bytes, read_hlo, read_text
 from hlodiff.normalizer import normalize, to_text
-from hlodiff.policy import RULES_BY_NAME
 from hlodiff.snapshots import unpack
 from hlodiff.snapshots.read import refuse_conflict
+from hlodiff.workflows.configuration import load_if_any
 from tests.fuzzing.bombs import COMPILED, CONFIGURATIONS, PACKED, STABLEHLO
 
 SMALL = read_text("HloModule m\n\nENTRY e {\n  p = f32[] parameter(0)\n  ROOT r = f32[] negate(p)\n}\n")
@@ -72,7 +71,7 @@ def test_configuration(name: str, tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text(CONFIGURATIONS[name])
     with bounded("pyproject.toml"):
-        find_and_read(file, lambda: RULES_BY_NAME)
+        load_if_any(file)
 
 
 @pytest.mark.parametrize("name", PACKED)

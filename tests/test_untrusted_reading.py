@@ -13,7 +13,7 @@ import pytest
 
 from hlodiff import errors
 from hlodiff.capture.inputs import package_version
-from hlodiff.config import Config, find_and_read
+from hlodiff.config import Config
 from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, expected_error
 from hlodiff.hlo import read, read_text
 from hlodiff.integrations.git import diff_driver
@@ -21,6 +21,7 @@ from hlodiff.integrations.history import commits
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
 from hlodiff.snapshots.pending import from_plain
 from hlodiff.workflows.accept import _dropped
+from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.passes import pass_dumps
 from hlodiff.workflows.sides import Side, SideProgram, open_side, pair
 from hlodiff.workflows.staleness import Freshness
@@ -92,7 +93,7 @@ def test_a_configuration_has_a_bounded_size(tmp_path: Path) -> None:
     file.write_text("[tool.hlodiff]\n")
     os.truncate(file, 1 << 40)
     with pytest.raises(ConfigError, match="cannot be read: larger than 16 MiB"):
-        find_and_read(file, dict)
+        load_if_any(file)
 
 
 def test_a_closed_folder_is_named_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import LINK, PAGE, REPORTS, emit_forms, emit_report, window
-from hlodiff.config import shown_path
 from hlodiff.errors import UsageError
 from hlodiff.report.forms import SAVED_FORM_NAMES, saved_to_form
 from hlodiff.workflows.diff import diff_exit_code, diff_sides, following_diff
@@ -122,6 +121,8 @@ def show_saved(result: Path, form: str, output: str | None, further: Sequence[st
         UsageError: a form that needs the programs, or an option that needs a comparison.
         ReadError: the file is not a result.
     """
+    from hlodiff.config import shown_path
+
     context = click.get_current_context()
     if further:
         raise UsageError(f"{', '.join(further)} compare, and {shown_path(result)} alone is a saved result")

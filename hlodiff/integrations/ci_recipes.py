@@ -14,10 +14,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from hlodiff.capture.availability import installed_version
-from hlodiff.config import Config, parse_toml, shown_path
+from hlodiff.config import Config, shown_path
 from hlodiff.errors import HlodiffError, StoreError, UsageError
 from hlodiff.snapshots import FolderTree, list_snapshots, read_summary
 from hlodiff.snapshots.trees import git
+from hlodiff.workflows.configuration import parse_toml
 
 PACKAGES: dict[str, tuple[str, ...]] = {
     "tpu": ("libtpu",),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from hlodiff.config import Severity as Configured
 from hlodiff.hlo.model import Frame
+
+if TYPE_CHECKING:
+    from hlodiff.config import Severity as Configured
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
 Severity = Literal["broken", "error", "warning", "info"]

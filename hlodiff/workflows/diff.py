@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.errors import UsageError
@@ -21,6 +20,7 @@ from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
 
 if TYPE_CHECKING:
+    from hlodiff.config import Config
     from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
     from hlodiff.tracing.compare import TraceComparison

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hlodiff.config import parse_toml
 from hlodiff.errors import ConfigError, UsageError
 from hlodiff.snapshots.paths import refuse_links, write_project_file
+from hlodiff.workflows.configuration import parse_toml
 
 _MODULE = "hlodiff_programs.py"
 _TABLE = f'''[tool.hlodiff]

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from hlodiff.config import shown_path
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.grammar import ENTRY_LAYOUT
 from hlodiff.hlo.model import STAGES, Module, Stage
@@ -381,6 +380,8 @@ def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
         return _of_range(ranges[0], project)
     if Path(old).exists():
         raise UsageError("NEW is missing", where=old, hint="hlodiff diff OLD NEW")
+    from hlodiff.config import shown_path
+
     folder = snapshots_folder(project)
     if not folder.is_dir():
         what = f"{old} is compared with the snapshots of the work tree, and there are none"

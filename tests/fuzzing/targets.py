@@ -212,12 +212,11 @@ def _results() -> Sequence[bytes]:
 
 
 def _config(data: bytes) -> None:
-    from hlodiff.config import find_and_read
-    from hlodiff.policy import RULES_BY_NAME
+    from hlodiff.workflows.configuration import load_if_any
 
     with _folder() as root:
         (root / "pyproject.toml").write_bytes(data)
-        find_and_read(root / "pyproject.toml", lambda: RULES_BY_NAME)
+        load_if_any(root / "pyproject.toml")
 
 
 _SMALL_CONFIG = b'[tool.hlodiff]\ntargets = ["cpu"]\n[tool.hlodiff.limits]\nmoves = 3\n'
