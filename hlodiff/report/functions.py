@@ -21,7 +21,6 @@ from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, Key, format_follows
-from hlodiff.report.headline import headline
 from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
 from hlodiff.report.product_passes import product_passes
@@ -66,7 +65,6 @@ WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _MOST_LINES = 4  # of Python, of which is said what each changed
 _MOST_SITES = 64  # whose lines are looked up
-_MOST_SENTENCES = 2
 _DONATED = "donated"
 _MOST_FILES = 20  # in which the one edit is looked for
 _ADDED_OR_REMOVED = (REPLACED, "added", "removed")
@@ -119,14 +117,11 @@ def function_views(
     ]
     ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view, _ in found}
     views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
-    return tuple(views), _edited_for_several([lines for _, lines in found])
-
-
-def _edited_for_several(found: Sequence[Iterable[ChangedLine]]) -> tuple[ChangedLine, ...]:
-    """Edited lines that changed several functions, those of most functions first, without what they changed."""
-    lines = {_edited_text(line): replace(line, changes=()) for own in reversed(found) for line in own}
-    counts = Counter(text for own in found for text in dict.fromkeys(map(_edited_text, own)))
-    return tuple(lines[text] for text, count in counts.most_common(_MOST_LINES) if count > 1)
+    # Edited lines that changed several functions, those of most functions first, without what they changed.
+    edited = [own for _, own in found]
+    by_text = {_edited_text(line): replace(line, changes=()) for own in reversed(edited) for line in own}
+    counts = Counter(text for own in edited for text in dict.fromkeys(map(_edited_text, own)))
+    return tuple(views), tuple(by_text[text] for text, count in counts.most_common(_MOST_LINES) if count > 1)
 
 
 def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> FunctionView:
@@ -174,24 +169,19 @@ def _function(
     """What is read first of one function, and the edited lines behind all that was written, shared or not."""
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
     verdicts = _targets([programs[n] for n in numbers])
-    sentences = {text.programs: _sentences(text, report) for text in own}
     several = {} if report.all else {one.edit_group.key: one.number for one in texts.shared}
-    stages = tuple(_stages(own, report, several, lines, sentences))
+    stages = tuple(_stages(own, report, several, lines))
     whole = stages  # with what other functions share: the cause is told of each
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
-        whole = (*_stages(written, report, (), lines, sentences), *(s for s in stages if s.stage == "compiled"))
+        whole = (*_stages(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
     compiled = {programs[n].target: report.programs[n] for n in numbers if programs[n].has_verdict}
     verdict, sentence, largest = _sentence(verdicts, len(compared), compiled, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
     shared = {one.number for one in texts.shared}.intersection(n for text in own for n in texts.numbers(text))
-    where = _where(own, report, whole, lines)
-    setting = "" if _is_written(whole) else _setting(own, report)
-    cause = setting or ("" if _is_written(whole) else _interface(own, report))
-    if cause:  # no line of the function did it, but one may have been edited
-        where = None if setting else _edited(whole, lines) or lines.of_registration(report.programs[numbers[0]], cause)
+    where, cause = _who_did_it(own, report, whole, lines, report.programs[numbers[0]])
     if verdict == "same":
         rounded = dict.fromkeys(report.programs[n].target for n in numbers if "numerics" in report.programs[n].classes)
         on = [target for one in verdicts for target in one.targets]
@@ -199,11 +189,15 @@ def _function(
         sentence += f", floating-point results may differ{elsewhere}" if rounded else ""
     at = f"{where.file}:{where.line}" if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
-    known = [words for words in (_large_constants(own, report, sentence), _by_compiler(own, report)) if words]
+    # No number says that large constants are part of it now, nor what the compiler alone decided in another way.
+    firsts = [report.programs[text.programs[0]] for text in own]
+    constants = _first_words(constant_sentences, sorted(firsts, key=lambda one: one.stage != "stablehlo"))
+    by_compiler = _first_words(compiler_sentences, [one for one in firsts if one.by_compiler])
+    known = [words for words in ("" if constants in sentence else constants, by_compiler) if words]
     if not stages and any(programs[n].status == "identical" and programs[n].has_verdict for n in numbers):
         known.append("the program is the same")
     if verdicts and not known and not cause:
-        happened = _happened(sentence, own, sentences, whole, report)
+        happened = _happened(sentence, own, whole, report)
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
@@ -224,8 +218,14 @@ def _function(
         budget=margin.words if margin else "",
         budget_target=margin.target if margin else None,
     )
-    edited = (line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if _is_edited(line))
-    return view, tuple(edited)
+    return view, tuple(
+        line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if _is_edited(line)
+    )
+
+
+def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:
+    """The first of such sentences about programs; "" where there is none."""
+    return next((words for one in programs if one.diff for words in sentences(one.diff)), "")
 
 
 # --- better or worse -------------------------------------------------------------------------------------------------
@@ -266,48 +266,39 @@ def _sentence(
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
         by.setdefault(one.verdict, []).append(one)
-    words = {
-        verdict: [*_numbers(verdict, group), *_passes(group, diffs)]
-        for verdict, group in by.items()
-        if verdict != "same"
-    }
+    words: dict[Verdict, list[str]] = {}
+    parts = []
+    for verdict, group in by.items():
+        if verdict == "same":
+            continue
+        targets = [target for one in group for target in one.targets]
+        # How often a TPU passes over matrix products, which no number says.
+        passes = {target: pair for target in targets if (pair := product_passes(diffs.get(target), target))}
+        on = f" ({', '.join(passes)})" if len(passes) < len(targets) else ""
+        further = [f"matrix products in {many(b, 'pass', 'passes')} instead of {a}{on}" for a, b in passes.values()][:1]
+        words[verdict] = [*_numbers(verdict, group), *further]
+        decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
+        of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
+        doubt = ""
+        if of_memory:
+            doubt = f", total work cannot be judged{_per_turn(of_memory, programs, root)}"
+        elif verdict == "better" and any(map(_is_unknown, group)):
+            doubt = ", as far as trip counts are known"
+        changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
+        on = _on(targets, compared) + ("" if doubt else _at_equal_turns(changing, diffs))
+        # Numbers that are all lower are not better for sure where a buffer is written in another order.
+        is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
+        if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
+            doubt = f", but a buffer is written in another order{doubt}"
+        parts.append(f"{verdict}{on}: {', '.join(words[verdict]) or 'no number changed'}{doubt}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = ", as far as trip counts are known" if any(map(_is_unknown, verdicts)) else ""
         doubt = f"{doubt}{_per_turn(verdicts, programs, root)}" if doubt else _at_equal_turns(verdicts, diffs)
         return "same", f"same cost{on}{doubt}", ""
-    parts = []
-    for verdict, numbers in words.items():
-        on = _on([target for one in by[verdict] for target in one.targets], compared)
-        decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in by[verdict]]
-        of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
-        doubt = ""
-        if of_memory:
-            doubt = f", total work cannot be judged{_per_turn(of_memory, programs, root)}"
-        elif verdict == "better" and any(map(_is_unknown, by[verdict])):
-            doubt = ", as far as trip counts are known"
-        on += "" if doubt else _at_equal_turns((one for one, c in decisive if not all(n.comparable for n in c)), diffs)
-        parts.append(
-            f"{verdict}{on}: {', '.join(numbers) or 'no number changed'}{_doubt(verdict, by[verdict], diffs)}{doubt}"
-        )
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
-    first, numbers = next(iter(words.items()))
-    return overall, "; ".join(parts), ", ".join(numbers[: 2 if first == "mixed" else 1])
-
-
-def _passes(group: Sequence[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> list[str]:
-    """How often a TPU passes over matrix products, which no number says."""
-    targets = [target for one in group for target in one.targets]
-    found = {target: passes for target in targets if (passes := product_passes(diffs.get(target), target))}
-    on = f" ({', '.join(found)})" if len(found) < len(targets) else ""
-    return [f"matrix products in {many(new, 'pass', 'passes')} instead of {old}{on}" for old, new in found.values()][:1]
-
-
-def _doubt(verdict: Verdict, group: Sequence[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
-    """Why numbers that are all lower are not better for sure."""
-    is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
-    reordered = is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,))
-    return ", but a buffer is written in another order" if reordered else ""
+    main, numbers = next(iter(words.items()))
+    return overall, "; ".join(parts), ", ".join(numbers[: 2 if main == "mixed" else 1])
 
 
 def _is_unknown(one: TargetVerdict) -> bool:
@@ -338,25 +329,16 @@ def _on(targets: Sequence[str], compared: int) -> str:
     return f" on {len(targets)} targets" if len(targets) == compared else f" on {len(targets)} of {compared} targets"
 
 
-def _numbers(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
+def _numbers(
+    verdict: Verdict, group: Sequence[TargetVerdict], show: Callable[[Number, str], str] = format_short
+) -> list[str]:
     """The numbers that decide on the target where they are largest; it is named where others have other numbers."""
-    return [format_short(number, on) for number, on in _deciding(verdict, group, format_short)]
-
-
-def _both_sides(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[str]:
-    """The same with the values before and after."""
-    return [both_sides(number) + (f" on {on}" if on else "") for number, on in _deciding(verdict, group, both_sides)]
-
-
-def _deciding(
-    verdict: Verdict, group: Sequence[TargetVerdict], show: Callable[[Number], str]
-) -> Iterator[tuple[Number, str]]:
-    """The numbers that decide, each with the first target where another one shows the number otherwise."""
-    first = group[0]
+    first, found = group[0], []
     for number in decisive_numbers(first.numbers, verdict):
-        looks = number.name, show(number)
-        is_same = all(any(looks == (other.name, show(other)) for other in one.numbers) for one in group)
-        yield number, "" if is_same or not first.targets else first.targets[0]
+        looks = number.name, show(number, "")
+        is_same = all(any(looks == (other.name, show(other, "")) for other in one.numbers) for one in group)
+        found.append(show(number, "" if is_same or not first.targets else first.targets[0]))
+    return found
 
 
 # --- what happened ---------------------------------------------------------------------------------------------------
@@ -430,12 +412,8 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     )
 
 
-_Sentences = Mapping[tuple[int, ...], Sequence[str]]
-"""What happened to the programs of a text; the key is their numbers."""
-
-
 def _stages(
-    own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: _Lines, sentences: _Sentences
+    own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: _Lines
 ) -> Iterator[StageView]:
     """What was written, then what the compiler made of it, without what is listed `elsewhere`.
 
@@ -462,7 +440,7 @@ def _stages(
                     if len(costs[shown]) > 1:
                         lines.counted_on[first.key] = next(iter(targets), "")
         most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
-        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, sentences, reported_before)
+        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, reported_before)
 
 
 def _stage_views(
@@ -471,11 +449,10 @@ def _stage_views(
     most: int,
     report: Report,
     lines: _Lines,
-    sentences: _Sentences,
     reported_before: set[str],
 ) -> Iterator[StageView]:
     """The stage on those targets where the same is to be said; `reported_before` holds those that were."""
-    reported = " ".join(words for text in own for words in sentences[text.programs])
+    reported = " ".join(words for text in own for words in text.sentences)
     ranked = [item for item in groups if not _is_reported(item[0], reported)]
     ranked.sort(key=lambda item: _importance(item[0]))
     most = len(ranked) if report.all else most
@@ -484,9 +461,10 @@ def _stage_views(
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
     found: list[StageView] = []
+    shown = 0
     on_targets: dict[str, dict[str, None]] = {}  # of each sentence
     for text in own:
-        for words in sentences[text.programs]:
+        for words in text.sentences:
             on_targets.setdefault(words, {}).update(dict.fromkeys(text.targets))
     reported_on: dict[tuple[str, ...], list[str]] = {}
     for words, of in on_targets.items():
@@ -495,21 +473,24 @@ def _stage_views(
         by_targets.setdefault(same, [])
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
-        listed = lines.listed(edit_groups, most - _shown(found), with_callers)
+        listed = lines.listed(edit_groups, most - shown, with_callers)
         if with_callers and not edit_groups and not found:  # the sentence says everything
             listed = lines.only(report.programs[own[0].programs[0]])
         whole = [text for text in own if text.targets == targets]
-        fresh = (words for words in reported_on.get(targets, ()) if words not in reported_before)
-        what = "; ".join(words for words in fresh if not _is_of_sharding(words, reported_before))
+        fresh = [words for words in reported_on.get(targets, ()) if words not in reported_before]
+        if any(RESHARDED in words for words in reported_before):  # they have another shape on each device then
+            fresh = [words for words in fresh if not _OF_SHARDING.match(words)]
+        what = "; ".join(fresh)
         reported_before.update(reported_on.get(targets, ()))
         noted = dict.fromkeys(
             f"{title}: {line}" for text in whole for title, part in notes(text.program) for line in part if line
         )
         view = StageView(own[0].stage, targets, what, listed, notes=tuple(noted))
-        found += [view] if view.what or view.lines or view.notes else []
-    left = len(ranked) - _shown(found)
+        if view.what or view.lines or view.notes:
+            found.append(view)
+            shown += sum(len(line.changes) for line in listed)
     yield from found[:-1]
-    yield from [replace(found[-1], left=left)] if found else []
+    yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
 
 
 def _is_reported(edit_group: EditGroup, reported: str) -> bool:
@@ -528,15 +509,6 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
     )
 
 
-def _is_of_sharding(words: str, reported_before: Iterable[str]) -> bool:
-    """Whether it says only that arguments have another shape on each device, as they do where they are resharded."""
-    return any(RESHARDED in one for one in reported_before) and bool(_OF_SHARDING.match(words))
-
-
-def _shown(views: Iterable[StageView]) -> int:
-    return sum(len(line.changes) for view in views for line in view.lines)
-
-
 def _importance(edit_group: EditGroup) -> tuple[object, ...]:
     """Collectives first, then whole subgraphs, then what is new or gone, the largest by bytes or flops first.
 
@@ -550,15 +522,6 @@ def _importance(edit_group: EditGroup) -> tuple[object, ...]:
         edit_group.kind not in _ADDED_OR_REMOVED,
         -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
     )
-
-
-def _sentences(text: ProgramText, report: Report) -> list[str]:
-    program = report.programs[text.programs[0]]
-    if program.diff is None:
-        return []
-    if program.diff.identical:
-        return [headline(program, packages=report.packages)] if differs(program) else []
-    return list(text.sentences[:_MOST_SENTENCES])
 
 
 # --- lines of Python -------------------------------------------------------------------------------------------------
@@ -590,7 +553,17 @@ class _Lines:
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
             found.setdefault(self.by_edit(edit_group), []).append(edit_group)
-        merged = _merged(found)
+        # What was removed belongs to the line that took its place, where another change says which that is.
+        whole = [(old, new) for old, new in found if old is not None and new is not None]
+        of_old, of_new = {pair[0]: pair for pair in whole}, {pair[1]: pair for pair in whole}
+        merged: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
+        for (old, new), groups in found.items():
+            places = (old, new)
+            if new is None and old is not None:
+                places = of_old.get(old) or ((old, old) if (None, old) in found else places)
+            elif old is None and new is not None:
+                places = of_new.get(new) or ((new, new) if (new, None) in found else places)
+            merged.setdefault(places, []).extend(groups)
         by_line: dict[ChangedLine, list[EditGroup]] = {}
         for places, groups in merged.items():
             by_line.setdefault(self._line(places, groups), []).extend(groups)
@@ -626,18 +599,15 @@ class _Lines:
             before = self._replaced_by(program, 0, new, after)
         elif new is None and not after:
             after = self._replaced_by(program, 1, old, before)
-        if before == after and self._knows_sources() and (edit := self._of_statement(program, groups)):
-            return self._edited_line(edit)
+        if before == after and self._knows_sources():  # an edit of that statement, on another line than the first
+            side, frames = self._frames(groups)
+            edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
+            if edit := next(edits, None):
+                return self._edited_line(edit)
         was = ""
         if new is not None and old is not None and old != new:
             was = format_place(replace(old, caller="") if old.caller == new.caller else old)
         return ChangedLine(format_place(new or old), was, before, after)
-
-    def _of_statement(self, program: ProgramComparison, groups: Sequence[EditGroup]) -> LineEdit | None:
-        """What was edited in the statement that changes come from, on another line than the first."""
-        side, frames = self._frames(groups)
-        found = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
-        return next(filter(None, found), None)
 
     def _with_callers(
         self, entries: Sequence[tuple[ChangedLine, list[EditGroup]]]
@@ -764,29 +734,26 @@ class _Lines:
         return known.has(program.name, program.target, side, place.stored, text)
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        kinds = any(map(_computes, groups))
+        """Edited lines first, then what weighs most, what computes something, and the first in the program."""
+        computes = is_argument_among = False
+        positions = []
+        for group in groups:
+            opcodes = {str(opcode).partition(" ")[0] for opcode in group.group[1:3] if opcode} - CALLS
+            is_work = group.kind == REPLACED or not opcodes or not opcodes <= HANDED_ON
+            computes = computes or (group.kind in _ADDED_OR_REMOVED and is_work)
+            edit, diff = self._edit(group.edits[0])
+            # A change of an argument comes before what follows from it.
+            is_argument_among = is_argument_among or is_argument(edit, diff) or edit.fields == ("alias",)
+            site, module = edit.new or edit.old, diff.new if edit.new else diff.old
+            is_inside = site is not None and site.computation != module.entry
+            positions.append((is_inside, site.computation, site.instruction) if site else (False, 0, 0))
         weight = min(group.weight for group in groups)
-        nowhere = not line.where and not any(map(self._is_argument, groups))
-        first = min(map(self._position, groups))
+        nowhere = not line.where and not is_argument_among
         if self.report.packages:  # of a library somebody edited many lines: what costs most is the cause
             costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
             work = max(abs(new - old) for old, new in costs)
-            return nowhere, bool(line.where), weight, -work, not _is_edited(line), not kinds, first
-        return nowhere, bool(line.where), not _is_edited(line), weight, not kinds, first
-
-    def _is_argument(self, edit_group: EditGroup) -> bool:
-        """Whether a change of an argument is among it, which comes before what follows from it."""
-        edit, diff = self._edit(edit_group.edits[0])
-        return is_argument(edit, diff) or edit.fields == ("alias",)
-
-    def _position(self, edit_group: EditGroup) -> tuple[int, int, int]:
-        """Where the first of it is in the program, the entry first."""
-        edit, diff = self._edit(edit_group.edits[0])
-        site = edit.new or edit.old
-        module = diff.new if edit.new else diff.old
-        if site is None:
-            return 0, 0, 0
-        return int(site.computation != module.entry), site.computation, site.instruction
+            return nowhere, bool(line.where), weight, -work, not _is_edited(line), not computes, min(positions)
+        return nowhere, bool(line.where), not _is_edited(line), weight, not computes, min(positions)
 
     def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
         diff = self.report.programs[number[0]].diff
@@ -855,14 +822,6 @@ class _Lines:
                 yield 1, edit.source
 
 
-def _computes(edit_group: EditGroup) -> bool:
-    """Whether a call or an operation was added or removed that does more than hold or hand on a value."""
-    opcodes = {str(opcode).partition(" ")[0] for opcode in edit_group.group[1:3] if opcode} - CALLS
-    return edit_group.kind in _ADDED_OR_REMOVED and (
-        edit_group.kind == REPLACED or not opcodes or not opcodes <= HANDED_ON
-    )
-
-
 def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
     """Where an edited line stands on the other side; None where it was written or deleted as a whole."""
     (first, last), (start, end) = edit.spans[side], edit.spans[1 - side]
@@ -876,32 +835,9 @@ def _is_edited(line: ChangedLine) -> bool:
     return line.old_source != line.new_source
 
 
-def _merged(
-    found: Mapping[tuple[Place | None, Place | None], list[EditGroup]],
-) -> dict[tuple[Place | None, Place | None], list[EditGroup]]:
-    """What was removed belongs to the line that took its place, where another change says which that is."""
-    pairs = {old: (old, new) for old, new in found if old is not None and new is not None}
-    of_new = {new: (old, new) for old, new in found if old is not None and new is not None}
-    merged: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
-    for (old, new), groups in found.items():
-        key = (old, new)
-        if new is None and old is not None:
-            key = pairs.get(old) or ((old, old) if (None, old) in found else key)
-        elif old is None and new is not None:
-            key = of_new.get(new) or ((new, new) if (new, None) in found else key)
-        merged.setdefault(key, []).extend(groups)
-    return merged
-
-
-def _is_written(stages: Iterable[StageView]) -> bool:
-    """Whether somebody changed a line that changes come from, where the sources are known."""
-    return any(_is_edited(line) and not line.is_elsewhere for stage in stages for line in stage.lines)
-
-
 def _happened(
     sentence: str,
     own: Sequence[ProgramText],
-    sentences: _Sentences,
     stages: Sequence[StageView],
     report: Report,
 ) -> str:
@@ -912,7 +848,7 @@ def _happened(
         return ""
     lines = [line for stage in stages if stage.stage == first.stage for line in stage.lines]
     diff = report.programs[first.programs[0]].diff
-    known = (sentence, sentences[first.programs], lines, first.edit_groups)
+    known = (sentence, first.sentences, lines, first.edit_groups)
     return main_edit(*known, new_and_gone(diff.reported), diff.op_counts) if diff else main_edit(*known)
 
 
@@ -922,48 +858,36 @@ def _setting(own: Iterable[ProgramText], report: Report) -> str:
     return format_settings(report, [target for text in written for target in text.targets]) if written else ""
 
 
-def _interface(own: Iterable[ProgramText], report: Report) -> str:
-    """What was changed about the arguments that the program has on both sides: no line of the function did it."""
-    written = (
-        report.programs[number].diff for text in own if text.stage == "stablehlo" for number in text.programs[:1]
-    )
-    return next((words for diff in written if diff for words in interface_sentences(diff)), "")
+def _who_did_it(
+    own: Sequence[ProgramText],
+    report: Report,
+    stages: Sequence[StageView],
+    lines: _Lines,
+    program: ProgramComparison,
+) -> tuple[Place | None, str]:
+    """The line of Python that did it, and in words what did where that is no line of the function.
 
-
-def _by_compiler(own: Iterable[ProgramText], report: Report) -> str:
-    """What the compiler decided in another way, where it alone changed the program: no number says so."""
-    programs = (report.programs[number] for text in own for number in text.programs[:1])
-    diffs = (program.diff for program in programs if program.by_compiler)
-    return next((words for diff in diffs if diff for words in compiler_sentences(diff)), "")
-
-
-def _large_constants(own: Iterable[ProgramText], report: Report, sentence: str) -> str:
-    """Large constants that were added: no number of the compiled program says that they are part of it now."""
-    texts = sorted(own, key=lambda text: text.stage != "stablehlo")
-    diffs = [report.programs[number].diff for text in texts for number in text.programs[:1]]
-    words = next((words for diff in diffs if diff for words in constant_sentences(diff)), "")
-    return "" if words in sentence else words
-
-
-def _edited(stages: Iterable[StageView], lines: _Lines) -> Place | None:
-    """The first line that somebody edited, though no operation comes from it."""
-    return next(
-        (lines.edited[line.where] for stage in stages for line in stage.lines if line.where in lines.edited), None
-    )
-
-
-def _where(own: Sequence[ProgramText], report: Report, stages: Sequence[StageView], lines: _Lines) -> Place | None:
-    """The first line that is listed, where it is the user's own; else that of the first change that has one."""
-    first = next((line.where for stage in stages for line in stage.lines if line.where), "")
+    The line is the first that is listed, where it is the user's own; else that of the first change that has one.
+    """
+    listed = [line for stage in stages for line in stage.lines]
+    edited = next((lines.edited[line.where] for line in listed if line.where in lines.edited), None)
+    if not any(_is_edited(line) and not line.is_elsewhere for line in listed):
+        if setting := _setting(own, report):
+            return None, setting
+        written = (report.programs[text.programs[0]] for text in own if text.stage == "stablehlo")
+        cause = _first_words(interface_sentences, written)
+        if cause:  # no line of the function did it, but one may have been edited
+            return edited or lines.of_registration(program, cause), cause
+    first = next((line.where for line in listed if line.where), "")
     if first in lines.edited:
-        return lines.edited[first]
+        return lines.edited[first], ""
     groups = [group for text in own for group in text.edit_groups]
     places = [place for group in groups for place in lines.by_edit(group)[::-1] if place]
     if not places:
         places = [place for group in groups if (place := lines.near(group))]
     known = [place for place in places if format_place(place) == first]
     mine = [place for place in (*known, *places) if not place.library and not report.packages]
-    return next(iter((*mine, *known, *places)), None)
+    return next(iter((*mine, *known, *places)), None), ""
 
 
 # --- all functions together ------------------------------------------------------------------------------------------
@@ -1072,7 +996,7 @@ def verdict_rows(
             margin = view.budget if view.budget_target in (targets or (None,)) else ""
             largest, sides = (
                 "; ".join(filter(None, (", ".join(words[:most]), margin)))
-                for words in (_numbers(verdict, group), _both_sides(verdict, group))
+                for words in (_numbers(verdict, group), _numbers(verdict, group, both_sides))
             )
             rows.append(VerdictRow(view.name, targets, verdict, largest, where, sides=sides))
     rows.sort(key=lambda row: WORST.index(row.verdict))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
@@ -25,8 +26,10 @@ MOST_NAMES = 20
 """How many names of folded functions are listed."""
 NAMED = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
 """An operation with its name, which is another one in another program."""
+MOST_SENTENCES = 2
+"""So many sentences about a program are said,"""
 MOST_WRITTEN = 6
-"""So many changes of what was written are listed,"""
+"""so many changes of what was written are listed,"""
 MOST_COMPILED = 3
 """so many of what compilers made of it,"""
 MOST_BY_COMPILER = 8
@@ -74,8 +77,10 @@ class ProgramText:
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """What happened to them, most important first, see `sentences_of`."""
-        return tuple(sentences_of(self.program, self._known))
+        """The first that happened to them; of the same program what differs in its schedule or its tuning."""
+        if self.program.diff is None or self.program.diff.identical:
+            return (self.headline,) if differs(self.program) else ()
+        return tuple(islice(sentences_of(self.program, self._known), MOST_SENTENCES))
 
 
 @dataclass(frozen=True, slots=True)

@@ -364,8 +364,12 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
 
-def both_sides(number: Number) -> str:
+def both_sides(number: Number, on: str = "") -> str:
     """A number with both sides and the change: `temp 1.0 KiB -> 3.0 KiB (+200 %)`.
+
+    Args:
+        number: one that changed.
+        on: the target, where it is to be named.
 
     Example:
         >>> both_sides(Number("flops", 100, 150))
@@ -374,4 +378,5 @@ def both_sides(number: Number) -> str:
     by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
     if by and not 1 / _MANY_TIMES < number.new / number.old < _MANY_TIMES:
         by = ""  # both sides say more than +273913698 %
-    return f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")
+    words = f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")
+    return f"{words} on {on}" if on else words
