@@ -17,7 +17,8 @@ from hlodiff.capture.profile_worker import TimedSpan, merged, metadata_spans, pa
 from hlodiff.inspect.profile import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report import Report, to_terminal
 from hlodiff.report.program_analysis import AnalysisNote
-from hlodiff.report.timings import Timing, bar
+from hlodiff.report.report import Timing
+from hlodiff.report.timings import bar
 from tests.test_cli_capture import hlodiff
 from tests.test_docs import ROOT, blocks, played
 

@@ -17,7 +17,8 @@ from hlodiff.inspect.summary import to_mend
 from hlodiff.progress import progress
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
 from hlodiff.report.program_analysis import AnalysisNote, listed
-from hlodiff.report.timings import PHASES, TITLES, bar
+from hlodiff.report.report import PHASES
+from hlodiff.report.timings import TITLES, bar
 from hlodiff.report.wording import format_seconds, many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import instructions

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
 Severity = Literal["broken", "error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("broken", "error", "warning", "info")
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
 # What the comparison of a program with its snapshot leads to, and the report of that program tells.
 PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.findings import SEVERITIES
+from hlodiff.policy.findings import SEVERITIES
 from hlodiff.report.lines import clip, printable, unordered
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import FindingView, ReportView

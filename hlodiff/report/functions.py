@@ -23,7 +23,6 @@ from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, Key, format_follows
 from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
-from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost, format_settings, notes
 from hlodiff.report.sentences import (
@@ -44,7 +43,7 @@ from hlodiff.report.shared_text import (
     format_marks,
     listed_shared,
 )
-from hlodiff.report.verdict import both_sides, decisive_numbers, format_short
+from hlodiff.report.verdict import both_sides, decisive_numbers, format_short, product_passes
 from hlodiff.report.view import (
     ChangedLine,
     ChangeView,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import KINDS, Edit
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
-from hlodiff.report.counts import scenario_json
 from hlodiff.report.grouping import EditGroup, share_of
 from hlodiff.report.lines import json_text
 from hlodiff.report.passes import blame_json
@@ -19,6 +18,10 @@ from hlodiff.report.shared_text import ReportTexts, texts_of
 from hlodiff.report.text import lines_of
 from hlodiff.report.view import ReportView
 from hlodiff.report.view_builder import build_view
+
+if TYPE_CHECKING:
+    from hlodiff.tracing.compare import TraceComparison
+    from hlodiff.tracing.counts import TraceCounts
 
 FORMAT_VERSION = "1.2"
 
@@ -61,7 +64,7 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
                         for s in f.source]}
             for f in report.findings
         ],
-        "scenarios": [scenario_json(one) | {"id": records.get(one.name)} for one in report.scenarios],
+        "scenarios": [_scenario(one) | {"id": records.get(one.name)} for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
         "sheet": asdict(replace(shown, text=lines_of(report, lambda: shown)), dict_factory=_table),
@@ -163,3 +166,24 @@ def _one_sided() -> dict[str, Any]:
 def _table(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     """A record as a table; passes of XLA and who called a library are told only where they were asked for."""
     return {name: value for name, value in fields if name not in ("passes", "caller") or value}
+
+
+def _scenario(one: TraceComparison) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "status": one.status,
+        "changes": list(one.changes),
+        "over_budget": list(one.over),
+        "notes": list(one.notes),
+        "old": _side(one.old),
+        "new": _side(one.new),
+        **({"reason": one.reason, "advice": one.advice, "log": one.log} if one.reason else {}),
+    }
+
+
+def _side(account: TraceCounts | None) -> dict[str, Any] | None:
+    if account is None:
+        return None
+    from hlodiff.tracing.counts import to_plain
+
+    return {"traces": account.traces, "programs": account.programs, "functions": to_plain(account)}

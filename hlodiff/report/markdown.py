@@ -169,17 +169,17 @@ def all_of_it(link: str) -> str:
 def findings(found: Sequence[FindingView], most: int) -> list[str]:
     """A line for each finding with what explains it, at most so many; what says the same of several is one."""
     lines = []
-    groups = (
-        first_of_rules(group_findings(found)) if most < len(found) else [(*one, 0) for one in group_findings(found)]
-    )
-    for (finding, *_), about, more in groups[:most]:
+    groups = group_findings(found)
+    groups = first_of_rules(groups) if most < len(found) else groups
+    for group in groups[:most]:
+        finding = group.findings[0]
         text = f"{escape_markdown(finding.rule)}: {escape_markdown(clip(finding.what, 4 * WIDEST))}"
-        lines.append(f"- {_SEVERITIES.get(finding.severity, '')}: {bold(clip(about.label, WIDEST))} {text}")
-        lines += [f"  - and {many(more, 'more finding')} of this rule"] if more else []
-        lines += [f"  - {escape_markdown(clip(about.of, 4 * WIDEST))}"] if about.of else []
+        lines.append(f"- {_SEVERITIES.get(finding.severity, '')}: {bold(clip(group.label, WIDEST))} {text}")
+        lines += [f"  - and {many(group.more, 'more finding')} of this rule"] if group.more else []
+        lines += [f"  - {escape_markdown(clip(group.of, 4 * WIDEST))}"] if group.of else []
         lines += [f"  - {escape_markdown(clip(detail, 4 * WIDEST))}" for detail in finding.details if detail.strip()]
         lines += [f"  - hint: {code(finding.advice)}"] if finding.advice.strip() else []
-    left = sum(len(group) + more for group, _, more in groups[most:])
+    left = sum(len(group.findings) + group.more for group in groups[most:])
     lines += [f"- ... and {many(left, 'more finding')}"] if left > 0 else []
     return [*lines, *([""] if lines else [])]
 

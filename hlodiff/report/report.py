@@ -6,11 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.policy.findings import PROGRAM_RULES, Finding
+from hlodiff.differ.comparison import STATUSES, ProgramComparison, Status
+from hlodiff.policy.findings import PROGRAM_RULES, Finding, Judgement, of_policy, over_programs
 from hlodiff.renderers import RENDERERS
-from hlodiff.report.counts import State, count_programs, state_of
-from hlodiff.report.timings import RunParts, Timing
 
 if TYPE_CHECKING:
     from hlodiff.policy.budgets import Margin
@@ -29,6 +27,51 @@ class ToolchainChange:
     def to_json(self) -> dict[str, object]:
         """The same for machines."""
         return {"what": self.what, "old": self.old, "new": self.new, "targets": list(self.targets)}
+
+
+PHASES = ("trace", "lower", "compile")
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What one program took to make in one run.
+
+    Args:
+        name, target: which program.
+        trace, lower: seconds in JAX.
+        compile: seconds in XLA; None where XLA was not asked.
+        stablehlo, compiled: instructions of both stages; None where they were not counted.
+
+    Example:
+        >>> Timing("f", "cpu", 0.1, 0.2, None).total
+        0.30000000000000004
+    """
+
+    name: str
+    target: str
+    trace: float
+    lower: float
+    compile: float | None
+    stablehlo: int | None = None
+    compiled: int | None = None
+
+    @property
+    def total(self) -> float:
+        return self.trace + self.lower + (self.compile or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; seconds with microseconds."""
+        took = {phase: getattr(self, phase) for phase in PHASES}
+        seconds = {phase: None if value is None else round(value, 6) for phase, value in took.items()}
+        return {"name": self.name, "target": self.target, "seconds": seconds,
+                "instructions": {"stablehlo": self.stablehlo, "compiled": self.compiled}}  # fmt: skip
+
+
+RunParts = tuple[tuple[str, float], ...]
+"""What a whole run did and how many seconds each part took, in order."""
+
+
+State = Literal["changed", "added", "removed", "not_checked", "over_budget", "identical"]
 
 
 class SourceLine(Protocol):
@@ -161,3 +204,91 @@ def _value(value: Any) -> str:
     if value is None or value == "" or value == []:
         return "none"
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# --- How many programs and scenarios have each outcome: the unit is the same in every form, each program counts once.
+
+# The worse one first: what nobody could look at, what breaks a limit, what is another program.
+_WORST: tuple[Status, ...] = ("not_checked", "changed", "added", "removed", "identical")
+
+Label = tuple[str, str | None]
+
+
+class StageCounts(Protocol):
+    """One stage of a program, as a report and its view have it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def target(self) -> str | None: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def broken(self) -> bool: ...
+
+
+def outcomes(stages: Iterable[StageCounts]) -> Mapping[Label, Status]:
+    """The outcome of each program, by name and target: that of the worse stage.
+
+    Example:
+        >>> stages = (("stablehlo", "identical"), ("compiled", "changed"))
+        >>> outcomes([ProgramComparison("f", "cpu", stage, status) for stage, status in stages])
+        {('f', 'cpu'): 'changed'}
+    """
+    found: dict[Label, Status] = {}
+    for one in stages:
+        known = found.get((one.name, one.target), "identical")
+        found[one.name, one.target] = min(known, one.status, key=_WORST.index)
+    return found
+
+
+def count_programs(stages: Iterable[StageCounts], findings: Iterable[Judgement]) -> dict[str, int]:
+    """The number of programs and of each outcome: the outcomes add up.
+
+    Args:
+        stages: of all programs.
+        findings: of their policy; a program over a limit counts as that alone, whether or not it changed, and so does
+            one whose limit could not be judged.
+
+    Returns:
+        further `broken`, those of the unchecked that could not be judged, and `passing`, those of the changed whose
+        change the policy lets pass.
+
+    Example:
+        >>> count_programs([], [])["programs"]
+        0
+    """
+    stages, findings = tuple(stages), tuple(findings)
+    over = over_programs(findings)
+    unjudged = {(f.program, f.target) for f in findings if f.severity == "broken" and of_policy(f)} - over
+    lets_pass = passing(findings)
+    counts = {"programs": 0, **dict.fromkeys(map(str, STATUSES), 0), "over_budget": 0, "passing": 0}
+    for label, status in outcomes(stages).items():
+        outcome = "over_budget" if label in over and status != "not_checked" else status
+        outcome = "not_checked" if label in unjudged else outcome
+        counts["programs"] += 1
+        counts[outcome] += 1
+        counts["passing"] += outcome == "changed" and label in lets_pass
+    broken = {(one.name, one.target) for one in stages if one.broken or (one.name, one.target) in unjudged}
+    return counts | {"broken": len(broken)}
+
+
+def passing(findings: Iterable[Judgement]) -> frozenset[Label]:
+    """Programs that changed in a way that the policy lets pass.
+
+    Example:
+        >>> passing([])
+        frozenset()
+    """
+    return frozenset((f.program, f.target) for f in findings if (f.rule, f.severity) == ("changed", "info"))
+
+
+def state_of(one: TraceComparison) -> State:
+    """What became of a scenario: a limit outranks a change, as for programs.
+
+    Example:
+        >>> from hlodiff.tracing.compare import TraceComparison
+        >>> state_of(TraceComparison("steps", "identical", over=("too much",)))
+        'over_budget'
+    """
+    return "over_budget" if one.status in ("identical", "changed", "added") and one.over else one.status

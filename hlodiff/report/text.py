@@ -9,8 +9,6 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.report.counts import checked_scenarios
-from hlodiff.report.findings import first_of_rules, group_findings
 from hlodiff.report.functions import (
     format_beside,
     format_listed,
@@ -42,7 +40,7 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.timings import run_lines, timing_lines
-from hlodiff.report.totals import format_checked, format_totals, looked_at
+from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, ReportView, StageView
 from hlodiff.report.view_builder import changed_functions
@@ -604,22 +602,24 @@ def _not_checked(report: Report) -> Iterator[Line]:
 
 def _further_findings(report: Report) -> Iterator[Line]:
     """What was found beside the programs: budgets, rules, growth, parity, traces. Equal findings are listed once."""
+    from hlodiff.report.findings import first_of_rules, group_findings
+
     styles = {"broken": "bold red", "error": "bold yellow"}
-    all_groups = group_findings(report.further_findings())
-    groups = [(*one, 0) for one in all_groups] if report.all else first_of_rules(all_groups)
+    groups = group_findings(report.further_findings())
+    groups = groups if report.all else first_of_rules(groups)
     shown = groups if report.all else groups[:_MOST_FINDINGS]
-    for group, about, more in shown:
-        finding = group[0]
+    for group in shown:
+        finding = group.findings[0]
         word = _SEVERITIES.get(finding.severity, "")
-        head = f"{about.label}  {word}{finding.rule}: {finding.what}"
+        head = f"{group.label}  {word}{finding.rule}: {finding.what}"
         yield Line(0, head, style=styles.get(finding.severity, ""), wrap=True)
-        if more:
-            yield Line(2, f"and {many(more, 'more finding')} of this rule, {MORE}")
-        if about.of:
-            yield Line(2, about.of, wrap=True)
+        if group.more:
+            yield Line(2, f"and {many(group.more, 'more finding')} of this rule, {MORE}")
+        if group.of:
+            yield Line(2, group.of, wrap=True)
         for detail in finding.details:
             yield Line(2, detail, wrap=True)
-        frames = list(dict.fromkeys(own_frame(one.source) for one in group))
+        frames = list(dict.fromkeys(own_frame(one.source) for one in group.findings))
         if frame := frames[0]:
             others = f" and {many(len(frames) - 1, 'other place')}" if len(frames) > 1 else ""
             function = f" ({frame.function})" if frame.function else ""
@@ -628,7 +628,7 @@ def _further_findings(report: Report) -> Iterator[Line]:
         if finding.advice:
             yield Line(2, f"hint: {finding.advice}", wrap=True)
         yield Line(0, "")
-    left = sum(len(group) + more for group, _, more in groups[len(shown) :])
+    left = sum(len(group.findings) + group.more for group in groups[len(shown) :])
     if left:
         yield Line(0, f"... and {many(left, 'more finding')}, {MORE}")
         yield Line(0, "")

@@ -3,54 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from hlodiff.report.lines import code, printable
+from hlodiff.report.report import PHASES, RunParts, Timing
 from hlodiff.report.wording import format_seconds
 
-PHASES = ("trace", "lower", "compile")
 TITLES = {"trace": "trace", "lower": "lower", "compile": "XLA"}
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _BAR = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """What one program took to make in one run.
-
-    Args:
-        name, target: which program.
-        trace, lower: seconds in JAX.
-        compile: seconds in XLA; None where XLA was not asked.
-        stablehlo, compiled: instructions of both stages; None where they were not counted.
-
-    Example:
-        >>> Timing("f", "cpu", 0.1, 0.2, None).total
-        0.30000000000000004
-    """
-
-    name: str
-    target: str
-    trace: float
-    lower: float
-    compile: float | None
-    stablehlo: int | None = None
-    compiled: int | None = None
-
-    @property
-    def total(self) -> float:
-        return self.trace + self.lower + (self.compile or 0)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; seconds with microseconds."""
-        seconds = {phase: _rounded(getattr(self, phase)) for phase in PHASES}
-        return {"name": self.name, "target": self.target, "seconds": seconds,
-                "instructions": {"stablehlo": self.stablehlo, "compiled": self.compiled}}  # fmt: skip
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 6)
 
 
 def bar(share: float, width: int = _BAR) -> str:
@@ -102,10 +62,6 @@ def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
         times = " | ".join(_seconds(getattr(timing, phase)) for phase in PHASES)
         name = code(f"{timing.name} {timing.target}")
         yield f"| {name} | {times} | {_count(timing.stablehlo)} | {_count(timing.compiled)} |"
-
-
-RunParts = tuple[tuple[str, float], ...]
-"""What a whole run did and how many seconds each part took, in order."""
 
 
 def run_lines(parts: RunParts) -> Iterator[str]:

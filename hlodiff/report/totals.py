@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import PROGRAM_NAMES
 from hlodiff.policy.findings import SCENARIO_RULES, of_policy
-from hlodiff.report.counts import checked_scenarios, outcomes, scenario_totals
+from hlodiff.report.report import Report, State, outcomes
 from hlodiff.report.wording import format_next, many
 
 if TYPE_CHECKING:
-    from hlodiff.report.report import Report
     from hlodiff.report.view import ReportView
+    from hlodiff.tracing.compare import TraceComparison
 
 _WORDS = {
     "check": {"changed": "changed", "added": "new", "removed": "orphaned"},
@@ -26,7 +26,6 @@ def format_totals(report: Report | ReportView) -> str:
     """The totals and the next command.
 
     Example:
-        >>> from hlodiff.report.report import Report
         >>> format_totals(Report("diff", "a", "b", ()))
         'nothing to compare'
     """
@@ -58,7 +57,6 @@ def format_checked(report: Report) -> str:
     """How much was looked at; a program is a function, case and target, in both stages.
 
     Example:
-        >>> from hlodiff.report.report import Report
         >>> format_checked(Report("check", "a", "b", ()))
         '0 programs'
     """
@@ -79,7 +77,6 @@ def looked_at(report: Report) -> list[ProgramComparison]:
     """Programs that were captured or read: not those whose function is no longer registered.
 
     Example:
-        >>> from hlodiff.report.report import Report
         >>> looked_at(Report("check", "a", "b", (ProgramComparison("f", "cpu", "compiled", "removed"),)))
         []
     """
@@ -96,3 +93,37 @@ def _format_stages(compared: Sequence[ProgramComparison]) -> str:
     if all(count in (0, len(every)) for count in counts.values()):
         return f"{' and '.join(word for word, count in counts.items() if count)} of each"
     return " and ".join(f"{word} of {count:,}" for word, count in counts.items())
+
+
+# --- Scenarios; what is wrong with one is a finding, see `policy.scenarios`.
+
+_SCENARIO_WORDS = {
+    "check": {"added": "new", "removed": "orphaned", "not_checked": "could not be judged"},
+    "diff": {"not_checked": "could not be compared"},
+}
+
+_SCENARIO_ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checked", "over_budget", "identical")
+
+
+def scenario_totals(states: Sequence[State], command: str) -> str:
+    """How many scenarios changed, "" where there is none.
+
+    Example:
+        >>> scenario_totals(["changed", "identical"], "check")
+        'scenarios: 1 changed, 1 unchanged'
+    """
+    words = {"over_budget": "over budget", "identical": "unchanged", **_SCENARIO_WORDS[command]}
+    counts = Counter(states)
+    text = ", ".join(f"{counts[state]:,} {words.get(state, state)}" for state in _SCENARIO_ORDER if counts[state])
+    return f"scenarios: {text}" if text else ""
+
+
+def checked_scenarios(scenarios: Sequence[TraceComparison]) -> str:
+    """How many were run, "" for none.
+
+    Example:
+        >>> checked_scenarios([])
+        ''
+    """
+    ran = sum(one.new is not None for one in scenarios)
+    return f"{many(ran, 'scenario')} on cpu" if ran else ""

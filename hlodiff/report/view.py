@@ -8,10 +8,8 @@ from typing import Literal
 from hlodiff.differ.comparison import Status
 from hlodiff.hlo.model import Stage
 from hlodiff.policy.findings import PROGRAM_RULES, Judgement
-from hlodiff.report.counts import State, count_programs
 from hlodiff.report.lines import Line
-from hlodiff.report.report import ToolchainChange
-from hlodiff.report.timings import Timing
+from hlodiff.report.report import State, Timing, ToolchainChange, count_programs
 from hlodiff.report.wording import Place, Unit
 
 Mark = Literal["", "better", "worse"]

@@ -10,13 +10,11 @@ from dataclasses import fields
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
-from hlodiff.policy.findings import Finding, Judgement
-from hlodiff.report.findings import SEVERITIES
+from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
 from hlodiff.report.functions import change_view, function_views, overall, totals_by_number
 from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import key_numbers
-from hlodiff.report.product_passes import product_passes
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_causes
 from hlodiff.report.sentences import reordered_write
@@ -34,7 +32,7 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.totals import format_checked
-from hlodiff.report.verdict import judged, other_memory, verdict_of
+from hlodiff.report.verdict import judged, other_memory, product_passes, verdict_of
 from hlodiff.report.view import (
     ChangedLine,
     Detail,

@@ -30,8 +30,7 @@ from hlodiff.policy import (
 )
 from hlodiff.policy.growth import RULE as GROWTH_RULE
 from hlodiff.progress import OnProgress, reporting_to
-from hlodiff.report.report import Report, toolchain_changes
-from hlodiff.report.timings import Timing
+from hlodiff.report.report import Report, Timing, toolchain_changes
 from hlodiff.report.wording import format_command
 from hlodiff.snapshots import BlockedError, FutureFormatError, Key, tidy
 from hlodiff.snapshots.pending import digest

@@ -10,13 +10,12 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LoopComparison, compare_loops
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
+from hlodiff.policy.findings import SEVERITIES
 from hlodiff.report.addresses import program_address
-from hlodiff.report.counts import outcomes
-from hlodiff.report.findings import SEVERITIES
 from hlodiff.report.functions import WORST
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
-from hlodiff.report.report import Report
+from hlodiff.report.report import Report, outcomes
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
 from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
 from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides, many
