@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.executed import executed, runs
-from hlodiff.differ.executed_count import ZERO, ExecutedCount
+from hlodiff.differ.executed import ZERO, ExecutedCount, executed, runs
 from hlodiff.differ.trip_counts import TripCount, trip_counts
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from tests.test_turns import copies, loop

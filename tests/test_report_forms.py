@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hlodiff.differ import STATUSES, Edit, FieldChange, ModuleDiff, ProgramComparison, Status, diff
-from hlodiff.differ.executed_count import ExecutedCount
+from hlodiff.differ.executed import ExecutedCount
 from hlodiff.hlo import Frame, Stage
 from hlodiff.policy import Finding, judge
 from hlodiff.report import (

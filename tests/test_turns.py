@@ -11,8 +11,9 @@ import pytest
 
 from hlodiff.config import Config, budgets
 from hlodiff.differ import Cost, ProgramComparison, diff
-from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
+from hlodiff.differ.executed import ExecutedCount
 from hlodiff.differ.loops import EACH_ONCE, LoopComparison, compare_loops, format_loops
+from hlodiff.differ.trip_counts import UncountedLoop
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Report, by_how_much, format_number, to_form, to_terminal, upgrade_text

@@ -22,6 +22,9 @@ from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, is_commutative
 from hlodiff.hlo.traversal import operands_first
 
+if TYPE_CHECKING:
+    from hlodiff.differ.prune import PrunedPair
+
 
 @dataclass(frozen=True, slots=True)
 class CanonicalDiff:
@@ -64,9 +67,6 @@ def diff_in_canonical_direction(
     found = match_programs(old, new, limits, search) if unrelated is None else match_arguments(old, new)
     return CanonicalDiff(old, new, found, reverse, unrelated)
 
-
-if TYPE_CHECKING:
-    from hlodiff.differ.prune import PrunedPair
 
 _KINDS: dict[Kind, Kind] = {"added": "removed", "removed": "added", "changed": "changed", "moved": "moved"}
 

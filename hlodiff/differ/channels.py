@@ -40,7 +40,15 @@ def channel_changes(
         the changes, and whether the numbers that were read are one for one: then there are none, also where one of
         several equal computations was edited, which are not taken for one any more.
     """
-    meetings = list(_meetings(mappings, numbered))
+    meetings: list[tuple[Place, Place, str, str, int]] = []
+    for pair, mapping in mappings:
+        olds, news = numbered[0].computations[pair.old].instructions, numbered[1].computations[pair.new].instructions
+        for position, matched in mapping.items():
+            ours, theirs = olds[position], news[matched]
+            if ours.attributes or theirs.attributes:
+                a, b = channel_of(ours), channel_of(theirs)
+                if a or b:
+                    meetings.append(((pair.old, position), (pair.new, matched), a, b, pair.count))
     if not meetings or keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
         return [], True
     # A number for each channel that hangs on who uses it, and on no number that it was given.
@@ -87,20 +95,6 @@ def _most_common(counts: Counter[tuple[int, int]]) -> dict[int, int]:
     return best
 
 
-def _meetings(
-    mappings: Sequence[Mapped], numbered: tuple[Module, Module]
-) -> Iterator[tuple[Place, Place, str, str, int]]:
-    for pair, mapping in mappings:
-        before, after = (m.computations[c].instructions for m, c in zip(numbered, (pair.old, pair.new), strict=True))
-        for position, matched in mapping.items():
-            one, other = before[position], after[matched]
-            if not one.attributes and not other.attributes:
-                continue
-            a, b = channel_of(one), channel_of(other)
-            if a or b:
-                yield (pair.old, position), (pair.new, matched), a, b, pair.count
-
-
 def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawEdit]:
     """Put channel changes on the edits of the same instructions, or behind the others."""
     by_place: Mapping[tuple[Place | None, Place | None], RawEdit] = {(c.old, c.new): c for c in changes}
@@ -145,8 +139,9 @@ def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, e
 def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit], plain: int) -> Iterator[_Split]:
     """Splits whose plain collective is on side `plain` (0 old, 1 new)."""
     modules = (old, new)
-    removed = [place for e in edits if (place := _removed_collectives(e, plain)) is not None]
-    fresh = {place for e in edits if (place := _removed_collectives(e, 1 - plain)) is not None}
+    gone = [e.old for e in edits if e.kind == "removed" and e.old is not None]
+    came = [e.new for e in edits if e.kind == "added" and e.new is not None]
+    removed, fresh = (gone, set(came)) if plain == 0 else (came, set(gone))
     if not fresh:  # start, done or both were added with it
         return
     there = paired_places(found)
@@ -164,12 +159,6 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
                 yield _Split(place, start, done)
                 fresh -= mine
                 break
-
-
-def _removed_collectives(edit: RawEdit, side: int) -> Place | None:
-    if side == 0:
-        return edit.old if edit.kind == "removed" else None
-    return edit.new if edit.kind == "added" else None
 
 
 def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -> list[Place]:

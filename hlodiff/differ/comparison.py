@@ -12,7 +12,7 @@ from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
 
 if TYPE_CHECKING:
-    from hlodiff.differ.executed_count import ExecutedCount
+    from hlodiff.differ.executed import ExecutedCount
     from hlodiff.differ.passes.blame import PassBlame
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, matched_calls
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.executed_count import UncountedLoop
 from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
-from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, uncounted_loop
+from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, UncountedLoop, uncounted_loop
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
-from hlodiff.hlo.model import Instruction, Module, Shape, is_embedded
+from hlodiff.hlo.model import Instruction, Module, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 
 if TYPE_CHECKING:
@@ -68,18 +67,16 @@ class LoopTurns:
         """
         if it.opcode != "while":
             return 1
-        turns = self._turns_of(module, index, it)
-        return turns + (called in ("condition", "cond")) if isinstance(turns, int) else turns
-
-    def _turns_of(self, module: Module, index: int, it: Instruction) -> int | UncountedLoop:
-        owner = module.computations[index].name
-        if (stated := stated_trip_count(it)) is not None:
-            return stated
-        place = self._place(owner, it.name)
-        if place is None:
-            return UncountedLoop("", it.name)
-        known = self._solver.trip_count(*place)
-        return known.turns if known is not None and known.exact else uncounted_loop(self._whole, place)
+        turns = stated_trip_count(it)
+        if turns is None:
+            place = self._place(module.computations[index].name, it.name)
+            if place is None:
+                return UncountedLoop("", it.name)
+            known = self._solver.trip_count(*place)
+            if known is None or not known.exact:
+                return uncounted_loop(self._whole, place)
+            turns = known.turns
+        return turns + (called in ("condition", "cond"))
 
 
 def stated_trip_count(it: Instruction) -> int | None:
@@ -148,21 +145,15 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
         return Cost(times, flops, loops=runs.loops)
     read, written = traffic(module, place)
     read, written = [(shape, size * times) for shape, size in read], [(shape, size * times) for shape, size in written]
+    elsewhere: dict[str, int] = {}  # in other memories than the device's main one
+    for shape, size in [*read, *written]:
+        if shape.layout and shape.layout.memory_space:
+            word = format_memory_space(shape.layout.memory_space, platform_of(module))
+            elsewhere[word] = elsewhere.get(word, 0) + size
     return Cost(
         times, flops, sum(size for _, size in read), sum(size for _, size in written),
-        _elsewhere([*read, *written], module), loops=runs.loops,
+        tuple(sorted(elsewhere.items())), loops=runs.loops,
     )  # fmt: skip
-
-
-def _elsewhere(parts: Iterable[tuple[Shape, int]], module: Module) -> tuple[tuple[str, int], ...]:
-    """Bytes in other memories than the device's main one, by memory."""
-    found: dict[str, int] = {}
-    for shape, size in parts:
-        space = shape.layout.memory_space if shape.layout else 0
-        if space:
-            word = format_memory_space(space, platform_of(module))
-            found[word] = found.get(word, 0) + size
-    return tuple(sorted(found.items()))
 
 
 _Node = tuple[int, int]  # a pair of computations by index; -1 for the side that has none

@@ -25,7 +25,7 @@ from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import aliased_buffers, load_json
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
@@ -140,7 +140,10 @@ def _inside(
         changes += numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
-        changes += _called_changes(old, new, one, other) if one.calls else []
+        if one.calls:  # where the computation that it calls runs
+            called = [(old.computations[a], new.computations[b]) for (a, b), _ in matched_calls(one, other)]
+            threads = [(a.execution_thread, b.execution_thread) for a, b in called]
+            changes += [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
         if one.operands or other.operands:
             calls = bool(one.calls and other.calls)
             through = through_call(one, other, pairs, (old, new)) if calls else None
@@ -191,16 +194,14 @@ def _exchanged_literals(pair: ComputationMatch, one: Instruction, other: Instruc
     if len(others) != 1:
         return None
     sides = zip((pair.old_side.computation, pair.new_side.computation), others[0], strict=True)
-    before, after = (_constant_of(computation, position) for computation, position in sides)
-    if before is None or after is None or before.shape != after.shape or before.literal == after.literal:
+    before, after = (source_through(owner, position, _REPEATING) for owner, position in sides)
+    if (
+        not before.opcode == after.opcode == "constant"
+        or before.shape != after.shape
+        or before.literal == after.literal
+    ):
         return None
     return before.literal or "", after.literal or ""
-
-
-def _constant_of(computation: Computation, position: int) -> Instruction | None:
-    """The constant that a value is made of: itself, or what a broadcast repeats."""
-    it = source_through(computation, position, _REPEATING)
-    return it if it.opcode == "constant" else None
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
@@ -220,15 +221,6 @@ def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int
                 continue  # others were added or removed before it, as many as changed places with it
             moved[position] = [FieldChange("attribute:parameter_number", before, after)]
     return moved
-
-
-def _called_changes(old: Module, new: Module, one: Instruction, other: Instruction) -> list[FieldChange]:
-    """What a call says of where the computation it calls runs."""
-    threads = [
-        (old.computations[a].execution_thread, new.computations[b].execution_thread)
-        for (a, b), _ in matched_calls(one, other)
-    ]
-    return [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
 
 
 def computation_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> Iterator[RawEdit]:

@@ -75,12 +75,10 @@ def goes_with_opcode(name: str, old: Collection[str], new: Collection[str]) -> b
         name: of the attribute.
         old, new: names of all attributes on both sides, frontend attributes one by one.
     """
-    return (name in old) != (name in new) and field_of(name) not in _OF_ANY and not _is_frontend(name)
-
-
-def _is_frontend(name: str) -> bool:
-    """Whether an attribute is one that users or JAX gave, whatever the opcode."""
-    return name.startswith("frontend_attributes.") and field_of(name) != "literal"
+    field = field_of(name)
+    # What users or JAX gave is there whatever the opcode.
+    is_given = name.startswith("frontend_attributes.") and field != "literal"
+    return (name in old) != (name in new) and field not in _OF_ANY and not is_given
 
 
 def field_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:

@@ -40,7 +40,25 @@ def fusion_changes(
         _fusion_sites(old, {*(a for a, _ in opened), *found.removed}),
         _fusion_sites(new, {*(b for _, b in opened), *found.added}),
     )
-    shared, crossing = _shared((before, after), found, edits, sites)
+    shared: nx.Graph[_Node] = nx.Graph()
+    for pair in found.pairs:
+        is_shared = pair.pairing is None or any(matched >= 0 for matched in pair.pairing.old)
+        if pair.old in sites[0] and pair.new in sites[1] and is_shared:
+            shared.add_edge((0, pair.old), (1, pair.new))
+    crossing: dict[_Node, int] = {}  # how many instructions crossed the border of each fusion
+    for edit in edits:
+        if edit.kind != "moved" or edit.old is None or edit.new is None:
+            continue
+        source, target = (0, edit.old[0]), (1, edit.new[0])
+        if source[1] in sites[0]:
+            crossing[source] = crossing.get(source, 0) + edit.count
+        if target[1] in sites[1]:
+            crossing[target] = crossing.get(target, 0) + edit.count
+        if source[1] in sites[0] and target[1] in sites[1]:
+            shared.add_edge(source, target)
+        for a, b, _ in equal_below(before, after, (edit.old, edit.new)):
+            if a in sites[0] and b in sites[1]:
+                shared.add_edge((0, a), (1, b))  # it moved as a whole
     shared.add_nodes_from((0, index) for index in found.removed if index in sites[0])
     shared.add_nodes_from((1, index) for index in found.added if index in sites[1])
     changes = []
@@ -63,37 +81,6 @@ def _fusion_sites(module: Module, opened: Container[int]) -> dict[int, list[Plac
 
 
 _Sites = tuple[dict[int, list[Place]], dict[int, list[Place]]]
-
-
-def _shared(
-    programs: tuple[ProgramSide, ProgramSide], found: ProgramMatch, edits: Iterable[RawEdit], sites: _Sites
-) -> tuple[nx.Graph[_Node], dict[_Node, int]]:
-    """Which old fusion shares instructions with which new one, and how many instructions crossed each one's border."""
-    import networkx as nx
-
-    graph: nx.Graph[_Node] = nx.Graph()
-    crossing: dict[_Node, int] = {}
-    for pair in found.pairs:
-        if (
-            pair.old in sites[0]
-            and pair.new in sites[1]
-            and (pair.pairing is None or any(matched >= 0 for matched in pair.pairing.old))
-        ):
-            graph.add_edge((0, pair.old), (1, pair.new))
-    for edit in edits:
-        if edit.kind != "moved" or edit.old is None or edit.new is None:
-            continue
-        source, target = (0, edit.old[0]), (1, edit.new[0])
-        if source[1] in sites[0]:
-            crossing[source] = crossing.get(source, 0) + edit.count
-        if target[1] in sites[1]:
-            crossing[target] = crossing.get(target, 0) + edit.count
-        if source[1] in sites[0] and target[1] in sites[1]:
-            graph.add_edge(source, target)
-        for a, b, _ in equal_below(*programs, (edit.old, edit.new)):
-            if a in sites[0] and b in sites[1]:
-                graph.add_edge((0, a), (1, b))  # it moved as a whole
-    return graph, crossing
 
 
 def _change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.instruction_costs import FUSIONS, result_of, through_bitcasts
@@ -19,6 +19,14 @@ BOOKKEEPING = frozenset(
 )  # fmt: skip
 LARGE_LITERAL_BYTES = 1024
 _HOST = 5
+_COUNTED = {
+    "transpose": "transposes",
+    "convert": "converts",
+    "broadcast": "broadcasts",
+    "broadcast_in_dim": "broadcasts",
+    "while": "loops",
+}
+_STABLEHLO_COLLECTIVES = frozenset(name.replace("-", "_") for name in ir_collectives.FAMILIES)
 _MOVING = frozenset(["copy", "slice", "dynamic-slice", "dynamic-update-slice"])
 _MAY_MOVE = frozenset(["fusion", *_MOVING, *(f"{name}-start" for name in _MOVING)])
 _CYCLES = re.compile(r'"estimated_cycles":"?(\d{1,18})')
@@ -67,6 +75,13 @@ class Counts:
             for key, number in record.items():
                 total[key] += times * number
 
+    def add_collective(self, family: str, size: int, asynchronous: bool) -> None:
+        """One more collective, with the bytes of its results."""
+        record = self.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
+        record["count"] += 1
+        record["async"] += asynchronous
+        record["bytes"] += size
+
 
 def own_counts(module: Module) -> list[Counts]:
     """What one run of each computation counts, without what it calls; `instructions` are those of its text.
@@ -84,13 +99,21 @@ def own_counts(module: Module) -> list[Counts]:
     for index, computation in enumerate(module.computations):
         counts = Counts()
         for position, it in enumerate(computation.instructions):
-            if (index, position) not in later:
-                _count_instruction(counts, module, computation, it)
-                if index not in fused and it.opcode in _MAY_MOVE:
-                    for moving, into, out_of in _moving(module, computation, it):
-                        _count_moving(counts, moving, into, out_of)
+            if (index, position) in later:
+                continue
+            _count_instruction(counts, module, it)
+            may_move = index not in fused and it.opcode in _MAY_MOVE
+            for opcode, into, out_of in _moving(module, computation, it) if may_move else ():
+                if opcode == "copy":
+                    counts.plain["copies"] += 1
+                    counts.plain["copy_bytes"] += into.bytes
+                spaces = {_space(into), _space(out_of if out_of is not None else into)}
+                if len(spaces) > 1:
+                    counts.plain["memory_moves"] += 1
+                    counts.plain["memory_move_bytes"] += into.bytes
+                    counts.plain["host_transfers"] += _HOST in spaces
         for one in beginning.get(index, ()):
-            _count_collective(counts, one.family, one.bytes, one.asynchronous)
+            counts.add_collective(one.family, one.bytes, one.asynchronous)
         counts.plain["instructions"] = len(computation.instructions)
         found.append(counts)
     return found
@@ -273,21 +296,34 @@ def custom_call_target(instruction: Instruction) -> str:
     return value.strip('"')
 
 
-def _count_instruction(counts: Counts, module: Module, computation: Computation, instruction: Instruction) -> None:
-    if instruction.opcode in BOOKKEEPING:
-        counts.bookkeeping[instruction.opcode] += 1
+def _count_instruction(counts: Counts, module: Module, it: Instruction) -> None:
+    """Everything but what moves in memory and the collectives of compiled programs, which look at more than one."""
+    if it.opcode in BOOKKEEPING:
+        counts.bookkeeping[it.opcode] += 1
         return
-    if instruction.opcode == "fusion":
-        counts.fusions[instruction.attribute("kind") or "unknown"] += 1
-    name = counted_as(module, instruction)
+    plain = counts.plain
+    if it.opcode == "fusion":
+        counts.fusions[it.attribute("kind") or "unknown"] += 1
+    name = counted_as(module, it)
     if not name:
         return
     counts.ops[name] += 1
-    counts.plain["ops"] += 1
+    plain["ops"] += 1
     if name in _COUNTED:
-        counts.plain[_COUNTED[name]] += 1
-    elif special := _SPECIAL.get(name):
-        special(counts, computation, instruction)
+        plain[_COUNTED[name]] += 1
+    elif name in ("custom-call", "custom_call"):
+        target = custom_call_target(it)
+        counts.custom_calls[target] += 1
+        plain["host_callbacks"] += "callback" in target
+        plain["host_transfers"] += target in ("MoveToHost", "MoveToDevice", "annotate_device_placement")
+    elif name in ("send", "recv", "infeed", "outfeed"):
+        to_host = it.opcode in ("infeed", "outfeed") or it.attribute("is_host_transfer") == "true"
+        plain["host_transfers"] += to_host
+    elif name in _STABLEHLO_COLLECTIVES:
+        counts.add_collective(it.opcode.replace("_", "-"), it.shape.bytes, False)
+    elif name == "constant" and it.shape.bytes >= LARGE_LITERAL_BYTES:
+        plain["large_literals"] += 1
+        plain["large_literal_bytes"] += it.shape.bytes
 
 
 def _moving(module: Module, computation: Computation, it: Instruction) -> Iterator[tuple[str, Shape, Shape | None]]:
@@ -313,62 +349,6 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
             number = int(taken.literal or 0) if taken.opcode == "parameter" else len(it.operands)
             known = number < len(it.operands)
             yield inner.opcode, leaf, computation.instructions[it.operands[number]].shape if known else None
-
-
-def _count_moving(counts: Counts, opcode: str, into: Shape, out_of: Shape | None) -> None:
-    if opcode == "copy":
-        counts.plain["copies"] += 1
-        counts.plain["copy_bytes"] += into.bytes
-    spaces = {_space(into), _space(out_of if out_of is not None else into)}
-    if len(spaces) > 1:
-        counts.plain["memory_moves"] += 1
-        counts.plain["memory_move_bytes"] += into.bytes
-        counts.plain["host_transfers"] += _HOST in spaces
-
-
-def _count_custom_call(counts: Counts, _: Computation, it: Instruction) -> None:
-    target = custom_call_target(it)
-    counts.custom_calls[target] += 1
-    counts.plain["host_callbacks"] += "callback" in target
-    moves = ("MoveToHost", "MoveToDevice", "annotate_device_placement")
-    counts.plain["host_transfers"] += target in moves
-
-
-def _count_literal(counts: Counts, _: Computation, it: Instruction) -> None:
-    if it.shape.bytes >= LARGE_LITERAL_BYTES:
-        counts.plain["large_literals"] += 1
-        counts.plain["large_literal_bytes"] += it.shape.bytes
-
-
-def _count_channel(counts: Counts, _: Computation, it: Instruction) -> None:
-    to_host = it.opcode in ("infeed", "outfeed") or it.attribute("is_host_transfer") == "true"
-    counts.plain["host_transfers"] += to_host
-
-
-def _count_stablehlo_collective(counts: Counts, _: Computation, it: Instruction) -> None:
-    _count_collective(counts, it.opcode.replace("_", "-"), it.shape.bytes, False)
-
-
-def _count_collective(counts: Counts, family: str, size: int, asynchronous: bool) -> None:
-    record = counts.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
-    record["count"] += 1
-    record["async"] += asynchronous
-    record["bytes"] += size
-
-
-_SPECIAL: dict[str, Callable[[Counts, Computation, Instruction], None]] = {
-    **dict.fromkeys(["custom-call", "custom_call"], _count_custom_call),
-    **dict.fromkeys(["send", "recv", "infeed", "outfeed"], _count_channel),
-    **dict.fromkeys([name.replace("-", "_") for name in ir_collectives.FAMILIES], _count_stablehlo_collective),
-    "constant": _count_literal,
-}
-_COUNTED = {
-    "transpose": "transposes",
-    "convert": "converts",
-    "broadcast": "broadcasts",
-    "broadcast_in_dim": "broadcasts",
-    "while": "loops",
-}
 
 
 def _space(shape: Shape) -> int:

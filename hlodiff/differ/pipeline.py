@@ -19,8 +19,7 @@ from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edit
 from hlodiff.differ.computation_matches import KnownSearches, every_mapping
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
-from hlodiff.differ.executed import executed, static_costs
-from hlodiff.differ.executed_count import ZERO, ExecutedCount
+from hlodiff.differ.executed import ZERO, ExecutedCount, executed, static_costs
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
 from hlodiff.differ.instruction_costs import own_costs

@@ -69,14 +69,12 @@ def with_numbered_branches(module: Module) -> Module:
     computations = list(module.computations)
     for index, computation in enumerate(computations):
         if any(it.calls and it.calls[0][0] == _TRUE for it in computation.instructions):
-            computations[index] = with_instructions(computation, [_numbered(it) for it in computation.instructions])
+            kept = list(computation.instructions)
+            for position, it in enumerate(kept):
+                if it.opcode == "conditional" and [name for name, _ in it.calls] == [_TRUE, _FALSE]:
+                    kept[position] = replace(it, calls=((_BRANCHES, it.called),))
+            computations[index] = with_instructions(computation, kept)
     return with_computations(module, computations)
-
-
-def _numbered(it: Instruction) -> Instruction:
-    if it.opcode != "conditional" or [name for name, _ in it.calls] != [_TRUE, _FALSE]:
-        return it
-    return replace(it, calls=((_BRANCHES, it.called),))
 
 
 _TRUE, _FALSE, _BRANCHES = "true_computation", "false_computation", "branch_computations"
@@ -142,27 +140,21 @@ def _reordered(
     computations = list(module.computations)
     for index, position in places:
         it = computations[index].instructions[position]
-        order = orders.get(_branches(it, hashes))
-        if order is not None:
-            inside = list(computations[index].instructions)
-            inside[position] = _with_order(it, order, module.computations)
-            computations[index] = replace(computations[index], instructions=tuple(inside))
+        order, starts = orders.get(_branches(it, hashes)), _starts(it, module.computations)
+        if order is None or starts is None:
+            continue
+        slots = [0, *(slot for n in order for slot in range(starts[n], starts[n + 1]))]
+        called = iter([it.called[n] for n in order])
+        inside = list(computations[index].instructions)
+        inside[position] = replace(
+            it,
+            operands=tuple(it.operands[slot] for slot in slots),
+            results=tuple(it.results[slot] for slot in slots) if it.results else it.results,
+            calls=tuple((name, tuple(next(called) for _ in group)) for name, group in it.calls),
+            attributes=(*it.attributes, (ORDER, "{" + ",".join(map(str, order)) + "}")),
+        )
+        computations[index] = replace(computations[index], instructions=tuple(inside))
     return replace(module, computations=tuple(computations))
-
-
-def _with_order(it: Instruction, order: Sequence[int], computations: Sequence[Computation]) -> Instruction:
-    starts = _starts(it, computations)
-    assert starts is not None
-    slots = [0, *(slot for n in order for slot in range(starts[n], starts[n + 1]))]
-    called = iter([it.called[n] for n in order])
-    order_text = "{" + ",".join(map(str, order)) + "}"
-    return replace(
-        it,
-        operands=tuple(it.operands[slot] for slot in slots),
-        results=tuple(it.results[slot] for slot in slots) if it.results else it.results,
-        calls=tuple((name, tuple(next(called) for _ in group)) for name, group in it.calls),
-        attributes=(*it.attributes, (ORDER, order_text)),
-    )
 
 
 CHANNELS = ("channel_id", "channel_handle")
@@ -182,12 +174,6 @@ class HashedModule:
     module: Module
     contents: tuple[Content, ...]
 
-    @staticmethod
-    def of(module: Module, bare: Bare) -> HashedModule:
-        """Take off channels and tuning, and hash what is left."""
-        stripped = bare.module(module)
-        return HashedModule(stripped, contents(stripped, known=bare.known))
-
 
 class Bare:
     """Computations without tuning and channel numbers, and their contents, while passes change some of them."""
@@ -199,11 +185,15 @@ class Bare:
     def module(self, module: Module) -> Module:
         """The module `without_channels`; what was seen before is the same object again."""
         for owner in module.computations:
-            if (
-                id(owner) not in self._found
-            ):  # both are kept, so that no other computation can get their place in memory
+            if id(owner) not in self._found:
+                # Both are kept, so that no other computation can get their place in memory.
                 self._found[id(owner)] = owner, _bare_computation(owner)
         return replace(module, computations=tuple(self._found[id(owner)][1] for owner in module.computations))
+
+    def hashed(self, module: Module) -> HashedModule:
+        """The same, and what each of its computations does."""
+        stripped = self.module(module)
+        return HashedModule(stripped, contents(stripped, known=self.known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +239,10 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
             ignored[one.name] = count
     printed = (modules[0], modules[1])
     numbered = (with_numbered_branches(printed[0]), with_numbered_branches(printed[1]))
-    hashed = (HashedModule.of(numbered[0], bare), HashedModule.of(numbered[1], bare))
+    hashed = bare.hashed(numbered[0]), bare.hashed(numbered[1])
     ordered = in_one_order(numbered, [[content.hash for content in side.contents] for side in hashed])
     if ordered is not numbered:
-        hashed = (HashedModule.of(ordered[0], bare), HashedModule.of(ordered[1], bare))
+        hashed = bare.hashed(ordered[0]), bare.hashed(ordered[1])
     return DiffInput(ordered, hashed, ignored, printed)
 
 

@@ -8,7 +8,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.arguments import ArgumentChanges, argument_changes
-from hlodiff.differ.executed_count import ExecutedCount, UncountedLoop
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.errors import DiffError
@@ -20,7 +19,9 @@ from hlodiff.normalizer.constants import format_elided
 from hlodiff.renderers import RENDERERS
 
 if TYPE_CHECKING:
+    from hlodiff.differ.executed import ExecutedCount
     from hlodiff.differ.script import EditScript
+    from hlodiff.differ.trip_counts import UncountedLoop
     from hlodiff.differ.verify import Replay
 
 

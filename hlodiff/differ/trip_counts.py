@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 
-from hlodiff.differ.executed_count import UncountedLoop
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
-from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import postorder
@@ -78,6 +77,31 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
                 if known is not None:
                     found[index, position] = known
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class UncountedLoop:
+    """A loop whose number of turns is not known.
+
+    Args:
+        condition: a digest of what its condition does, without names; equal for the same loop of two programs.
+        name: of the `while` in the program.
+        file, line: the user's line that made it; "" and 0 where it is not known.
+    """
+
+    condition: str
+    name: str
+    file: str = ""
+    line: int = 0
+
+    def words(self, root: str = "") -> str:
+        """`the loop at model.py:12`, or its name in the program where no line is known.
+
+        Example:
+            >>> UncountedLoop("", "while.3", "model.py", 12).words(), UncountedLoop("", "while.3").words()
+            ('the loop at model.py:12', 'the loop %while.3')
+        """
+        return f"the loop at {shown_file(self.file, root)}:{self.line}" if self.line else f"the loop %{self.name}"
 
 
 def uncounted_loop(module: Module, place: LoopPlace) -> UncountedLoop:

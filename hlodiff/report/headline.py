@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed_count import ZERO
+from hlodiff.differ.executed import ZERO
 from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame

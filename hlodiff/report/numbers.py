@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed_count import ZERO, ExecutedCount, UncountedLoop
+from hlodiff.differ.executed import ZERO, ExecutedCount
+from hlodiff.differ.trip_counts import UncountedLoop
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.lines import printable
 from hlodiff.report.view import Number

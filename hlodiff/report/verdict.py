@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import log2
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed_count import ExecutedCount
+from hlodiff.differ.executed import ExecutedCount
 from hlodiff.differ.loops import has_same_bounds
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES
