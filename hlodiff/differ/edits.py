@@ -195,13 +195,9 @@ def _exchanged_literals(pair: ComputationMatch, one: Instruction, other: Instruc
         return None
     sides = zip((pair.old_side.computation, pair.new_side.computation), others[0], strict=True)
     before, after = (source_through(owner, position, _REPEATING) for owner, position in sides)
-    if (
-        not before.opcode == after.opcode == "constant"
-        or before.shape != after.shape
-        or before.literal == after.literal
-    ):
+    if not before.opcode == after.opcode == "constant" or before.shape != after.shape:
         return None
-    return before.literal or "", after.literal or ""
+    return (before.literal or "", after.literal or "") if before.literal != after.literal else None
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
