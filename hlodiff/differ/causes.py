@@ -132,6 +132,10 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     import networkx as nx
 
     roots = roots_of(edits)
+    of_types = {*_TYPES, "operands"}
+    of_work = [
+        edit.kind in ("added", "removed") or any(c.field not in of_types for c in edit.changes) for edit in edits
+    ]
     handing = {n for n, edit in enumerate(edits) if edit.cause is None and _only_hands_on(sides, edit)}
     if not handing:
         return
@@ -146,7 +150,7 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
                     if other in handing:
                         graph.add_edge(index, other)
                         graph.add_edge(other, index)
-                    elif roots[other] not in handing and _is_of_work(edits[other]):
+                    elif roots[other] not in handing and of_work[other]:
                         graph.add_edge(_START, other)
                         graph.add_edge(other, index)
     for cause, follower in list(nx.bfs_edges(graph, _START)) if _START in graph else ():
@@ -162,10 +166,6 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     for cause, follower in list(nx.bfs_edges(left, _START)) if _START in left else ():
         if cause != _START:
             edits[follower].cause = cause
-
-
-def _is_of_work(edit: RawEdit) -> bool:
-    return edit.kind in ("added", "removed") or not {c.field for c in edit.changes} <= {*_TYPES, "operands"}
 
 
 def _only_hands_on(sides: _Sides, edit: RawEdit) -> bool:
@@ -387,8 +387,9 @@ def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
         if sources and sources[0] is not None:
             return [sources[0]]
     if it.opcode in _FOR_USERS:
+        # A broadcast that puts its operand's dimensions elsewhere took another value before.
         users = [
-            _edit_at(side, user, lambda e: e.kind == kind or _rewired(e) or _has_other_dimensions(e))
+            _edit_at(side, user, lambda e: e.kind == kind or _rewired(e, "attribute:broadcast_dimensions"))
             for user in side.users(place)
         ]
         known = [user for user in users if user is not None]
@@ -417,13 +418,8 @@ def _origins(side: _ProgramEdits, place: Place) -> list[Place]:
     return [*given, *(source for sources in handed for source in sources)]
 
 
-def _rewired(edit: RawEdit) -> bool:
-    return any(change.field in ("opcode", "operands") for change in edit.changes)
-
-
-def _has_other_dimensions(edit: RawEdit) -> bool:
-    """Whether a broadcast puts its operand's dimensions elsewhere: what it took before was another value."""
-    return any(change.field == "attribute:broadcast_dimensions" for change in edit.changes)
+def _rewired(edit: RawEdit, *more: str) -> bool:
+    return any(change.field in ("opcode", "operands", *more) for change in edit.changes)
 
 
 def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool]) -> int | None:
@@ -433,8 +429,7 @@ def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool])
 def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
     """Edited sources that explain every changed field, those with the same fields first; none where one is left."""
     fields = [change.field for change in edit.changes]
-    shardings = {field for field in fields if field.startswith("attribute:") and field.endswith("sharding")}
-    if not {*_TYPES, *_WITH_TYPE, "sharding", *shardings}.issuperset(fields):
+    if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
         return []
     if all(field in _WITH_TYPE for field in fields):
         return []

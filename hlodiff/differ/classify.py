@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -16,12 +16,12 @@ from hlodiff.differ.fields import field_of
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.prepare import prepare_pair
-from hlodiff.differ.product_operands import HANDED_OVER, only_products_take
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
 FLOAT = re.compile(r"bf\d|f\d")
@@ -51,12 +51,13 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
         _finder(_hashes(diff, touched, simplified), touched, paired) for simplified in (_untyped, _without_layouts)
     )
 
-    def is_rounded(edit: Edit) -> bool:
+    found = set()
+    for n, edit in chosen.items():
         places = [(side, site.computation) for pair in edit.sites for side, site in enumerate(pair) if site]
         # What is the same with its types too rounds as it did, and was only listed as removed and added.
-        return all(is_alike(*place) and not is_same(*place) for place in dict.fromkeys(places))
-
-    return frozenset(n for n, edit in chosen.items() if is_rounded(edit))
+        if all(is_alike(*place) and not is_same(*place) for place in dict.fromkeys(places)):
+            found.add(n)
+    return frozenset(found)
 
 
 def _finder(
@@ -109,7 +110,9 @@ def _untyped(computation: Computation) -> Computation:
     kept: list[Instruction] = []
     values: list[_Value] = []
     for it in computation.instructions:
-        if _is_rounding_cast(computation, it) and it.operands[0] < len(values):
+        shapes = [it.shape, *(computation.instructions[n].shape for n in it.operands)]
+        is_cast = it.opcode == "convert" and len(shapes) == 2 and all(FLOAT.match(one.element_type) for one in shapes)
+        if is_cast and it.operands[0] < len(values):
             at, result = values[it.operands[0]]
             values.append((at, result or (it.results[0] if it.results else 0)))
         else:
@@ -117,13 +120,6 @@ def _untyped(computation: Computation) -> Computation:
             kept.append(it)
     instructions = tuple(_plain(it, values) for it in kept)
     return replace(computation, instructions=instructions, root=values[computation.root][0])
-
-
-def _is_rounding_cast(computation: Computation, it: Instruction) -> bool:
-    if it.opcode != "convert" or len(it.operands) != 1:
-        return False
-    shapes = it.shape, computation.instructions[it.operands[0]].shape
-    return all(FLOAT.match(shape.element_type) for shape in shapes)
 
 
 def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
@@ -304,7 +300,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             is_with_its_operand = any((site.computation, operand) in places[edit.kind] for operand in operands)
             if is_with_its_operand if edit.op_name is None else edit.op_name in scopes[edit.kind]:
                 by_edit[n] = [("structure", True)]
-            elif edit.op_name is None and only_products_take(module, (site.computation, site.instruction)):
+            elif edit.op_name is None and _only_products_take(module, (site.computation, site.instruction)):
                 by_edit[n] = [("cost", False)]  # they round it anyway
 
 
@@ -422,12 +418,15 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
-    if _is_placement(field, old, new, edit):  # a compiler's copy of an argument is sharded as that is
+    # Memory of the host is "pinned_host" or "unpinned_host".
+    is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
+    if is_placement or (site is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT):
+        # A compiler's copy of an argument is sharded as that is.
         return [("placement", field == "sharding" and edit.cause is not None)]
     if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
         return [("structure", True)]
     if numeric:
-        is_over = site is not None and edit.cause is not None and site.opcode in HANDED_OVER
+        is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
         handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
     if _is_note(change, "known_"):  # how often the loop turns: its numbers say so too
@@ -474,19 +473,9 @@ def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:
         return True
     if field not in _SIGNATURE:
         return False
-    return is_argument(edit, diff) or (field == "sharding" and _is_result(edit.new or edit.old, diff.new))
-
-
-def _is_placement(field: str, old: str, new: str, edit: Edit) -> bool:
-    if field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}"):  # pinned_host, unpinned_host
-        return True
-    return (edit.new or edit.old) is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT
-
-
-def _is_result(site: Site | None, module: Module) -> bool:
-    if site is None or site.computation != module.entry:
-        return False
-    return site.instruction == module.entry_computation.root
+    site, entry = edit.new or edit.old, diff.new.entry
+    is_result = site and (site.computation, site.instruction) == (entry, diff.new.computations[entry].root)
+    return is_argument(edit, diff) or (field == "sharding" and bool(is_result))
 
 
 def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
@@ -538,3 +527,63 @@ def _is_placing(site: Site) -> bool:
     if _is_custom_call(site) or site.opcode.startswith("async"):
         return any(target in site.text for target in _HOST_CALLS)
     return site.opcode in ("copy", "copy-start", "copy-done") and bool(_HOST_SPACE.search(site.text))
+
+
+# --- Who takes a value in the end: a TPU rounds what a matrix product takes anyway, so a cast before that says nothing.
+
+_Place = tuple[int, int]
+_HANDED_OVER = frozenset(
+    ["bitcast", "copy", "copy-start", "copy-done", "reshape", "transpose", "slice", "dynamic-slice", "tuple",
+     "get-tuple-element", "all-gather", "all-gather-start", "all-gather-done", "collective-permute",
+     "collective-permute-start", "collective-permute-done", "all-to-all"]
+)  # fmt: skip
+"""They give the numbers that they take, in other places or on other devices."""
+_ELSEWHERE: _Place = (-1, -1)
+
+
+def _only_products_take(module: Module, place: _Place) -> bool:
+    """Whether nothing but matrix products of the default precision take a value, by whatever way.
+
+    XLA for TPUs makes every matrix product a convolution and rounds operands in float32 to bfloat16, unless a precision
+    was asked for. It may do so where the value is made.
+
+    Args:
+        module: a compiled program.
+        place: an instruction, by computation and position.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT a = f32[2] add(p, p)\\n}"
+        >>> _only_products_take(read_hlo(text), (0, 0))
+        False
+    """
+    callers: dict[int, list[_Place]] = {}
+    for number, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called:
+                callers.setdefault(callee, []).append((number, position))
+    users = {}
+
+    def takers(at: _Place) -> Iterator[_Place]:
+        number, position = at
+        computation = module.computations[number]
+        if number not in users:
+            users[number] = computation.users()
+        for user in users[number][position]:
+            it = computation.instructions[user]
+            if it.opcode == "fusion":
+                for callee in it.called:
+                    inside = module.computations[callee]
+                    numbers = {n for n, operand in enumerate(it.operands) if operand == position}
+                    given = (n for n in inside.parameters() if int(inside.instructions[n].literal or 0) in numbers)
+                    yield from ((callee, parameter) for parameter in given)
+            elif it.opcode in _HANDED_OVER:
+                yield number, user
+            elif it.opcode != "convolution" or "high" in (it.attribute("operand_precision") or ""):
+                yield _ELSEWHERE
+        if position == computation.root:
+            outside = callers.get(number, [])
+            is_fused = all(module.computations[n].instructions[p].opcode == "fusion" for n, p in outside)
+            yield from outside if outside and is_fused else [_ELSEWHERE]
+
+    return _ELSEWHERE not in preorder([place], lambda at: () if at == _ELSEWHERE else takers(at))

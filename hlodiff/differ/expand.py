@@ -36,7 +36,9 @@ def expand(
         matches: which computations and instructions are a pair.
     """
     edits = list(edits)
-    if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or any(map(_exchanges_branches, edits)):
+    # A conditional with its branches in another order has its operands so too, equal ones among them.
+    exchanges_branches = any(change.field == f"attribute:{ORDER}" for edit in edits for change in edit.changes)
+    if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or exchanges_branches:
         return None
     keys: set[int] = set()
     indistinguishable = _Indistinguishable(pruned, 0), _Indistinguishable(pruned, 1)
@@ -146,11 +148,6 @@ def _is_about_calls(edit: RawEdit) -> bool:
     return edit.kind != "changed" or any(change.field == "operands" for change in edit.changes)
 
 
-def _exchanges_branches(edit: RawEdit) -> bool:
-    """Whether a conditional has its branches in another order: then so it has its operands, equal ones among them."""
-    return any(change.field == f"attribute:{ORDER}" for change in edit.changes)
-
-
 def _with_pruned(pruned: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
     """Keys of the computations behind these that were left out."""
     computations = pruned.modules[side].computations
@@ -202,17 +199,13 @@ class _Indistinguishable:
             if ours is None or is_pruned(module.computations[index]):
                 continue
             for n, theirs in self._placeholders:
-                if theirs.lines == ours.lines and self._hold_the_same(n, index):
+                if theirs.lines == ours.lines and self._held(n) == self._held(index):
                     key = fingerprint.keys[theirs.name]
                     assert key is not None  # only what has a key was left out
                     yield key
 
-    def _hold_the_same(self, one: int, other: int) -> bool:
-        return _held(self._pruned, self._side, one) == _held(self._pruned, self._side, other)
-
-
-def _held(pruned: PrunedPair, side: int, index: int) -> Counter[object]:
-    return Counter((it.opcode, it.shape) for it in pruned.body(side, index).instructions)
+    def _held(self, index: int) -> Counter[object]:
+        return Counter((it.opcode, it.shape) for it in self._pruned.body(self._side, index).instructions)
 
 
 def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
@@ -220,13 +213,12 @@ def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEd
     places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
     module, fingerprint = pruned.modules[side], pruned.fingerprints[side]
     touched = {place[0] for place in places if place is not None}
-    names = {module.computations[index].name for index in touched & _applied(module)} if touched else set()
+    if not touched:
+        return False
+    calls = ((it, name, to) for c in module.computations for it in c.instructions for name, to in it.calls)
+    applied = {index for it, name, to in calls if is_embedded(it, name) for index in to}
+    names = {module.computations[index].name for index in touched & applied}
     if not names:
         return False
     left_out = (span for span in fingerprint.program.spans if fingerprint.keys[span.name] in pruned.pruned_keys)
     return any(not names.isdisjoint(called_names(span.body_of(fingerprint.program.text))) for span in left_out)
-
-
-def _applied(module: Module) -> set[int]:
-    calls = ((it, name, to) for c in module.computations for it in c.instructions for name, to in it.calls)
-    return {index for it, name, to in calls if is_embedded(it, name) for index in to}

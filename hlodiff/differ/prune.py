@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from hlodiff.differ.result import Edit, FusionChange, ModuleDiff, Site
+from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.grammar import (
     LineParts,
     called_names,
@@ -188,11 +188,6 @@ def _mapping(found: Iterable[CallSkeleton], side: int) -> dict[str, set[str]]:
     return mapping
 
 
-def _kept_lines(skeleton: CallSkeleton, fingerprint: TextFingerprint, side: int) -> list[str]:
-    ranks = {pair[side]: rank for rank, pair in enumerate(skeleton.placeholders)}
-    return fingerprint.kept_lines((skeleton.old, skeleton.new)[side], skeleton.lines(side), ranks, PLACEHOLDER)
-
-
 _NOTHING = Shape("token", is_array=False)
 _KnownSites = dict[tuple[int, int], Site]
 """Sites in the whole programs, by side and by the identity of the site: those reported are mostly those of edits."""
@@ -342,7 +337,14 @@ class PrunedPair:
             reported=self._edits(found.reported, known),
             schedule=self._edits(found.schedule, known),
             tuning=self._edits(found.tuning, known),
-            fusions=tuple(map(self._fusion, found.fusions)),
+            fusions=tuple(
+                replace(
+                    change,
+                    old=tuple(self._here(site, 0) for site in change.old),
+                    new=tuple(self._here(site, 1) for site in change.new),
+                )
+                for change in found.fusions
+            ),
         )
 
     def _edits(self, edits: tuple[Edit, ...], known: _KnownSites) -> tuple[Edit, ...]:
@@ -352,10 +354,6 @@ class PrunedPair:
             )
             for edit in edits
         )
-
-    def _fusion(self, change: FusionChange) -> FusionChange:
-        old, new = (tuple(self._here(s, n) for s in sites) for n, sites in enumerate((change.old, change.new)))
-        return replace(change, old=old, new=new)
 
     def _site(self, site: Site | None, side: int, known: _KnownSites) -> Site | None:
         if site is None:
@@ -567,18 +565,21 @@ def _pruned_side(
             seen.update(further)
         elif name in opened:
             each = skeletons_by_index.get(n)
-            body = (
-                fingerprint.program.read_lines(n, _kept_lines(each, fingerprint, side))
-                if each
-                else module.computations[n]
-            )
+            if each is None:
+                body = module.computations[n]
+            else:
+                placeholders = {pair[side]: rank for rank, pair in enumerate(each.placeholders)}
+                lines = fingerprint.kept_lines(name, each.lines(side), placeholders, PLACEHOLDER)
+                body = fingerprint.program.read_lines(n, lines)
             further = [c for c in dict.fromkeys(c for it in body.instructions for c in it.called) if c not in seen]
             worklist += further
             seen.update(further)
             computations[n], stands_for[n] = body, n
         elif key is not None:
             stands_for[n] = stand_ins_by_key.setdefault(key, n)
-            computations[stands_for[n]] = _placeholder(fingerprint.program.spans[stands_for[n]].name, ranks[key])
+            stand_in = fingerprint.program.spans[stands_for[n]].name
+            placeholder = Instruction(stand_in, PLACEHOLDER, _NOTHING, literal=str(ranks[key]))
+            computations[stands_for[n]] = Computation(stand_in, (placeholder,), 0)
     kept = sorted(computations)
     new = {n: at for at, n in enumerate(kept)}
     position = {n: new[stand] for n, stand in stands_for.items()}
@@ -589,11 +590,13 @@ def _pruned_side(
     platform = _platform(fingerprint.program.text) if is_marked else ()
     bodies = (*(_with_callees(computations[n], position) for n in kept), *platform)
     pruned = Module(module.name, module.stage, bodies, position[module.entry], module.attributes, module.frames)
-    lines: dict[int, Sequence[int]] = {new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new}
+    kept_lines: dict[int, Sequence[int]] = {
+        new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new
+    }
     return _PrunedSide(
         pruned,
         tuple(kept),
-        lines,
+        kept_lines,
         position,
         tuple(computations[n] for n in kept),
         {n: sorted(places) for n, places in copies.items() if len(places) > 1},
@@ -624,10 +627,6 @@ def _platform(text: str) -> tuple[Computation, ...]:
     sign = cuda_sign(text)
     platform = Instruction(PLACEHOLDER, PLACEHOLDER, _NOTHING, attributes=(("custom_call_target", sign),))
     return (Computation(PLACEHOLDER, (platform,), 0),) if sign else ()
-
-
-def _placeholder(name: str, rank: int) -> Computation:
-    return Computation(name, (Instruction(name, PLACEHOLDER, _NOTHING, literal=str(rank)),), 0)
 
 
 def _with_callees(computation: Computation, moved: Mapping[int, int]) -> Computation:

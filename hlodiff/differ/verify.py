@@ -557,7 +557,16 @@ def _with_leaves(shape: Shape, what: str, leaves: Iterator[Shape]) -> Shape:
 
 def _compare(made: _ReplayedComputation) -> Iterator[str]:
     """Name the differences between the result and the new computation."""
-    yield from _check_accounted(made)
+    # Each old instruction is kept, or an edit removes it, or it is a parameter that was removed with its readers.
+    removed = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.removed)
+    for place, matched in enumerate(made.pair.mapping):
+        if matched < 0 and place not in removed:
+            yield f"{_name(made.old, place)} is not in the new program, and no edit removes it"
+        if matched >= 0 and place in removed:
+            yield f"{_name(made.old, place)} is listed as removed and is in the new program"
+    for place in made.pair.removed:
+        if made.old and (made.index == 0 or made.old.instructions[place].opcode != "parameter"):
+            yield f"{_name(made.old, place)} went without an edit"
     if made.new is None:
         return
     if made.root != made.new.root:
@@ -572,19 +581,6 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
         for place in opened:
             for what, our, their in _differences(ours[place], theirs[place]):
                 yield f"{made.name(place)}: {what} is {our}, in the new program it is {their}, {_SILENT}"
-
-
-def _check_accounted(made: _ReplayedComputation) -> Iterator[str]:
-    """Each old instruction is kept, or an edit removes it, or it is a parameter that was removed with its readers."""
-    removed = {step.old for step in made.steps if isinstance(step, RemoveStep)} | set(made.pair.removed)
-    for place, matched in enumerate(made.pair.mapping):
-        if matched < 0 and place not in removed:
-            yield f"{_name(made.old, place)} is not in the new program, and no edit removes it"
-        if matched >= 0 and place in removed:
-            yield f"{_name(made.old, place)} is listed as removed and is in the new program"
-    for place in made.pair.removed:
-        if made.old and (made.index == 0 or made.old.instructions[place].opcode != "parameter"):
-            yield f"{_name(made.old, place)} went without an edit"
 
 
 def _renumber_aliasing(made: _ReplayedComputation, node: _ResultNode) -> Row:
@@ -622,15 +618,11 @@ def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
     if reads[0] != reads[1]:
         pairs = enumerate(zip(*reads, strict=False))
         number = next((n for n, (a, b) in pairs if a != b), min(map(len, reads)))
-        before, after = (_format_operand(each, number) for each in reads)
+        places = [[place for place, _ in each[number : number + 1]] for each in reads]
+        before, after = (
+            "none" if not some else "gone" if some[0] < 0 else f"new instruction {some[0]}" for some in places
+        )
         yield f"operand {number} of {len(reads[0])}", before, after
-
-
-def _format_operand(operands: Sequence[Value], number: int) -> str:
-    if number >= len(operands):
-        return "none"
-    place = operands[number][0]
-    return "gone" if place < 0 else f"new instruction {place}"
 
 
 # 4. As printed
@@ -722,16 +714,14 @@ class _PrintedTexts:
         """The same in normal form."""
         if attributes not in self._same:
             try:
-                ours, theirs = (sorted(map(_printed_attribute, split_commas(text[1:]))) for text in attributes)
+                split = [[part.partition("=") for part in split_commas(text[1:])] for text in attributes]
+                ours, theirs = (
+                    sorted((name, _normal_attribute(name, value)) for name, _, value in each) for each in split
+                )
                 self._same[attributes] = ours == theirs
             except Unbalanced:
                 self._same[attributes] = False
         return self._same[attributes]
-
-
-def _printed_attribute(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    return name, _normal_attribute(name, value)
 
 
 def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[str, str]) -> bool:
@@ -977,11 +967,8 @@ class _ReplayedProgram:
     def bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> Mapping[int, int] | None:
         """New positions of a call's operands by the parameters they are bound to; None where they keep their order."""
         key = id(before), id(after), calls
-        if key not in self.bound:
-            self.bound[key] = self._bound_positions(before, after, calls)
-        return self.bound[key]
-
-    def _bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> dict[int, int] | None:
+        if key in self.bound:
+            return self.bound[key]
         found: dict[int, int] = {}
         named: tuple[set[int], set[int]] = (set(), set())
         is_bound = False
@@ -995,14 +982,13 @@ class _ReplayedProgram:
                 for n, m in self.parameters(ref)[0].items():
                     if ours[n] >= 0 and theirs[m] >= 0:
                         found.setdefault(ours[n], theirs[m])
-        if not is_bound:
-            return None
         # Those that no parameter is a name for, such as the index of a branch, keep their order.
         own = [
             [n for n in range(len(it.operands)) if n not in used]
             for it, used in zip((before, after), named, strict=True)
         ]
-        return found | dict(zip(*own, strict=False))
+        self.bound[key] = found | dict(zip(*own, strict=False)) if is_bound else None
+        return self.bound[key]
 
 
 def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
@@ -1235,8 +1221,8 @@ def _site_counts(script: EditScript) -> dict[EditReference, int]:
     told: dict[_ChangedPlace, dict[EditReference, None]] = {}
     places: dict[EditReference, dict[_ChangedPlace, None]] = {}
     for step in script.steps:
-        once = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
-        count = 1 if isinstance(step, HeaderStep) or once else script.pairs[step.pair].count
+        is_of_program = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
+        count = 1 if isinstance(step, HeaderStep) or is_of_program else script.pairs[step.pair].count
         counts[step.reference] = min(count, counts.get(step.reference, count))
         if isinstance(step, RemoveStep | AddStep | ArriveStep):
             pair = script.pairs[step.pair]
