@@ -222,18 +222,18 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
     if "element_type" in fields:
         yield SettingChange("element_type", leaves=tuple(Shape(leaf.element_type) for leaf in theirs))
     if "shape" in fields:
-        yield SettingChange("dimensions", leaves=tuple(_dimensions(a, b) for a, b in zip(ours, theirs, strict=True)))
+        # The arrangement comes along only where there are new sizes to arrange.
+        arranged = [
+            None if one.dimensions == other.dimensions else _arranged(other.layout)
+            for one, other in zip(ours, theirs, strict=True)
+        ]
+        leaves = [replace(leaf, element_type="", layout=layout) for leaf, layout in zip(theirs, arranged, strict=True)]
+        yield SettingChange("dimensions", leaves=tuple(leaves))
     if "layout" in fields:
         yield SettingChange("layout", leaves=tuple(Shape("", layout=_arranged(leaf.layout)) for leaf in theirs))
     if "memory_space" in fields:
         spaces = [leaf.layout.memory_space if leaf.layout else 0 for leaf in theirs]
         yield SettingChange("memory_space", leaves=tuple(Shape("", layout=Layout(memory_space=s)) for s in spaces))
-
-
-def _dimensions(old: Shape, new: Shape) -> Shape:
-    """New sizes; the arrangement comes along only where there are new sizes to arrange."""
-    same = old.dimensions == new.dimensions
-    return replace(new, element_type="", layout=None if same else _arranged(new.layout))
 
 
 def _arranged(layout: Layout | None) -> Layout | None:
@@ -446,7 +446,12 @@ class _ScriptBuilder:
             printed = self.bodies.printed(key)
             if printed and not (self._is_untouched(0, key[0]) and self._is_untouched(1, key[1])):
                 printed = None
-            mapping = list(printed.mapping) if printed else self._mapping(key)
+            mapping = list(printed.mapping if printed else self.bodies.mapping(key))
+            # A collective that is said to have become something else as a whole has no match.
+            removed, added = self.reported.removed_whole, self.reported.added_whole
+            for one, other in enumerate(mapping if (removed or added) and not printed else ()):
+                if other >= 0 and ((key[0], one) in removed or (key[1], other) in added):
+                    mapping[one] = -1
             self.drafts.append(_PairDraft(self.modules, key, mapping, printed))
             for side in (0, 1):
                 self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
@@ -464,16 +469,6 @@ class _ScriptBuilder:
                 self.sites |= {(0, pair[0]), (1, pair[1])}
             self.sites.add((-1, -1))
         return (side, index) not in self.sites
-
-    def _mapping(self, key: Key) -> list[int]:
-        """Those of the differ, but for collectives that are said to have become something else as a whole."""
-        mapping = list(self.bodies.mapping(key))
-        for one, other in enumerate(mapping):
-            if other >= 0 and (
-                (key[0], one) in self.reported.removed_whole or (key[1], other) in self.reported.added_whole
-            ):
-                mapping[one] = -1
-        return mapping
 
     def _pruned(self, _: int, draft: _PairDraft) -> None:
         """Computations that no edit speaks of: only what they call is asked for."""
@@ -653,7 +648,11 @@ class _ScriptBuilder:
             return ChangeStep(
                 claim.reference, number, other, (SettingChange("control", places=after.control_predecessors),)
             )
-        found = [*settings(claim, before, after), *self._threads(draft, claim, other)]
+        found = [*settings(claim, before, after)]
+        if "compute_type" in claim.edit.fields:
+            for inner in (self.drafts[ref] for _, refs in draft.calls.get(other, ()) for ref in refs):
+                if inner.old.execution_thread != inner.new.execution_thread:
+                    found.append(SettingChange("thread", inner.new.execution_thread))
         if number == 0 and before.opcode == after.opcode == "parameter":
             numbers = int(before.literal or 0), int(after.literal or 0)
             found += donation_settings(claim, *self.modules, numbers)
@@ -661,13 +660,6 @@ class _ScriptBuilder:
             found.append(SettingChange("root", places=(draft.new.root,)))
         operands = tuple(operand_edges_of(after)) if "operands" in claim.edit.fields else None
         return ChangeStep(claim.reference, number, other, tuple(found), operands)
-
-    def _threads(self, draft: _PairDraft, claim: EditClaims, other: int) -> Iterator[SettingChange]:
-        if "compute_type" in claim.edit.fields:
-            for _, refs in draft.calls.get(other, ()):
-                for inner in (self.drafts[ref] for ref in refs):
-                    if inner.old.execution_thread != inner.new.execution_thread:
-                        yield SettingChange("thread", inner.new.execution_thread)
 
     def _follow(self) -> None:
         """Reach what is called by what was added and removed; first what moved along, for others may apply it too."""
@@ -680,10 +672,18 @@ class _ScriptBuilder:
                 before = draft.old.instructions[one]
                 if not before.calls:
                     continue
-                if matched >= 0:
-                    self._dropped(before, draft.new.instructions[matched])
-                for claim in self._claims_of(0, draft, one):
-                    self._left(before, self._target(claim))
+                # What a survivor no longer calls must have an edit too.
+                theirs = dict(draft.new.instructions[matched].calls if matched >= 0 else before.calls)
+                left = [(name, n) for name, group in before.calls for n in group[len(theirs.get(name, ())) :]]
+                # So must what was called by what was removed, unless it moved along as it was.
+                for place in (claim.new for claim in self._claims_of(0, draft, one)):
+                    along = self.modules[1].computations[place[0]].instructions[place[1]].called if place else ()
+                    called = [(name, n) for name, group in before.calls for n in group]
+                    left += [(name, n) for name, n in called if not any(self.bodies.are_equal(n, m) for m in along)]
+                for name, callee in left:
+                    still = any(key[0] == callee and key[1] >= 0 for key in self.index)
+                    if not (is_embedded(before, name) and still):
+                        self._reach((callee, -1, ()))
 
     def _follow_arrivals(self, draft: _PairDraft, is_last: bool) -> None:
         """What moved along and what is called; where this is the last time, also what is applied now."""
@@ -694,25 +694,6 @@ class _ScriptBuilder:
                     for callee in group:
                         if is_last or not is_embedded(it, name) or self._along(source, callee) is not None:
                             self._callee(it, name, callee, source)
-
-    def _dropped(self, before: Instruction, after: Instruction) -> None:
-        """A survivor that calls less than it did: what it called must have an edit too."""
-        theirs = dict(after.calls)
-        for name, group in before.calls:
-            for callee in group[len(theirs.get(name, ())) :]:
-                self._leave(before, name, callee)
-
-    def _left(self, before: Instruction, along: Sequence[int]) -> None:
-        """What was called by what was removed must have an edit too, unless it moved `along` as it was."""
-        for name, group in before.calls:
-            for callee in group:
-                if not any(self.bodies.are_equal(callee, other) for other in along):
-                    self._leave(before, name, callee)
-
-    def _leave(self, before: Instruction, name: str, callee: int) -> None:
-        still = any(key[0] == callee and key[1] >= 0 for key in self.index)
-        if not (is_embedded(before, name) and still):
-            self._reach((callee, -1, ()))
 
     def _claims_of(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
         """The edits that tell of an instruction without a match."""
@@ -745,10 +726,6 @@ class _ScriptBuilder:
                 rewirings = () if n else tuple(draft.rewired_by_removed.get(one, ()))
                 self.steps.append(RemoveStep(claim.reference, number, one, rewirings))
 
-    def _target(self, claim: EditClaims) -> Sequence[int]:
-        """What is called by what an instruction has become elsewhere."""
-        return self.modules[1].computations[claim.new[0]].instructions[claim.new[1]].called if claim.new else ()
-
     def _arrivals(self, number: int, draft: _PairDraft) -> None:
         for other, matched in enumerate(draft.back if not draft.printed else ()):
             if matched >= 0:
@@ -759,28 +736,22 @@ class _ScriptBuilder:
                 draft.added.append((other, it))
             for n, claim in enumerate(claims):
                 rewirings = () if n else tuple(draft.rewired_by_added.get(other, ()))
-                self.steps.append(self._arrival(number, claim, other, it, rewirings))
-                self.steps += self._retuned(number, claim, other, it)
+                self.steps += self._arrival(number, claim, other, it, rewirings)
 
     def _arrival(
         self, number: int, claim: EditClaims, other: int, it: Instruction, rewirings: tuple[OperandRewiring, ...]
-    ) -> Step:
+    ) -> Iterator[Step]:
         source = self._source(claim)
         calls = tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
-        if claim.edit.kind == "moved" and source is not None and claim.old is not None:
-            changes = tuple(settings(claim, source, it))
-            operands = tuple(operand_edges_of(it))
-            return ArriveStep(
-                claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, rewirings
-            )
-        return AddStep(claim.reference, number, other, replace(it, calls=()), calls, rewirings)
-
-    def _retuned(self, number: int, claim: EditClaims, other: int, it: Instruction) -> Iterator[Step]:
-        """What moved may have been tuned anew there."""
-        source = self._source(claim)
-        if claim.edit.kind == "moved" and source and claim.old and claim.new:
-            for each in self.reported.changed.get((claim.old, claim.new), ()):
-                yield ChangeStep(each.reference, number, other, tuple(settings(each, source, it)))
+        if claim.edit.kind != "moved" or source is None or claim.old is None or claim.new is None:
+            yield AddStep(claim.reference, number, other, replace(it, calls=()), calls, rewirings)
+            return
+        changes, operands = tuple(settings(claim, source, it)), tuple(operand_edges_of(it))
+        yield ArriveStep(
+            claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, rewirings
+        )
+        for each in self.reported.changed.get((claim.old, claim.new), ()):  # it may have been tuned anew there
+            yield ChangeStep(each.reference, number, other, tuple(settings(each, source, it)))
 
     def _source(self, claim: EditClaims) -> Instruction | None:
         """What moved, or the same collective in another spelling."""

@@ -29,7 +29,10 @@ _FRONTEND = frozenset(
     ["fingerprint_before_lhs", "arg_layout_modes", "out_layout_modes", "arg_memory_spaces", "out_memory_spaces",
      "suggested_combiner_threshold"]
 )  # fmt: skip
-_EMPTY_MESHES = frozenset(["{}", '"{}"', "{empty_mesh = #sdy.mesh<[]>}", '"{empty_mesh = #sdy.mesh<[]>}"'])
+_NOISE_IF_EMPTY = {
+    "kernel_metadata": ("{}", '"{}"'),
+    "xla.sdy.meshes": ("{}", '"{}"', "{empty_mesh = #sdy.mesh<[]>}", '"{empty_mesh = #sdy.mesh<[]>}"'),
+}
 
 
 def header_attributes(module: Module) -> tuple[Module, int]:
@@ -62,23 +65,16 @@ def frontend_attributes(module: Module) -> tuple[Module, int]:
 
 def _frontend(value: str) -> str | None:
     try:
-        kept = [part for part in split_commas(value[1:-1]) if not _is_noise(*_halves(part))]
+        parts = split_commas(value[1:-1])
     except Unbalanced:  # damaged text is compared as it is
         return value
+    kept = []
+    for part in parts:
+        key, _, text = (half.strip() for half in part.partition("="))
+        is_noise = text in _NOISE_IF_EMPTY[key] if key in _NOISE_IF_EMPTY else key in _FRONTEND
+        if not is_noise:
+            kept.append(part)
     return "{" + ",".join(sorted(kept)) + "}" if kept else None
-
-
-def _halves(part: str) -> tuple[str, str]:
-    key, _, value = part.partition("=")
-    return key.strip(), value.strip()
-
-
-def _is_noise(key: str, value: str) -> bool:
-    if key == "kernel_metadata":
-        return value in ("{}", '"{}"')
-    if key == "xla.sdy.meshes":
-        return value in _EMPTY_MESHES
-    return key in _FRONTEND
 
 
 def attribute_order(module: Module) -> tuple[Module, int]:

@@ -101,7 +101,7 @@ def instruction_names(computation: Computation) -> list[str]:
             found[position] = names.give(f"p{it.literal}")
             continue
         if it.opcode not in _COMMON:
-            kind = " ".join([it.opcode, *(_sizes(one) for one in (it, *_operands(computation, it)))])
+            kind = " ".join([it.opcode, *(_sizes(one.shape) for one in (it, *_operands(computation, it)))])
             seen[kind] = seen.get(kind, 0) + 1
             landmark = f"{kind} {seen[kind]}"
         found[position] = names.give(f"{it.opcode}.{short(f'{landmark} {_own(computation, it)}')}")
@@ -163,16 +163,12 @@ def _title(module: Module, index: int, sites: Sequence[tuple[int, int, str]]) ->
         "unused"
     ]
     root = computation.instructions[computation.root]
-    signature = [_sizes(computation.instructions[p]) for p in computation.parameters()]
-    return f"{kinds[0]}_{root.opcode}.{short(','.join([*sorted(signature), _sizes(root)]))}"
-
-
-def _sizes(it: Instruction) -> str:
-    return _shape_sizes(it.shape)
+    signature = [_sizes(computation.instructions[p].shape) for p in computation.parameters()]
+    return f"{kinds[0]}_{root.opcode}.{short(','.join([*sorted(signature), _sizes(root.shape)]))}"
 
 
 @lru_cache(maxsize=65536)
-def _shape_sizes(shape: Shape) -> str:
+def _sizes(shape: Shape) -> str:
     return ";".join(f"{leaf.element_type}{list(leaf.dimensions)}" for leaf in shape.leaves())
 
 
@@ -257,10 +253,6 @@ def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumb
         return module, 0
     new = _new_numbers(module, kind, groups, unnumbered)
     places = {place: str(new[number]) for number, members in groups.items() for place in members}
-    return _with_numbers(module, kind, places)
-
-
-def _with_numbers(module: Module, kind: NumberKind, places: dict[_Place, str]) -> tuple[Module, int]:
     count = 0
     computations = list(module.computations)
     inside = {index: list(computations[index].instructions) for index in dict.fromkeys(index for index, _ in places)}
@@ -396,10 +388,7 @@ def _without_pointer_operand(computation: Computation) -> tuple[Computation, int
     instructions, count = list(computation.instructions), 0
     for position in sorted(pointers):
         it = instructions[position]
-        if _is_address(it) and it.literal != "dense<0>":
+        is_address = it.opcode == "constant" and it.shape.element_type in ("s64", "u64") and not it.shape.dimensions
+        if is_address and it.literal != "dense<0>":
             instructions[position], count = with_literal(it, "dense<0>"), count + 1
     return (with_instructions(computation, instructions) if count else computation), count
-
-
-def _is_address(it: Instruction) -> bool:
-    return it.opcode == "constant" and it.shape.element_type in ("s64", "u64") and not it.shape.dimensions

@@ -62,210 +62,204 @@ class Pass:
     affects_diff: bool = True
 
 
-def _compiled(
-    apply: Apply, drops: str, hides: str, name: str = "", needs: tuple[str, ...] = (), affects_diff: bool = True
-) -> Pass:
-    return Pass(name or apply.__name__, ("compiled",), apply, drops, hides, needs, affects_diff)
-
-
-def _stablehlo(
-    name: str, apply: Apply, drops: str, hides: str, needs: tuple[str, ...] = (), affects_diff: bool = True
-) -> Pass:
-    return Pass(name, ("stablehlo",), apply, drops, hides, needs, affects_diff)
-
-
+_COMPILED: tuple[Stage, ...] = ("compiled",)
+_STABLEHLO: tuple[Stage, ...] = ("stablehlo",)
 # Each custom call has one of these attributes.
 _CUSTOM_CALLS = ("custom_call_target", "call_target_name")
 
 
 COMPILED_PASSES: tuple[Pass, ...] = (
-    _compiled(
-        drop_metadata,
+    Pass(
+        "metadata", _COMPILED, drop_metadata,
         "Debug tables, op names, frames, scheduling names and names from before optimization.",
         "Named scopes and marks of rematerialization, which live in op names alone: reports show them.",
-        "metadata",
         affects_diff=False,
     ),
-    _compiled(module_name, "The module's name.", "Nothing: it is the name of the Python function.", affects_diff=False),
-    _compiled(
-        header_attributes,
+    Pass(
+        "module_name", _COMPILED, module_name,
+        "The module's name.",
+        "Nothing: it is the name of the Python function.",
+        affects_diff=False,
+    ),
+    Pass(
+        "header_attributes", _COMPILED, header_attributes,
         "Permissions for the partitioner and the prefetcher in the header, and the order of header attributes.",
         "Whether JAX let XLA choose a sharding; the chosen one is on parameters and root.",
     ),
-    _compiled(
-        prefetch_index,
+    Pass(
+        "prefetch_index", _COMPILED, prefetch_index,
         "The number of a copy that starts before the program does.",
         "That a weight is prefetched across programs; the copy itself stays.",
         needs=("cross_program_prefetch_index",),
     ),
-    _compiled(
-        frontend_attributes,
+    Pass(
+        "frontend_attributes", _COMPILED, frontend_attributes,
         "Fingerprints, layout and memory space modes, the suggested size of combined collectives, empty meshes, empty "
         "kernel metadata; the order of the rest.",
         "A layout or memory space that JAX asked for but XLA did not give.",
         needs=("frontend_attributes",),
     ),
-    _compiled(
-        json_spelling,
+    Pass(
+        "json_spelling", _COMPILED, json_spelling,
         "The order of keys in backend configurations and whether they are printed bare or as a string.",
         "Nothing: it is JSON.",
         needs=("backend_config",),
     ),
-    _compiled(
-        config_noise,
+    Pass(
+        "config_noise", _COMPILED, config_noise,
         "Estimates, retries, known bits, scoped memory offsets and sizes, queue ids, cores of the compiling machine; "
         "fields at their proto3 default, which are what missing ones are. Custom calls that are not XLA's keep all.",
         "On cpu fewer threads for a loop on the same machine; on tpu more scratch memory for the same kernel; an "
         "optional field set to its default where it was not set at all.",
         needs=("backend_config",),
     ),
-    _compiled(
-        process_pointers,
+    Pass(
+        "process_pointers", _COMPILED, process_pointers,
         "Addresses in the process that compiled the program, in Python callbacks and custom partitioners.",
         "A different partitioning function or callback behind the same custom call.",
         needs=_CUSTOM_CALLS,
     ),
-    _compiled(
-        embedded_kernels,
+    Pass(
+        "embedded_kernels", _COMPILED, embedded_kernels,
         "Paths and lines inside serialized kernels of Pallas and Triton; the kernel is kept as a hash of its MLIR.",
         "What changed inside a kernel: only that it changed is seen.",
         needs=_CUSTOM_CALLS,
     ),
-    _compiled(
-        large_literals,
+    Pass(
+        "large_literals", _COMPILED, large_literals,
         "The numbers of constants of more than 64 elements; element type, shape, bytes and a hash stay.",
         "Which element of a large constant changed.",
         needs=("constant",),
     ),
-    _compiled(
-        shardings,
+    Pass(
+        "shardings", _COMPILED, shardings,
         "The spelling of device lists in shardings, and the order among replicas of one tile.",
         "Nothing: every device holds what it held.",
         needs=("sharding",),
     ),
-    _compiled(
-        replica_groups,
+    Pass(
+        "replica_groups", _COMPILED, replica_groups,
         "The spelling of replica groups and the order among groups; the order inside a group stays. The order among "
         "the pairs of a permutation, which are a set.",
         "Names of mesh axes, which XLA prints in one spelling only.",
         needs=("replica_groups", "source_target_pairs"),
     ),
-    _compiled(
-        attribute_order,
+    Pass(
+        "attribute_order", _COMPILED, attribute_order,
         "The order in which attributes are printed.",
         "Nothing.",
     ),
-    _compiled(
-        fusion_parameters,
+    Pass(
+        "fusion_parameters", _COMPILED, fusion_parameters,
         "The order of a fusion's parameters, where its call operands are permuted alike, and of operands that are "
         "interchangeable in it: these are ordered by their local context, then by all that they are computed from.",
         "Nothing: no memory layout depends on it.",
     ),
-    _compiled(
-        channel_ids,
+    Pass(
+        "channel_ids", _COMPILED, channel_ids,
         "The numbers of channels and host rendezvous; which instructions share one stays. A diff also drops the number"
         " of a TPU's chain (`chain_id`), the steps of one collective.",
         "Nothing: a channel is who meets on it, and the steps of a chain hand its state from one to the next.",
         needs=("channel_id", "frontend_attributes"),
     ),
-    _compiled(
-        callback_numbers,
+    Pass(
+        "callback_numbers", _COMPILED, callback_numbers,
         "The numbers of Python callbacks.",
         "Two callbacks of the same shapes that swap places.",
         needs=_CUSTOM_CALLS,
     ),
-    _compiled(
-        instruction_order,
+    Pass(
+        "instruction_order", _COMPILED, instruction_order,
         "The printed order of instructions where there is no schedule.",
         "Nothing: without a schedule XLA orders them later.",
         affects_diff=False,
     ),
-    _compiled(
-        equal_computations,
+    Pass(
+        "equal_computations", _COMPILED, equal_computations,
         "Repetitions of a computation.",
         "Loss of sharing, which costs time to compile: the count of dropped copies is reported.",
         affects_diff=False,
     ),
-    _compiled(
-        computation_order,
+    Pass(
+        "computation_order", _COMPILED, computation_order,
         "The printed order of computations.",
         "Nothing.",
         affects_diff=False,
     ),
-    _compiled(
-        names,
+    Pass(
+        "names", _COMPILED, names,
         "Names of computations and instructions.",
         "`.remat` in a name, the only mark of XLA's own rematerialization: metrics count it before.",
         affects_diff=False,
     ),
-)
+)  # fmt: skip
 
 STABLEHLO_PASSES: tuple[Pass, ...] = (
-    _stablehlo(
-        "locations", drop_metadata,
+    Pass(
+        "locations", _STABLEHLO, drop_metadata,
         "MLIR locations: scopes, Python frames and the user's names of arguments; reports take them from source.json.",
         "Nothing that runs.",
         affects_diff=False,
     ),
-    _stablehlo(
-        "stablehlo_module_name", module_name,
+    Pass(
+        "stablehlo_module_name", _STABLEHLO, module_name,
         "The module's name, which JAX takes from the Python function.",
         "Nothing that runs.",
         affects_diff=False,
     ),
-    _stablehlo(
-        "labels", drop_labels,
+    Pass(
+        "labels", _STABLEHLO, drop_labels,
         "`jax.result_info` and `jax.arg_info`, which repeat paths in the caller's pytrees.",
         "A renamed field of a result; the positions of arguments and results stay compared.",
     ),
-    _stablehlo(
-        "process_pointers", replace_pointers,
+    Pass(
+        "process_pointers", _STABLEHLO, replace_pointers,
         "Addresses of Python objects in custom partitioners and older callbacks, different in every process.",
         "A different partitioning function under the same sharding rule.",
         needs=_CUSTOM_CALLS,
     ),
-    _stablehlo(
-        "callback_index", number_callbacks,
+    Pass(
+        "callback_index", _STABLEHLO, number_callbacks,
         "The number of a host callback in a list that one process shares: it becomes the order in the program.",
         "A different Python function called at the same place; an added or removed callback is still an edit.",
         needs=_CUSTOM_CALLS,
     ),
-    _stablehlo(
-        "sets", sort_sets,
+    Pass(
+        "sets", _STABLEHLO, sort_sets,
         "The order of manual axes and of the pairs of a permutation, which are sets.",
         "Nothing.",
     ),
-    _stablehlo(
-        "meshes", name_meshes,
+    Pass(
+        "meshes", _STABLEHLO, name_meshes,
         "Names of meshes, repeated meshes, meshes that nothing uses; axis names, sizes and device ids stay.",
         "Nothing that runs.",
     ),
-    _stablehlo(
-        "large_constants", hash_constants,
+    Pass(
+        "large_constants", _STABLEHLO, hash_constants,
         "The numbers of constants of more than 64 elements: shape, type, bytes and a hash of the content stay.",
         "Which numbers of a table changed; that it changed is still an edit.",
         needs=("constant",),
     ),
-    _stablehlo(
-        "embedded_kernels", hash_kernels,
+    Pass(
+        "embedded_kernels", _STABLEHLO, hash_kernels,
         "Debug info and names inside Pallas kernels (Mosaic, Triton): a hash of the decoded kernel stays.",
         "What changed inside a kernel; that it changed is still an edit.",
         needs=_CUSTOM_CALLS,
     ),
-    _stablehlo(
-        "equal_functions", merge_functions,
+    Pass(
+        "equal_functions", _STABLEHLO, merge_functions,
         "Repeated equal private functions, and the order of functions.",
         "Lost sharing of traced functions, which costs compile time.",
         affects_diff=False,
     ),
-    _stablehlo(
-        "function_names", name_functions,
+    Pass(
+        "function_names", _STABLEHLO, name_functions,
         "Names of private functions, which count what was traced before: they become result and content hash.",
         "A renamed Python function.",
         affects_diff=False,
     ),
-    _stablehlo(
-        "value_names", name_values,
+    Pass(
+        "value_names", _STABLEHLO, name_values,
         "SSA names: they come from opcode and neighbourhood.",
         "Nothing.",
         affects_diff=False,
@@ -280,8 +274,8 @@ _SAME_TYPE_AND_SHAPE = (
 )
 # Where a project sets large_constants = "ignore", these replace the passes of the same name.
 IGNORING: dict[str, Pass] = {
-    "large_literals": _compiled(ignored_literals, *_SAME_TYPE_AND_SHAPE, name="large_literals"),
-    "large_constants": _stablehlo("large_constants", ignore_constants, *_SAME_TYPE_AND_SHAPE),
+    "large_literals": Pass("large_literals", _COMPILED, ignored_literals, *_SAME_TYPE_AND_SHAPE),
+    "large_constants": Pass("large_constants", _STABLEHLO, ignore_constants, *_SAME_TYPE_AND_SHAPE),
 }
 
 
