@@ -16,7 +16,7 @@ import pytest
 
 import hlodiff
 from hlodiff.capture import CaptureFailure, DiscoveredFunction, Discovery, availability
-from hlodiff.capture.parity_worker import LONGEST, _same_numbers
+from hlodiff.capture.parity import LONGEST, _same_numbers
 from hlodiff.capture.targets import parse
 from hlodiff.policy import exit_code
 from hlodiff.policy.parity import Parity, ParityProgram, judge_parity

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlodiff.capture.profile import PassTime
-from hlodiff.capture.profile_worker import TimedSpan, merged, metadata_spans, pass_times
+from hlodiff.capture.messages import PassTime
+from hlodiff.capture.profile import TimedSpan, merged, metadata_spans, pass_times
 from hlodiff.inspect.profile import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report import Report, to_terminal
 from hlodiff.report.program_analysis import AnalysisNote

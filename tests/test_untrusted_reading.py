@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff import errors
-from hlodiff.capture.inputs import package_version
+from hlodiff.capture.imports import package_version
 from hlodiff.config import Config
 from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, expected_error
 from hlodiff.hlo import read, read_text

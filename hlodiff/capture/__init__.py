@@ -1,6 +1,6 @@
 """Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
 
-from hlodiff.capture.inputs import Inputs
+from hlodiff.capture.imports import Inputs
 from hlodiff.capture.jobs import capture
 from hlodiff.capture.messages import (
     CalledProgram,

@@ -42,40 +42,34 @@ def check_growth(registration: Registration, case: Case, where: str) -> None:
 
 def check_sizes(registration: Registration, grow: Mapping[Any, Any], where: str) -> None:
     """Reject parameters that the function does not take, and sizes that show nothing; see `check_growth`."""
+    parameters = inspect.signature(registration.build).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for name, sizes in grow.items():
-        _check_parameter(registration, str(name), where)
-        _check_sizes(registration, str(name), sizes, where)
+        if name == "target" or (name not in parameters and not takes_any):
+            raise RegistryError(
+                f"`grow` of `{registration.name}` names `{name}`, which is not a parameter of the registered function",
+                where=where,
+                hint=f"it is called again with each size: {_EXAMPLE}",
+            )
+        wrong = ""
+        if not isinstance(sizes, tuple) or not all(
+            isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes
+        ):
+            wrong = "sizes are whole numbers above 0"
+        elif len(dict.fromkeys(sizes)) < LEAST_SIZES:
+            wrong = f"it takes {LEAST_SIZES} different sizes to tell a line from a curve"
+        elif list(sizes) != sorted(set(sizes)):
+            wrong = "list sizes in ascending order, each once"
+        if wrong:
+            shown = list(sizes) if isinstance(sizes, tuple) else sizes
+            raise RegistryError(
+                f"`grow` of `{registration.name}` has {name}={shown!r}: {wrong}",
+                where=where,
+                hint='double them: grow={"length": [8, 16, 32, 64]}',
+            )
 
 
 _EXAMPLE = 'def solve(length=32): return hlodiff.Case(..., grow={"length": [8, 16, 32, 64]})'
-
-
-def _check_parameter(registration: Registration, name: str, where: str) -> None:
-    parameters = inspect.signature(registration.build).parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    if name == "target" or (name not in parameters and not takes_any):
-        raise RegistryError(
-            f"`grow` of `{registration.name}` names `{name}`, which is not a parameter of the registered function",
-            where=where,
-            hint=f"it is called again with each size: {_EXAMPLE}",
-        )
-
-
-def _check_sizes(registration: Registration, name: str, sizes: object, where: str) -> None:
-    wrong = ""
-    if not isinstance(sizes, tuple) or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
-        wrong = "sizes are whole numbers above 0"
-    elif len(dict.fromkeys(sizes)) < LEAST_SIZES:
-        wrong = f"it takes {LEAST_SIZES} different sizes to tell a line from a curve"
-    elif list(sizes) != sorted(set(sizes)):
-        wrong = "list sizes in ascending order, each once"
-    if wrong:
-        shown = list(sizes) if isinstance(sizes, tuple) else sizes
-        raise RegistryError(
-            f"`grow` of `{registration.name}` has {name}={shown!r}: {wrong}",
-            where=where,
-            hint='double them: grow={"length": [8, 16, 32, 64]}',
-        )
 
 
 def _check_limits(registration: Registration, case: Case, where: str) -> None:
@@ -130,6 +124,14 @@ class BuiltCases:
         if name in self.wrong:
             raise self.wrong[name]
         return self.sound.get(name)
+
+
+_OF_JIT = ("donate", "static_argnums", "static_argnames", "in_shardings", "out_shardings")
+
+
+def options_of_jit(case: Case) -> list[str]:
+    """The options that a case sets and that only a jit has."""
+    return [name for name in _OF_JIT if getattr(case, name) not in (None, ())]
 
 
 def registered(function: str) -> Registration:
@@ -228,14 +230,11 @@ def _checked(registration: Registration, name: str, case: object, where: str) ->
             hint = "give the function and its arguments: hlodiff.Case(function, *arguments); hlodiff lowers it"
         raise RegistryError(what, where=where, hint=hint)
     check_growth(registration, case, where)
-    _check_parity(registration, case.parity, where)
-    return case
-
-
-def _check_parity(registration: Registration, parity: object, where: str) -> None:
+    parity: object = case.parity
     if not isinstance(parity, bool):
         what = f"`parity` of `{registration.name}` is {parity!r}: it says only whether `check` runs the function"
         raise RegistryError(what, where=where, hint="parity=True, or leave it out")
+    return case
 
 
 def _named(registration: Registration, built: Any, where: str) -> list[tuple[str, Any]]:
@@ -267,20 +266,18 @@ def _check_names(registration: Registration, names: Iterable[object], where: str
     names = list(names)
     seen: dict[str, str] = {}
     for name in names:
-        problem = _problem(name, alone=len(names) == 1)
-        if not problem and isinstance(name, str) and name.lower() in seen:
-            same = seen[name.lower()] == name
-            problem = "another case has it" if same else f"`{seen[name.lower()]}` differs only in upper and lower case"
+        problem = ""
+        if not isinstance(name, str):
+            problem = "a name is a string"
+        elif name == "":
+            problem = "" if len(names) == 1 else "with several cases each needs a name: Case(..., name=...)"
+        elif is_target(name.lower()):
+            problem = "it is the name of a target"
+        else:
+            problem = folder_name_problem(name)
+        if not problem and (other := seen.get(str(name).lower())) is not None:
+            same = "another case has it"
+            problem = same if other == name else f"`{other}` differs only in upper and lower case"
         if problem:
             raise RegistryError(f"{name!r} cannot name a case of `{registration.name}`: {problem}", where=where)
         seen[str(name).lower()] = str(name)
-
-
-def _problem(name: object, *, alone: bool) -> str:
-    if not isinstance(name, str):
-        return "a name is a string"
-    if name == "":
-        return "" if alone else "with several cases each needs a name: Case(..., name=...)"
-    if is_target(name.lower()):
-        return "it is the name of a target"
-    return folder_name_problem(name)

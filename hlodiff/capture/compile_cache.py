@@ -33,7 +33,7 @@ from hlodiff import __version__
 from hlodiff.capture import facts, jax_private
 from hlodiff.capture.cache_folder import CacheFolder
 from hlodiff.capture.environment import compiled_by
-from hlodiff.capture.inputs import COMPILERS, file_digest
+from hlodiff.capture.imports import COMPILERS, file_digest
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.targets import TargetName
 

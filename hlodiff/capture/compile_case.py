@@ -1,4 +1,4 @@
-"""Capturing one program, in a worker or in a process of the user's."""
+"""Capturing one program, in a worker or in a process of the user's, and lowering one case at several sizes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,24 @@ from typing import Any
 
 from hlodiff.capture import facts, jax_private
 from hlodiff.capture.arguments import dropped_leaves_hint
-from hlodiff.capture.cases import BuiltCases, build_each_case, case_named, registered
+from hlodiff.capture.cases import BuiltCases, build_each_case, case_named, check_sizes, limits_of, registered
 from hlodiff.capture.compile_cache import CompileCache, xla_result
 from hlodiff.capture.devices import Target, TooFewDevices, open_target
-from hlodiff.capture.imports import is_own, message, one_line, relative, user_frame, user_traceback
+from hlodiff.capture.imports import is_own, message, one_line, one_line_at, relative, user_traceback
+from hlodiff.capture.literals import compiled_text, named_tables
 from hlodiff.capture.lowering import TracedCase, lower, trace
 from hlodiff.capture.memory_kinds import dropped_kinds, ignored_kinds
-from hlodiff.capture.messages import CapturedProgram, CaptureFailure, NotChecked, Outcome, Request
+from hlodiff.capture.messages import (
+    CapturedProgram,
+    CaptureFailure,
+    GrowthRequest,
+    GrowthResult,
+    LoweredProgram,
+    NotChecked,
+    Outcome,
+    Request,
+    SizedProgram,
+)
 from hlodiff.capture.pass_dumps import compile_with_dump
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.errors import HlodiffError
@@ -165,37 +176,33 @@ def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], 
     Returns:
         the program, or why there is none.
     """
-    with nullcontext() if bench.worker else unobserved():
-        return _capture_with(bench, request, find)
-
-
-def _capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], Case]) -> Outcome:
     name = parse(request.target)
     where = (request.function, request.case, request.target)
-    try:
-        target = bench.target(name)
-    except Exception as error:
-        return NotChecked(*where, *cannot_open(name, error))
     case: Case | None = None
-    try:
-        bench.on_phase("asking for")
-        with bench.fresh():
-            case = find(target, True)
-        bench.on_phase("tracing")
-        with bench.fresh():
-            traced = trace(case, target.devices[0])
-        dropped = dropped_kinds(case, traced.traced.jaxpr, target, lambda other: find(other, False))
-    except TooFewDevices as error:
-        return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
-    except Exception as error:
-        if is_own(error):
-            return CaptureFailure(*where, message(error), "")
-        failure = failed(bench, request, error)
-        hint = dropped_leaves_hint(case, error) if case is not None else ""
-        return replace(failure, what=f"{failure.what}\nhint: {hint}") if hint else failure
-    if dropped:
-        return NotChecked(*where, *dropped)
-    outcome = _compile(bench, request, name, target, traced)
+    with nullcontext() if bench.worker else unobserved():
+        try:
+            target = bench.target(name)
+        except Exception as error:
+            return NotChecked(*where, *cannot_open(name, error))
+        try:
+            bench.on_phase("asking for")
+            with bench.fresh():
+                case = find(target, True)
+            bench.on_phase("tracing")
+            with bench.fresh():
+                traced = trace(case, target.devices[0])
+            dropped = dropped_kinds(case, traced.traced.jaxpr, target, lambda other: find(other, False))
+        except TooFewDevices as error:
+            return NotChecked(*where, str(error), "use a larger target, or @hlodiff.register(targets=[...]) without it")
+        except Exception as error:
+            if is_own(error):
+                return CaptureFailure(*where, message(error), "")
+            failure = failed(bench, request, error)
+            hint = dropped_leaves_hint(case, error) if case is not None else ""
+            return replace(failure, what=f"{failure.what}\nhint: {hint}") if hint else failure
+        if dropped:
+            return NotChecked(*where, *dropped)
+        outcome = _compile(bench, request, name, target, traced)
     if not traced.around or not isinstance(outcome, CapturedProgram):
         return outcome
     around = tuple((fn, relative(place, bench.root), what, value) for fn, place, what, value in traced.around)
@@ -211,11 +218,10 @@ def find_case(bench: Bench, request: Request, target: Target, keep: bool = True)
 
 def failed(bench: Bench, request: Request, error: BaseException) -> CaptureFailure:
     """The outcome of a program whose function raised."""
-    location = user_frame(error, bench.root)
-    what = f"{location}: {one_line(error)}" if location else one_line(error)
+    what = one_line_at(error, bench.root)
     registration = next((r for r in registrations() if r.name == request.function), None)
     # No function's name where a line is known: an error of one line in many functions is then reported once.
-    if registration is not None and not location:
+    if registration is not None and what == one_line(error):
         what += f" (`{request.function}` is registered at {relative(registration.where, bench.root)})"
     return CaptureFailure(request.function, request.case, request.target, what, user_traceback(error, bench.root))
 
@@ -230,7 +236,14 @@ def _compile(bench: Bench, request: Request, name: TargetName, target: Target, t
         _check_devices(lowered, target)
         stablehlo = lowered.as_text(debug_info=True)
         toolchain = facts.toolchain(name, bench.environment)
-        found = _facts(traced, lowered, stablehlo, toolchain)
+        found: dict[str, Any] = {
+            "toolchain": toolchain,
+            "arguments": facts.arguments(traced.traced, lowered, traced.names),
+            "results": facts.results(lowered),
+            "devices": facts.partitions(stablehlo),
+            "memory": {},
+            "cost": {},
+        }
         seconds = {"trace": traced.seconds, "lower": lowering}
         if _is_known(request, stablehlo, toolchain, bench.large_constants):
             return CapturedProgram(*where, stablehlo, None, found, seconds, unchanged=True)
@@ -266,17 +279,6 @@ def _check_devices(lowered: Any, target: Target) -> None:
             )
 
 
-def _facts(traced: TracedCase, lowered: Any, stablehlo: str, toolchain: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "toolchain": toolchain,
-        "arguments": facts.arguments(traced.traced, lowered, traced.names),
-        "results": facts.results(lowered),
-        "devices": facts.partitions(stablehlo),
-        "memory": {},
-        "cost": {},
-    }
-
-
 def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any], large_constants: Constants) -> bool:
     if not request.known_stablehlo or request.known_toolchain != toolchain:
         return False
@@ -285,3 +287,63 @@ def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any], large
     from hlodiff.normalizer import normalize
 
     return fingerprint(normalize(read_stablehlo(stablehlo), large_constants=large_constants)) == request.known_stablehlo
+
+
+# --- One case at several sizes.
+
+
+def capture_growth(bench: Bench, request: GrowthRequest) -> GrowthResult | NotChecked | CaptureFailure:
+    """Lower one case at each of its sizes; errors become outcomes.
+
+    Args:
+        bench: the state of the worker.
+        request: which case.
+
+    Returns:
+        the programs, or why there are none.
+
+    Example:
+        >>> capture_growth(bench, GrowthRequest("f", "", "cpu")).parameters[0].parameter  # doctest: +SKIP
+        'length'
+    """
+    name = parse(request.target)
+    where = (request.function, request.case, request.target)
+    try:
+        target = bench.target(name)
+    except Exception as error:
+        return NotChecked(*where, *cannot_open(name, error))
+    at = ""
+    try:
+        registration = registered(request.function)
+        case = _case_of_size(bench, registration, request, target, {})
+        parameters = []
+        if request.sizes:
+            check_sizes(registration, dict(request.sizes), relative(registration.where, bench.root))
+        for parameter, sizes in request.sizes or case.grow.items():
+            programs = []
+            for size in sizes:
+                at = f"at {parameter}={size}: "
+                case = _case_of_size(bench, registration, request, target, {parameter: size})
+                forget_compiled()
+                lowered = lower(trace(case, target.devices[0]), target.devices[0])
+                compiled = compiled_text(lowered.compile(), lowered) if request.compile else ""
+                programs.append(LoweredProgram(size, lowered.as_text(debug_info=True), compiled))
+            tables = named_tables(case, lambda location: relative(location, bench.root))
+            parameters.append(SizedProgram(parameter, tuple(programs), tables))
+        return GrowthResult(*where, tuple(parameters), limits_of(case))
+    except TooFewDevices as error:
+        return NotChecked(*where, at + str(error), "")
+    except HlodiffError as error:
+        return CaptureFailure(*where, at + error.render(), "")
+    except Exception as error:
+        if refused := refusal(name, error):
+            return NotChecked(*where, at + refused[0], refused[1])
+        return CaptureFailure(*where, at + one_line_at(error, bench.root), user_traceback(error, bench.root))
+
+
+def _case_of_size(
+    bench: Bench, registration: Registration, request: GrowthRequest, target: Target, sizes: dict[str, int]
+) -> Case:
+    cases = build_each_case(registration, target, bench.root, sizes)
+    hint = "the names of cases stay the same at every size"
+    return case_named(cases, request.case, registration, bench.root, hint)

@@ -64,7 +64,7 @@ def open_target(name: TargetName) -> Target:
         the target; its devices are compile-only ones for `tpu` and `cuda`.
 
     Raises:
-        Exception: whatever JAX raises where it cannot; see `hlodiff.capture.program.cannot_open`.
+        Exception: whatever JAX raises where it cannot; see `hlodiff.capture.compile_case.cannot_open`.
     """
     return Target(name, _devices(name))
 

@@ -28,7 +28,7 @@ from hlodiff.capture.availability import check_jax, missing
 from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder, CacheUse, chosen_folder
 from hlodiff.capture.environment import SEED, compiled_by, elsewhere
 from hlodiff.capture.executor import EXECUTOR, RunningExecutor, called
-from hlodiff.capture.inputs import COMPILERS, Inputs, file_digest, package_version
+from hlodiff.capture.imports import COMPILERS, Inputs, file_digest, package_version
 from hlodiff.capture.messages import CapturedProgram, CaptureFailure, Event, NotChecked
 from hlodiff.capture.pool import Answer, Job, WorkerPool, imported_inputs, without_dead
 from hlodiff.capture.pool import capture as capture_here
@@ -229,14 +229,6 @@ class _Agreement:
             raise _refused(result.machine, result.refusal)
         if result.error is not None:
             raise result.error
-        self._compare_compilers(result)
-        inputs: Inputs = getattr(result.answer, "inputs", None) or Inputs()
-        changed = [name for name, digest in inputs.files.items() if self._here(name) != digest]
-        if changed:
-            raise _refused(result.machine, f"it has other content of {_listed(changed)} than this machine")
-        return result.answer
-
-    def _compare_compilers(self, result: JobResult) -> None:
         if self.compilers is None:
             self.compilers = result.machine, result.compilers
         other, known = self.compilers
@@ -244,11 +236,14 @@ class _Agreement:
             mine, its = result.compilers.get(name), known.get(name)
             if mine != its:
                 raise _refused(result.machine, f"it has {_version(name, mine)}, and the worker {other} {its or 'none'}")
-
-    def _here(self, name: str) -> str:
-        if name not in self.digests:
-            self.digests[name] = file_digest(Path(os.path.realpath(self.config.root), name))
-        return self.digests[name]
+        inputs: Inputs = getattr(result.answer, "inputs", None) or Inputs()
+        for name in inputs.files:
+            if name not in self.digests:
+                self.digests[name] = file_digest(Path(os.path.realpath(self.config.root), name))
+        changed = [name for name, digest in inputs.files.items() if self.digests[name] != digest]
+        if changed:
+            raise _refused(result.machine, f"it has other content of {_listed(changed)} than this machine")
+        return result.answer
 
 
 def _refused(machine: str, why: str) -> CaptureError:

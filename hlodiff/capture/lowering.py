@@ -15,6 +15,7 @@ from jax.tree_util import keystr, tree_flatten_with_path, tree_leaves, tree_map
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import is_array, join, module_type, split, without_numbers
+from hlodiff.capture.cases import options_of_jit
 from hlodiff.errors import RegistryError
 from hlodiff.registry import Case, Donate
 from hlodiff.tracing.source_location import defined, name_of
@@ -40,7 +41,11 @@ def jit_plain(
     Raises:
         RegistryError: the options do not fit the arguments.
     """
-    static = _static_positions(case, fn, len(bound))
+    positions = [_position(case, i, "static_argnums") for i in case.static_argnums]
+    if case.static_argnames:  # as `jax.jit` also accepts
+        names = positional_names(fn, len(bound) + len(case.args))[len(bound) :]
+        positions += [i for i, name in enumerate(names[: len(case.args)]) if name in case.static_argnames]
+    static = frozenset(positions)
     parts = [split(convert(arg), scalars=False) for arg in bound]
     parts += [(None, arg) if i in static else split(convert(arg), scalars=True) for i, arg in enumerate(case.args)]
     named = {name: split(convert(value), scalars=False) for name, value in keywords.items()}
@@ -55,15 +60,6 @@ def jit_plain(
     _dress(call, fn, case.fn)
     jitted = jax.jit(call, **_jit_options(case, static, len(bound)))
     return jitted, tuple(part[0] for part in parts), {name: part[0] for name, part in named.items()}
-
-
-def _static_positions(case: Case, fn: Any, shift: int) -> frozenset[int]:
-    """Static positions of the case, given by number or, as `jax.jit` also accepts, by parameter name."""
-    positions = [_position(case, i, "static_argnums") for i in case.static_argnums]
-    if case.static_argnames:
-        names = positional_names(fn, shift + len(case.args))[shift:]
-        positions += [i for i, name in enumerate(names[: len(case.args)]) if name in case.static_argnames]
-    return frozenset(positions)
 
 
 def _position(case: Case, i: object, option: str) -> int:
@@ -283,9 +279,7 @@ def _is_opened(module: Any) -> bool:
 
 
 def _reject_options(case: Case, jitted_by: str) -> None:
-    options = ("donate", "static_argnums", "static_argnames", "in_shardings", "out_shardings")
-    given = [name for name in options if getattr(case, name) not in (None, ())]
-    if given:
+    if given := options_of_jit(case):
         raise RegistryError(
             f"the case sets {', '.join(given)}, but its function is already jitted by {jitted_by} and keeps its own",
             hint=f"give them to {jitted_by}, or register the function that it wraps",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hlodiff.capture.inputs import Inputs
+from hlodiff.capture.imports import Inputs
 from hlodiff.tracing.records import Compilation, Trace
 
 
@@ -449,3 +449,208 @@ class CallResult:
     programs: tuple[CalledProgram, ...]
     eager: tuple[str, ...] = ()
     jitted_here: bool = False
+
+
+# --- What a program costs before it runs, and one computation jitted in several ways.
+
+Source = Literal["profiler", "dump", ""]
+PHASE_NAMES = ("trace", "lower", "compile")
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """What a first call pays before anything runs, in seconds.
+
+    Args:
+        trace: Python runs once, with tracers for arrays.
+        lower: the jaxpr becomes StableHLO.
+        compile: XLA makes machine code of it.
+
+    Example:
+        >>> Phases(0.5, 0.25, 1.0).total
+        1.75
+    """
+
+    trace: float
+    lower: float
+    compile: float
+
+    @property
+    def total(self) -> float:
+        return self.trace + self.lower + self.compile
+
+
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """One pass of XLA in one compile.
+
+    Args:
+        name: what XLA calls it.
+        pipeline: the pipeline in which most of its time went; "" for what is no pass, such as code generation.
+        seconds: in all its runs, without what ran inside it.
+        runs: how often it ran.
+
+    Example:
+        >>> PassTime("fusion", "HLO passes", 0.002, 3).runs
+        3
+    """
+
+    name: str
+    pipeline: str
+    seconds: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """One program to time.
+
+    Args:
+        request: which program.
+        repeat: how often it is compiled again after the first time.
+        passes: whether each of XLA's passes is timed, which takes one more compile.
+
+    Example:
+        >>> ProfileRequest(Request("f", "", "cpu"), 3).passes
+        True
+    """
+
+    request: Request
+    repeat: int
+    passes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileResult:
+    """How long a program took to make.
+
+    Args:
+        function, case, target: which program.
+        stablehlo, compiled: its texts.
+        first: the first compile of a fresh process.
+        later: the same again in that process, with JAX's caches emptied before each.
+        passes: XLA's passes in one more compile, the longest first; empty where the compiler reports none.
+        source: where the times of the passes come from; "" where there are none.
+        observed: how long XLA took in the compile of `passes`.
+
+    Example:
+        >>> ProfileResult("f", "", "cpu", "", "", Phases(0, 0, 1), ()).key
+        ('f', '', 'cpu')
+    """
+
+    function: str
+    case: str
+    target: str
+    stablehlo: str
+    compiled: str
+    first: Phases
+    later: tuple[Phases, ...]
+    passes: tuple[PassTime, ...] = ()
+    source: Source = ""
+    observed: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.function, self.case, self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """One executable of a variant.
+
+    Args:
+        name: JAX's name of it, such as `jit_g`.
+        eager: whether it is one of JAX's own operations, run by itself.
+        stablehlo, compiled: its texts.
+        launches: how often one later call runs it.
+        bytes_accessed, flops: of one run, by XLA's estimate; None where it gives none.
+        seconds: what lowering and compiling it took.
+
+    Example:
+        >>> Executable("jit_add", True, "", "", 2, 8.0, 1.0, 0.01).launches
+        2
+    """
+
+    name: str
+    eager: bool
+    stablehlo: str
+    compiled: str
+    launches: int
+    bytes_accessed: float | None
+    flops: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """A function that is jitted or called inside another; kernels may be fused across the border between the two.
+
+    Args:
+        name: its name.
+        place: `file:line` of its definition.
+
+    Example:
+        >>> Border("f", "model.py:12").file
+        'model.py'
+    """
+
+    name: str
+    place: str
+
+    @property
+    def file(self) -> str:
+        return self.place.rpartition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRun:
+    """One variant, called for real.
+
+    Args:
+        name: its name.
+        executables: everything that was compiled for it, in order.
+        traced: seconds of tracing.
+        traces: how often Python code was traced, inner functions included.
+        first: seconds of the first call, in a process that has compiled other things before.
+        later: seconds of calls after it.
+        again: executables that the second call compiled again; normally none.
+        problem: why it could not be run.
+
+    Example:
+        >>> VariantRun("outer", (), 0.0, 1, 0.1, (0.001,), 0).problem
+        ''
+    """
+
+    name: str
+    executables: tuple[Executable, ...] = ()
+    traced: float = 0.0
+    traces: int = 0
+    first: float = 0.0
+    later: tuple[float, ...] = ()
+    again: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantsResult:
+    """One computation in all its variants.
+
+    Args:
+        name: what it is registered as.
+        variants: in the order in which they are registered.
+        borders: the inner functions.
+        jax: its version.
+        where: where it is registered.
+        budget: limits of the variants, as they were written; None where nothing is limited.
+
+    Example:
+        >>> VariantsResult("g_calls_f", (), (), "0.10.2").variants
+        ()
+    """
+
+    name: str
+    variants: tuple[VariantRun, ...]
+    borders: tuple[Border, ...]
+    jax: str
+    where: str = ""
+    budget: Mapping[str, object] | None = None

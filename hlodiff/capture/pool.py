@@ -34,8 +34,7 @@ from hlodiff.capture.availability import check_jax, compiler, missing
 from hlodiff.capture.cache_folder import CacheFolder, chosen_folder
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.executor import EXECUTOR
-from hlodiff.capture.imports import is_users, one_line, relative
-from hlodiff.capture.inputs import Inputs
+from hlodiff.capture.imports import Inputs, is_users, one_line, relative
 from hlodiff.capture.messages import (
     CallResult,
     CaptureFailure,
@@ -107,6 +106,11 @@ class WorkerDeath(CaptureError):
         if self.where:
             return f"{self.where}: {self.how}"
         return f"{self.how} (`{function}` is registered at {registered_at})" if registered_at else self.how
+
+    def failure(self, request: Job, registered_at: str = "") -> CaptureFailure:
+        """The outcome of the request whose task it was."""
+        what = self.describe(request.function, registered_at)
+        return CaptureFailure(request.function, request.case, request.target, what, self.log)
 
 
 @dataclass(slots=True, eq=False)
@@ -287,8 +291,7 @@ class WorkerPool:
         except WorkerDeath as death:
             if warn_of_threads(worker, request.function, death):
                 return self.answer(request)
-            what = death.describe(request.function, worker.locations.get(request.function, ""))
-            return CaptureFailure(request.function, request.case, request.target, what, death.log)
+            return death.failure(request, worker.locations.get(request.function, ""))
 
     def _begin(self, worker: Worker) -> None:
         worker.log_start, worker.started, worker.phase = worker.log.stat().st_size, time.monotonic(), ""
@@ -357,8 +360,7 @@ class WorkerPool:
             if warn_of_threads(worker, request.function, death):
                 queue.appendleft(request)
                 return None
-            what = death.describe(request.function, worker.locations.get(request.function, ""))
-            return CaptureFailure(request.function, request.case, request.target, what, death.log)
+            return death.failure(request, worker.locations.get(request.function, ""))
         if result is _PROGRESS:
             return None
         worker.request = None
@@ -659,8 +661,7 @@ def without_dead(
             alive.append((request, name))
             continue
         where, death = found
-        what = death.describe(request.function, where)
-        dead.append(CaptureFailure(request.function, request.case, request.target, what, death.log))
+        dead.append(death.failure(request, where))
     return alive, dead
 
 
@@ -696,12 +697,8 @@ def targets(config: Config) -> tuple[TargetStatus, ...]:
     names = [parse(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
     lacking = {name.name: missing(name) for name in names}
     tried = probe(config, [name for name in names if lacking[name.name] is None])
-    return tuple(_status(name, lacking[name.name], tried.get(name.name, "")) for name in names)
-
-
-def _status(name: TargetName, lacking: tuple[str, str] | None, problem: str) -> TargetStatus:
-    if lacking is not None:
-        return TargetStatus(name.name, False, *lacking)
-    if problem:
-        return TargetStatus(name.name, False, problem, "")
-    return TargetStatus(name.name, True, compiler(name), "")
+    found = []
+    for name in names:
+        problem, advice = lacking[name.name] or (tried[name.name], "")
+        found.append(TargetStatus(name.name, not problem, problem or compiler(name), advice))
+    return tuple(found)

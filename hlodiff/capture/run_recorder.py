@@ -164,7 +164,11 @@ class _Recorder:
 
 
 def _program(program: CompiledProgram) -> dict[str, Any]:
+    from hlodiff.capture import facts
+    from hlodiff.capture.targets import parse
+
     executable = program.executable
+    target = parse("cpu" if program.platform == "cpu" else "attached")
     return {
         "order": program.order,
         "name": program.name,
@@ -176,9 +180,9 @@ def _program(program: CompiledProgram) -> dict[str, Any]:
         "place": program.place,
         "devices": len(executable.local_devices()),
         "from_cache": program.from_cache,
-        "toolchain": _toolchain(program.platform),
-        "memory": _quietly(lambda: _memory(executable), {}),
-        "cost": _quietly(lambda: _cost(executable), {}),
+        "toolchain": facts.toolchain(target, _environment()),
+        "memory": _quietly(lambda: facts.memory_figures(executable.get_compiled_memory_stats()), {}),
+        "cost": _quietly(lambda: facts.cost_figures(executable.cost_analysis()), {}),
     }
 
 
@@ -205,25 +209,6 @@ def _quietly(figure: Callable[[], Any], default: Any) -> Any:
         return figure()
     except Exception:
         return default
-
-
-def _memory(executable: Any) -> dict[str, int | None]:
-    from hlodiff.capture.facts import memory_figures
-
-    return memory_figures(executable.get_compiled_memory_stats())
-
-
-def _cost(executable: Any) -> dict[str, float | None]:
-    from hlodiff.capture.facts import cost_figures
-
-    return cost_figures(executable.cost_analysis())
-
-
-def _toolchain(platform: str) -> dict[str, Any]:
-    from hlodiff.capture import facts
-    from hlodiff.capture.targets import parse
-
-    return facts.toolchain(parse("cpu" if platform == "cpu" else "attached"), _environment())
 
 
 @functools.cache

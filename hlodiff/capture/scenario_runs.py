@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from hlodiff.capture.environment import Setting
-from hlodiff.capture.imports import message, one_line, relative, user_frame, user_traceback
+from hlodiff.capture.imports import message, one_line_at, relative, user_traceback
 from hlodiff.capture.messages import DiscoveredScenario, ScenarioRun
 from hlodiff.capture.pool import WorkerDeath, WorkerPool
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError
-from hlodiff.registry import Scenario, scenarios
+from hlodiff.registry import scenarios
 from hlodiff.tracing.stable_repr import without_addresses
 
 # Messages of JAX, and what to do about them.
@@ -35,8 +35,7 @@ def run_scenario(name: str, root: Path) -> ScenarioRun:
     """
     import jax
 
-    from hlodiff.tracing.observer import observing
-    from hlodiff.tracing.plain_events import plain_events
+    from hlodiff.tracing.observer import observing, plain_events
 
     found = next((one for one in scenarios() if one.name == name), None)
     if found is None:
@@ -47,17 +46,11 @@ def run_scenario(name: str, root: Path) -> ScenarioRun:
         except HlodiffError as error:
             return ScenarioRun(name, what=error.what, advice=error.hint)
         except BaseException as error:  # also SystemExit: nothing else runs in this process
-            return _raised(found, error, root)
+            what = f"{one_line_at(error, root)} (`{name}` is registered at {relative(found.where, root)})"
+            advice = next((advice for text, advice in _ADVICE if text in message(error)), "")
+            log = without_addresses(user_traceback(error, root))
+            return ScenarioRun(name, what=without_addresses(what), advice=advice, log=log)
     return ScenarioRun(name, tuple(plain_events(seen.events)), jax.__version__)
-
-
-def _raised(found: Scenario, error: BaseException, root: Path) -> ScenarioRun:
-    location = user_frame(error, root)
-    what = f"{location}: {one_line(error)}" if location else one_line(error)
-    what += f" (`{found.name}` is registered at {relative(found.where, root)})"
-    advice = next((advice for text, advice in _ADVICE if text in message(error)), "")
-    log = without_addresses(user_traceback(error, root))
-    return ScenarioRun(found.name, what=without_addresses(what), advice=advice, log=log)
 
 
 def ran(

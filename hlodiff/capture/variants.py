@@ -1,170 +1,157 @@
-"""Running one computation jitted in several ways: the records, and asking a worker for them.
-
-This is the parent's side; `hlodiff.capture.variants_worker` is what runs in the worker.
-"""
+"""Running variants, inside a worker: what each compiles, what one call of it launches, how long that takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from importlib.metadata import version
-from typing import cast
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from hlodiff.capture.availability import check_jax
-from hlodiff.capture.environment import Setting
-from hlodiff.capture.pool import WorkerDeath, WorkerPool
-from hlodiff.config import Config, closest
-from hlodiff.errors import UsageError
+import jax
+import jax.numpy as jnp
+import numpy as np
 
-
-@dataclass(frozen=True, slots=True)
-class Executable:
-    """One executable of a variant.
-
-    Args:
-        name: JAX's name of it, such as `jit_g`.
-        eager: whether it is one of JAX's own operations, run by itself.
-        stablehlo, compiled: its texts.
-        launches: how often one later call runs it.
-        bytes_accessed, flops: of one run, by XLA's estimate; None where it gives none.
-        seconds: what lowering and compiling it took.
-
-    Example:
-        >>> Executable("jit_add", True, "", "", 2, 8.0, 1.0, 0.01).launches
-        2
-    """
-
-    name: str
-    eager: bool
-    stablehlo: str
-    compiled: str
-    launches: int
-    bytes_accessed: float | None
-    flops: float | None
-    seconds: float
+from hlodiff.capture import facts, jax_private
+from hlodiff.capture.cases import build_cases, options_of_jit
+from hlodiff.capture.imports import one_line_at, relative
+from hlodiff.capture.messages import Border, Executable, VariantRun, VariantsResult
+from hlodiff.errors import HlodiffError, RegistryError
+from hlodiff.registry import Case, varied
+from hlodiff.tracing.observer import CompiledProgram, observing
+from hlodiff.tracing.source_location import name_of
 
 
-@dataclass(frozen=True, slots=True)
-class Border:
-    """A function that is jitted or called inside another; kernels may be fused across the border between the two.
+def vary(root: Path, name: str, calls: int) -> VariantsResult:
+    """Run one computation in all its variants.
 
     Args:
-        name: its name.
-        place: `file:line` of its definition.
-
-    Example:
-        >>> Border("f", "model.py:12").file
-        'model.py'
-    """
-
-    name: str
-    place: str
-
-    @property
-    def file(self) -> str:
-        return self.place.rpartition(":")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class VariantRun:
-    """One variant, called for real.
-
-    Args:
-        name: its name.
-        executables: everything that was compiled for it, in order.
-        traced: seconds of tracing.
-        traces: how often Python code was traced, inner functions included.
-        first: seconds of the first call, in a process that has compiled other things before.
-        later: seconds of calls after it.
-        again: executables that the second call compiled again; normally none.
-        problem: why it could not be run.
-
-    Example:
-        >>> VariantRun("outer", (), 0.0, 1, 0.1, (0.001,), 0).problem
-        ''
-    """
-
-    name: str
-    executables: tuple[Executable, ...] = ()
-    traced: float = 0.0
-    traces: int = 0
-    first: float = 0.0
-    later: tuple[float, ...] = ()
-    again: int = 0
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class VariantsResult:
-    """One computation in all its variants.
-
-    Args:
+        root: the folder that source locations are relative to.
         name: what it is registered as.
-        variants: in the order in which they are registered.
-        borders: the inner functions.
-        jax: its version.
-        where: where it is registered.
-        budget: limits of the variants, as they were written; None where nothing is limited.
-
-    Example:
-        >>> VariantsResult("g_calls_f", (), (), "0.10.2").variants
-        ()
-    """
-
-    name: str
-    variants: tuple[VariantRun, ...]
-    borders: tuple[Border, ...]
-    jax: str
-    where: str = ""
-    budget: Mapping[str, object] | None = None
-
-
-def run_variants(
-    config: Config, patterns: tuple[str, ...], calls: int, on_name: Callable[[str], None]
-) -> tuple[VariantsResult, ...]:
-    """Run what `@hlodiff.variants` registers, on cpu, in a worker process.
-
-    Args:
-        config: names the modules.
-        patterns: names of computations, with wildcards; all where empty.
         calls: how many later calls are timed.
-        on_name: called with the name of each computation before it runs.
 
     Returns:
-        one record for each, in the order of registration.
+        what each variant compiled, launched and took.
 
     Raises:
-        UsageError: a pattern matches nothing, or nothing is registered.
-        HlodiffError: modules cannot be imported, or something is registered wrongly.
-
-    Example:
-        >>> run_variants(config, (), 20, print)  # doctest: +SKIP
+        RegistryError: it returns something else than cases.
     """
-    check_jax()
-    setting = Setting(False, 1)
-    with WorkerPool(config) as pool:
-        pool.start_ready(setting, "capture")
-        names = _select(cast("tuple[str, ...]", pool.ask(setting, "variants", None)), patterns)
-        found = []
-        for name in names:
-            on_name(name)
-            try:
-                found.append(cast(VariantsResult, pool.ask(setting, "vary", (name, calls))))
-            except WorkerDeath as death:  # the others are run in a new worker
-                found.append(
-                    VariantsResult(name, (VariantRun(name, problem=death.describe(name)),), (), version("jax"))
-                )
-        return tuple(found)
+    jax_private.exclude_frames(str(Path(__file__).parent))
+    registration = next(each for each in varied() if each.name == name)
+    jax.jit(lambda x: x + 1)(np.float32(1))  # so that no variant pays for starting XLA
+    where = relative(registration.where, root)
+    try:
+        cases = build_cases(registration, None, root)
+        for variant, case in cases.items():
+            if given := options_of_jit(case):
+                hint = "a variant is called as it is: give them to the jax.jit of the variants that have one"
+                raise RegistryError(f"`{variant}` sets {', '.join(given)}", where=where, hint=hint)
+    except HlodiffError:
+        raise
+    except BaseException as error:  # also SystemExit: the other computations are run
+        return VariantsResult(name, (VariantRun(name, problem=one_line_at(error, root)),), (), jax.__version__, where)
+    runs, inner = [], dict[tuple[str, str], None]()
+    outermost = {name_of(case.fn) for case in cases.values()}
+    for variant, case in cases.items():
+        try:
+            one, functions = _run(variant, case, calls, root)
+        except BaseException as error:
+            runs.append(VariantRun(variant, problem=one_line_at(error, root)))
+            continue
+        runs.append(one)
+        inner.update(dict.fromkeys(function for function in functions if function[0] not in outermost))
+    borders = tuple(Border(name.rpartition(".")[2], location) for name, location in inner if name and location)
+    return VariantsResult(name, tuple(runs), borders, jax.__version__, where, registration.budget)
 
 
-def _select(names: tuple[str, ...], patterns: tuple[str, ...]) -> tuple[str, ...]:
-    if not names:
-        hint = 'decorate one that returns {"inner": hlodiff.Case(f, x), "outer": hlodiff.Case(jax.jit(f), x)}'
-        raise UsageError("no function uses @hlodiff.variants", hint=hint)
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            near = closest(pattern, names)
-            hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(names)}"
-            raise UsageError(f"nothing matches `{pattern}` in variants", hint=hint)
-    return tuple(name for name in names if not patterns or any(fnmatchcase(name, each) for each in patterns))
+def _run(variant: str, case: Case, calls: int, root: Path) -> tuple[VariantRun, list[tuple[str, str]]]:
+    """What a variant did, and names and source locations of the functions that were traced or compiled."""
+    arguments = _FreshArguments(case)
+    jax.clear_caches()
+    launched = _Launches()
+    end = jax_private.count_launches(launched)
+    try:
+        args, kwargs = arguments.fresh()
+        with observing(root=root) as seen:
+            launched.on = True
+            jax.block_until_ready(case.fn(*args, **kwargs))
+            launched.on = False
+        args, kwargs = arguments.fresh()
+        launched.counts.clear()
+        with observing(root=root) as second:
+            launched.on = True
+            jax.block_until_ready(case.fn(*args, **kwargs))
+            launched.on = False
+        executables = tuple(
+            _executable(each, launched.counts) for each in (*seen.programs, *second.programs) if not each.failed
+        )
+    finally:
+        end()
+    first, later = _timed(case, arguments, calls)
+    again, traced = len(second.programs), sum(trace.seconds for trace in seen.traces if not trace.within)
+    ran = VariantRun(variant, executables, traced, len(seen.traces), first, later, again)
+    called = [trace.call.function for trace in seen.traces]
+    called += [program.function for program in seen.programs if program.function is not None]
+    return ran, [(function.name, function.place) for function in called]
+
+
+class _Launches:
+    """Counts launches per executable while `on`."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.counts: Counter[int] = Counter()
+
+    def __call__(self, executable: Any) -> None:
+        if self.on:
+            self.counts[id(executable)] += 1
+
+
+def _executable(program: CompiledProgram, launches: Counter[int]) -> Executable:
+    cost = facts.cost_figures(program.executable.cost_analysis())
+    if cost["bytes_accessed"] is not None:
+        cost["flops"] = cost["flops"] or 0.0  # XLA omits zeros: `tanh` alone has transcendentals only
+    return Executable(
+        program.name,
+        program.eager,
+        program.stablehlo(),
+        program.hlo(),
+        launches[id(program.executable)],
+        cost["bytes_accessed"],
+        cost["flops"],
+        sum(program.seconds.values()),
+    )
+
+
+def _timed(case: Case, arguments: _FreshArguments, calls: int) -> tuple[float, tuple[float, ...]]:
+    """Seconds of the first call and of later ones on JAX's fast path, with no observer."""
+    jax.clear_caches()
+    seconds = []
+    for _ in range(calls + 1):
+        args, kwargs = arguments.fresh()
+        start = time.perf_counter()
+        jax.block_until_ready(case.fn(*args, **kwargs))
+        seconds.append(time.perf_counter() - start)
+    return seconds[0], tuple(seconds[1:])
+
+
+class _FreshArguments:
+    """The arguments of a case, new for every call: a variant may donate them."""
+
+    def __init__(self, case: Case) -> None:
+        leaves, self._treedef = jax.tree_util.tree_flatten((case.args, case.kwargs))
+        self._leaves: Sequence[Any] = [_numbers(leaf) for leaf in leaves]
+
+    def fresh(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        leaves = [jax.device_put(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in self._leaves]
+        args, kwargs = jax.block_until_ready(jax.tree_util.tree_unflatten(self._treedef, leaves))
+        return args, kwargs
+
+
+def _numbers(leaf: Any) -> Any:
+    """NumPy arrays for arrays, ones for abstract ones. Random keys stay: nobody donates them."""
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return np.ones(leaf.shape, leaf.dtype)
+    if isinstance(leaf, jax.Array) and not jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
+        return np.asarray(leaf)
+    return leaf

@@ -26,8 +26,17 @@ from typing import TYPE_CHECKING, Any
 
 from hlodiff.capture.cache_folder import CacheFolder
 from hlodiff.capture.environment import Purpose
-from hlodiff.capture.imports import files_behind, import_modules, imported_files, is_own, one_line, relative, user_frame
-from hlodiff.capture.inputs import ImportedInputs, Inputs
+from hlodiff.capture.imports import (
+    ImportedInputs,
+    Inputs,
+    files_behind,
+    import_modules,
+    imported_files,
+    is_own,
+    one_line,
+    one_line_at,
+    relative,
+)
 from hlodiff.capture.messages import (
     CapturedProgram,
     DiscoveredFunction,
@@ -38,12 +47,11 @@ from hlodiff.capture.messages import (
     ParityRequest,
     ScenarioRun,
 )
-from hlodiff.capture.process_tree import adopt_orphans
-from hlodiff.capture.supervision import die_with_parent, prefer_to_be_killed
+from hlodiff.capture.supervision import adopt_orphans, die_with_parent, prefer_to_be_killed
 from hlodiff.capture.targets import TargetName, parse
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
-from hlodiff.registry import Registration, Scenario, registrations, scenarios, varied
+from hlodiff.registry import Registration, registrations, scenarios, varied
 
 if TYPE_CHECKING:
     from hlodiff.capture.cases import BuiltCases
@@ -81,16 +89,21 @@ def main(descriptor: int, parent: int) -> None:
         gc.enable()
         state = ProcessState(log)
         send("ready", locations)
-        last = None
+        last: str | None = None
         while (message := connection.recv()) is not None:
             what, payload = message
             own = what in _OURS
-            # Cases of a function are built once, and may set what they are traced with: so it has one state.
-            function = None if own else _function_of(payload)
+            # Cases of a function are built once, and may set what they are traced with: so it has one state. A request
+            # is a name, a name with a number, a record, or a record in a record.
+            first = payload[0] if isinstance(payload, tuple) else getattr(payload, "request", payload)
+            function = None if own else str(getattr(first, "function", first))
             if own or function != last:
                 state.restore()
             last = function
-            answer = _answer(server, what, payload)
+            try:
+                answer = "result", getattr(server, what)(payload)
+            except HlodiffError as error:
+                answer = "error", _plain(error)
             if own:
                 state.keep()
             elif left := state.left_threads():
@@ -102,13 +115,6 @@ def main(descriptor: int, parent: int) -> None:
 
 # Requests that run none of the user's functions.
 _OURS = ("has_devices", "start", "discover", "probe", "variants", "imported")
-
-
-def _function_of(payload: Any) -> str:
-    """Whose task a request is: a name, a name with a number, a record, or a record in a record."""
-    if isinstance(payload, tuple):
-        return str(payload[0])
-    return payload if isinstance(payload, str) else str(getattr(payload, "request", payload).function)
 
 
 def _plain(error: HlodiffError) -> HlodiffError:
@@ -145,13 +151,6 @@ def _sender(connection: Connection[Any, Any]) -> Callable[[str, Any], None]:
         connection.send((kind, payload))
 
     return send
-
-
-def _answer(server: _Server, what: str, payload: Any) -> tuple[str, Any]:
-    try:
-        return "result", getattr(server, what)(payload)
-    except HlodiffError as error:
-        return "error", _plain(error)
 
 
 def _exit_with_parent(parent: int) -> None:
@@ -224,32 +223,27 @@ class _Server:
         return bench
 
     def capture(self, request: Any) -> Any:
+        from hlodiff.capture.compile_case import capture_growth, capture_program, failed
+
+        outcome: Any
         try:
-            outcome = self._capture(request)
+            if isinstance(request, GrowthRequest):
+                outcome = capture_growth(self.bench, request)
+            elif isinstance(request, ParityRequest):
+                from hlodiff.capture.parity import capture_call
+
+                outcome = capture_call(self.bench, request)
+            else:
+                outcome = capture_program(self.bench, request)
         except Exception:
             raise
         except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
-            from hlodiff.capture.compile_case import failed
-
             return failed(self.bench, request, error)
         is_made = isinstance(outcome, GrowthResult | CapturedProgram)
         return replace(outcome, inputs=self.inputs.now()) if is_made else outcome
 
-    def _capture(self, request: Any) -> Any:
-        if isinstance(request, GrowthRequest):
-            from hlodiff.capture.growth_worker import capture_growth
-
-            return capture_growth(self.bench, request)
-        if isinstance(request, ParityRequest):
-            from hlodiff.capture.parity_worker import capture_call
-
-            return capture_call(self.bench, request)
-        from hlodiff.capture.compile_case import capture_program
-
-        return capture_program(self.bench, request)
-
     def profile(self, request: Any) -> Any:
-        from hlodiff.capture.profile_worker import profile_program
+        from hlodiff.capture.profile import profile_program
 
         return profile_program(self.bench, request)
 
@@ -257,7 +251,7 @@ class _Server:
         return tuple(registration.name for registration in varied())
 
     def vary(self, wanted: tuple[str, int]) -> Any:
-        from hlodiff.capture.variants_worker import vary
+        from hlodiff.capture.variants import vary
 
         return vary(self.config.root, *wanted)
 
@@ -276,7 +270,11 @@ class _Server:
     def discover(self, _: None) -> Discovery:
         """Everything registered, each function as if it had one case."""
         found = tuple(map(self._listed, registrations()))
-        return Discovery(found, tuple(map(self._scenario, scenarios())), imported_files(self.seen))
+        runs = []
+        for one in scenarios():
+            file, line = relative(one.where, self.config.root).rsplit(":", 1)
+            runs.append(DiscoveredScenario(one.name, file, int(line), one.max_traces, one.max_programs, one.devices))
+        return Discovery(found, tuple(runs), imported_files(self.seen))
 
     def imported(self, _: None) -> Inputs:
         """What the registered modules were imported from."""
@@ -288,10 +286,6 @@ class _Server:
         if registration is None:  # an earlier worker listed it
             raise RegistryError(f"`{name}` is registered in one import of its module and not in the next")
         return self._discovered(registration), imported_files(self.seen)
-
-    def _scenario(self, found: Scenario) -> DiscoveredScenario:
-        file, _, line = relative(found.where, self.config.root).rpartition(":")
-        return DiscoveredScenario(found.name, file, int(line), found.max_traces, found.max_programs, found.devices)
 
     def scenario(self, name: str) -> ScenarioRun:
         from hlodiff.capture.scenario_runs import run_scenario
@@ -356,8 +350,7 @@ class _Server:
         except BaseException as error:  # also SystemExit and KeyboardInterrupt: Ctrl-C is for the parent
             if is_own(error):
                 return nothing, str(error)
-            frame = user_frame(error, self.config.root)
-            return nothing, f"{frame}: {one_line(error)}" if frame else one_line(error)
+            return nothing, one_line_at(error, self.config.root)
 
 
 def _target_problem(name: str) -> str:
@@ -414,16 +407,11 @@ class ProcessState:
                 signal.signal(number, handler)
         sys.setrecursionlimit(self._recursion)
         os.umask(self._mask)
-        self._restore_jax()
+        for name, value in _jax_values().items():
+            if self._jax.get(name, value) != value:
+                with contextlib.suppress(Exception):  # a setting that JAX no longer lets anybody change
+                    sys.modules["jax"].config.update(name, self._jax[name])
         self._open_output()
-
-    def _restore_jax(self) -> None:
-        changed = {
-            name: self._jax[name] for name, value in _jax_values().items() if self._jax.get(name, value) != value
-        }
-        for name, value in changed.items():
-            with contextlib.suppress(Exception):  # a setting that JAX no longer lets anybody change
-                sys.modules["jax"].config.update(name, value)
 
     def _open_output(self) -> None:
         """Lead stdout and stderr to the log again where the user's code has closed or redirected them."""

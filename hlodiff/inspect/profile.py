@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from hlodiff.capture import CaptureFailure, NotChecked, Request
-from hlodiff.capture.profile import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult, profile
+from hlodiff.capture.availability import check_jax, missing
+from hlodiff.capture.messages import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult
+from hlodiff.capture.pool import WorkerDeath, WorkerPool, worker_setting
+from hlodiff.capture.targets import parse
 from hlodiff.config import Config
+from hlodiff.errors import CaptureError, HlodiffError
 from hlodiff.inspect.summary import to_mend
 from hlodiff.progress import progress
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
@@ -92,14 +95,34 @@ def measure_profiles(config: Config, keys: Sequence[Key], repeat: int, passes: b
     Returns:
         one record for each; one that could not be compiled says why.
     """
-    requests = [ProfileRequest(Request(key.function, key.case, key.target), repeat, passes) for key in keys]
+    check_jax()
     found: list[Profile] = []
-    with progress(len(keys), "timing") as step, closing(cast(Any, profile(config, requests))) as outcomes:
+    with progress(len(keys), "timing") as step:
         for key in keys:
             step(f"{key.name} on {key.target}", 0)
-            found.append(_profile(key, next(outcomes), config.root))
+            wanted = ProfileRequest(Request(key.function, key.case, key.target), repeat, passes)
+            found.append(_profile(key, _time(config, wanted), config.root))
             step(f"{key.name} on {key.target}", 1)
     return found
+
+
+def _time(config: Config, wanted: ProfileRequest) -> ProfileResult | NotChecked | CaptureFailure:
+    request = wanted.request
+    where = (request.function, request.case, request.target)
+    name = parse(request.target)
+    if lacking := missing(name):
+        return NotChecked(*where, *lacking)
+    setting = worker_setting(name)
+    with WorkerPool(config) as pool:
+        worker = pool.start_ready(setting, "capture")
+        try:
+            return cast("ProfileResult | NotChecked | CaptureFailure", pool.ask(setting, "profile", wanted))
+        except WorkerDeath as death:
+            return death.failure(request, worker.locations.get(request.function, ""))
+        except CaptureError as error:
+            return CaptureFailure(*where, error.what, "")
+        except HlodiffError as error:
+            return CaptureFailure(*where, error.render(), "")
 
 
 def _profile(key: Key, outcome: ProfileResult | NotChecked | CaptureFailure, root: Path) -> Profile:
@@ -234,24 +257,20 @@ def _markdown(profile: Profile, everything: bool) -> Iterator[str]:
         again = profile.median(phase)
         later = "" if again is None else f" {format_seconds(again)} |"
         yield f"| {TITLES.get(phase, phase)} | {format_seconds(_of(profile.first, phase))} |{later}"
-    yield from _markdown_passes(profile, everything)
+    if profile.passes:
+        yield from ("", f"Inside XLA: {_split(profile)}.", "")
+        yield from ("| | time | share | |", "|---|--:|--:|---|")
+        for name, seconds, note in _pass_rows(profile, everything):
+            share = f"{100 * seconds / profile.observed:.0f} %" if profile.observed else ""
+            yield f"| {code(name)} | {format_seconds(seconds)} | {share} | {escape_markdown(note)} |"
+    elif profile.observed:
+        yield from ("", _NO_PASSES)
     if profile.reasons:
         yield from ("", f"{_LARGER.capitalize()}:", "")
     for reason in listed(profile.reasons):
         yield f"- {escape_markdown(f'{reason.kind}: {reason.what}')}" + (
             f"; {escape_markdown(reason.advice)}" if reason.advice else ""
         )
-
-
-def _markdown_passes(profile: Profile, everything: bool) -> Iterator[str]:
-    if not profile.passes:
-        yield from ("", _NO_PASSES) if profile.observed else ()
-        return
-    yield from ("", f"Inside XLA: {_split(profile)}.", "")
-    yield from ("| | time | share | |", "|---|--:|--:|---|")
-    for name, seconds, note in _pass_rows(profile, everything):
-        share = f"{100 * seconds / profile.observed:.0f} %" if profile.observed else ""
-        yield f"| {code(name)} | {format_seconds(seconds)} | {share} | {escape_markdown(note)} |"
 
 
 def profiles_json(profiles: Sequence[Profile]) -> str:

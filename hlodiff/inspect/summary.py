@@ -15,7 +15,7 @@ from hlodiff.tracing.counts import format_counts
 from hlodiff.workflows.growth import PythonLoops
 
 if TYPE_CHECKING:
-    from hlodiff.report.html.picture import PicturedProgram
+    pass
 
 _WIDTH = 100
 
@@ -28,20 +28,16 @@ def traces_text(one: RecordedTraces) -> Iterator[str]:
 
 def file_summary(path: Path) -> dict[str, Any]:
     """What a program file alone says, in the form of a summary."""
-    from hlodiff.hlo import read
-
-    module = read(path)
-    return {"function": path.name, **_counted(module)}
-
-
-def _counted(module: Module) -> dict[str, Any]:
     from hlodiff.differ.executed import executed_table
     from hlodiff.differ.metrics import count, metrics_of, raw_metrics
     from hlodiff.differ.placement import donations, placements
+    from hlodiff.hlo import read
 
+    module = read(path)
     counts = count(module)
     metrics = {k: v for k, v in {**raw_metrics(module), **metrics_of(counts)}.items() if v and "." not in k}
     return {
+        "function": path.name,
         "op_counts": {module.stage: dict(sorted(counts.ops.items()))},
         "fusions": dict(sorted(counts.fusions.items())),
         "placement": {module.stage: placements(module)},
@@ -70,17 +66,22 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     for stage, words in STAGE_NAMES.items():
         counts = table_in(table_in(summary, "op_counts"), stage)
         yield f"{words} ops", [f"{name} {count}" for name, count in sorted(counts.items(), key=_by_count)]
-        yield f"{words} counts", _metrics(table_in(table_in(summary, "metrics"), stage))
+        metrics = table_in(table_in(summary, "metrics"), stage).items()
+        yield f"{words} counts", [f"{_words(k)} {_amount(k, v)}" for k, v in metrics if not k.startswith("ops.")]
         executed = table_in(table_in(summary, "executed"), stage)
         yield f"{words} executed", [f"{_words(name)} {_executed(name, value)}" for name, value in executed.items()]
     yield "fusions", [f"{kind} {count}" for kind, count in table_in(summary, "fusions").items()]
     for stage, words in STAGE_NAMES.items():
         yield f"{words} placement", list(_placement(table_in(table_in(summary, "placement"), stage)))
-    yield "collectives", [_collective(name, row) for name, row in _tables(summary, "collectives")]
+    collectives = []
+    for name, row in _tables(summary, "collectives"):
+        asynchronous = f", {row['async']} of them async" if row.get("async") else ""
+        collectives.append(f"{name} {row.get('count')} ({_bytes(row.get('bytes'))}{asynchronous})")
+    yield "collectives", collectives
     yield "custom calls", [f"{name} {count}" for name, count in table_in(summary, "custom_calls").items()]
     yield "memory", [f"{_words(name)} {_bytes(value)}" for name, value in table_in(summary, "memory").items() if value]
     costs = table_in(summary, "cost")
-    yield "XLA's cost", [f"{_words(name)} {_cost(name, value)}" for name, value in costs.items() if value]
+    yield "XLA's cost", [f"{_words(name)} {_amount(name, value)}" for name, value in costs.items() if value]
     if any(table_in(table_in(summary, "metrics"), stage).get("loops") for stage in STAGE_NAMES):
         yield "note", ["counts and XLA's cost have each loop once; executed numbers are of one call of the program"]
     yield "donation", [f"argument {n} to {result}" for n, result in table_in(summary, "donation").items()]
@@ -96,7 +97,7 @@ def _executed(name: str, value: Any) -> str:
     """A number, a range (`12 to 90`, `at most 90`), or what is known and what one turn of a loop adds."""
     show = _bytes if "bytes" in name else _number
     if not isinstance(value, Mapping):
-        return show(value)
+        return _amount(name, value)
     least, most = value.get("at_least", 0), value.get("at_most")
     parts = [] if most is None and not least else [show(least)]
     if most is not None:
@@ -123,14 +124,6 @@ def _argument(row: Mapping[str, Any]) -> str:
     return f"{row.get('path', '')} {row.get('dtype', '')}[{sizes}]" + (f" ({', '.join(more)})" if more else "")
 
 
-def _metrics(table: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{name.replace('_', ' ')} {_bytes(value) if 'bytes' in name else _number(value)}"
-        for name, value in table.items()
-        if not name.startswith("ops.")
-    ]
-
-
 def _placement(table: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{count} ops on {place}" for place, count in table_in(table, "compute").items())
     for space, row in _tables(table, "memory"):
@@ -140,16 +133,11 @@ def _placement(table: Mapping[str, Any]) -> Iterator[str]:
             yield f"{word} {number}: {', '.join(f'{_words(key)} {value}' for key, value in row.items())}"
 
 
-def _collective(name: str, row: Mapping[str, Any]) -> str:
-    asynchronous = f", {row['async']} of them async" if row.get("async") else ""
-    return f"{name} {row.get('count')} ({_bytes(row.get('bytes'))}{asynchronous})"
-
-
 def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _cost(name: str, value: Any) -> str:
+def _amount(name: str, value: Any) -> str:
     return _bytes(value) if "bytes" in name else _number(value)
 
 
@@ -201,25 +189,20 @@ def snapshot_picture(tree: Tree, keys: Sequence[Key], root: Path) -> str:
     Raises:
         StoreError: a snapshot cannot be read.
     """
-    from hlodiff.report.html.picture import to_picture
-
-    return to_picture([one for key in keys for one in _programs(tree, key)], str(root))
-
-
-def _programs(tree: Tree, key: Key) -> list[PicturedProgram]:
     from hlodiff.hlo import read_text
-    from hlodiff.report.html.picture import PicturedProgram
+    from hlodiff.report.html.picture import PicturedProgram, to_picture
 
-    snapshot = read_snapshot(tree, key)
-    memory = snapshot.summary.get("memory")
-    kinds = {str(k): v for k, v in memory.items() if isinstance(v, int)} if isinstance(memory, dict) else {}
     found = []
-    for stage in reversed(STAGES):
-        text = snapshot.stablehlo if stage == "stablehlo" else snapshot.compiled
-        module = read_text(text, path=f"{tree.where}/{key.folder}: {stage}")
-        module = attach_source(module, (snapshot.source or {}).get(stage))
-        found.append(PicturedProgram(key.name, key.target, module, kinds if stage == "compiled" else {}))
-    return found
+    for key in keys:
+        snapshot = read_snapshot(tree, key)
+        memory = snapshot.summary.get("memory")
+        kinds = {str(k): v for k, v in memory.items() if isinstance(v, int)} if isinstance(memory, dict) else {}
+        for stage in reversed(STAGES):
+            text = snapshot.stablehlo if stage == "stablehlo" else snapshot.compiled
+            module = read_text(text, path=f"{tree.where}/{key.folder}: {stage}")
+            module = attach_source(module, (snapshot.source or {}).get(stage))
+            found.append(PicturedProgram(key.name, key.target, module, kinds if stage == "compiled" else {}))
+    return to_picture(found, str(root))
 
 
 # --- What makes one program larger than necessary: `hlodiff show NAME --why`.

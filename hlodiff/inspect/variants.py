@@ -5,14 +5,19 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from fnmatch import fnmatchcase
+from importlib.metadata import version
+from typing import Any, cast
 
-from hlodiff.capture.variants import Executable, VariantRun, VariantsResult, run_variants
+from hlodiff.capture.availability import check_jax
+from hlodiff.capture.environment import Setting
+from hlodiff.capture.messages import Executable, VariantRun, VariantsResult
+from hlodiff.capture.pool import WorkerDeath, WorkerPool
 from hlodiff.config import Config, amount, closest
 from hlodiff.differ.executed import executed
 from hlodiff.differ.fusion_borders import REST, Calls, Kernel, inner_calls, kernels
 from hlodiff.differ.metrics import count
-from hlodiff.errors import ConfigError
+from hlodiff.errors import ConfigError, UsageError
 from hlodiff.hlo.model import Module
 from hlodiff.progress import progress
 from hlodiff.report.lines import code, escape_markdown, json_text, printable
@@ -30,37 +35,52 @@ def compare_variants(config: Config, names: tuple[str, ...], calls: int) -> list
     Returns:
         one record for each computation; a variant that could not be run says why.
     """
-    with progress(1, "running") as step:
-        found = run_variants(config, names, calls, lambda name: step(name, 0))
+    check_jax()
+    setting = Setting(False, 1)
+    found: list[VariantsResult] = []
+    with progress(1, "running") as step, WorkerPool(config) as pool:
+        pool.start_ready(setting, "capture")
+        for name in _select(cast("tuple[str, ...]", pool.ask(setting, "variants", None)), names):
+            step(name, 0)
+            try:
+                found.append(cast(VariantsResult, pool.ask(setting, "vary", (name, calls))))
+            except WorkerDeath as death:  # the others are run in a new worker
+                died = VariantRun(name, problem=death.describe(name))
+                found.append(VariantsResult(name, (died,), (), version("jax")))
     return [_comparison(varied, str(config.root)) for varied in found]
 
 
+def _select(names: tuple[str, ...], patterns: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        hint = 'decorate one that returns {"inner": hlodiff.Case(f, x), "outer": hlodiff.Case(jax.jit(f), x)}'
+        raise UsageError("no function uses @hlodiff.variants", hint=hint)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            near = closest(pattern, names)
+            hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(names)}"
+            raise UsageError(f"nothing matches `{pattern}` in variants", hint=hint)
+    return tuple(name for name in names if not patterns or any(fnmatchcase(name, each) for each in patterns))
+
+
 def _comparison(varied: VariantsResult, root: str) -> Comparison:
+    from hlodiff.hlo import read_text
+
     limits = variant_limits(varied)
     inner = [(border.name, border.file) for border in varied.borders]
     variants: list[Variant] = []
     whole: list[tuple[str, Module]] = []  # compiled programs of the variants that are one program
-    programs = [_read(ran) for ran in varied.variants]
+    programs = []
+    for ran in varied.variants:
+        executables = () if ran.problem else ran.executables
+        before = [read_text(each.stablehlo) for each in executables]
+        programs.append((before, [read_text(each.compiled) for each in executables]))
     # XLA's estimate counts one turn of a loop: beside a variant without one it would look like less work.
-    counted = any(_loops(module) for _, after in programs for module in after)
+    bodies = [body for _, after in programs for module in after for body in module.computations]
+    counted = any(it.opcode in ("while", "conditional") for body in bodies for it in body.instructions)
     for ran, read in zip(varied.variants, programs, strict=True):
         variants.append(_variant(ran, inner, root, whole, read, counted))
     over = tuple(over_limits(limits, variants, varied.variants))
     return Comparison(varied.name, varied.jax, tuple(dict.fromkeys(name for name, _ in inner)), tuple(variants), over)
-
-
-def _read(ran: VariantRun) -> tuple[list[Module], list[Module]]:
-    from hlodiff.hlo import read_text
-
-    if ran.problem:
-        return [], []
-    return [read_text(each.stablehlo) for each in ran.executables], [
-        read_text(each.compiled) for each in ran.executables
-    ]
-
-
-def _loops(module: Module) -> bool:
-    return any(it.opcode in ("while", "conditional") for body in module.computations for it in body.instructions)
 
 
 def _variant(
@@ -176,34 +196,24 @@ def variant_limits(varied: VariantsResult) -> Limits:
     """
     where = f"{varied.where}: budget"
     names = [ran.name for ran in varied.variants]
-    return {
-        name: _limits(limits, f"{where}.{name}")
-        for name, limits in _table(varied.budget if varied.budget is not None else {}, where).items()
-        if _known(name, names, "variant", where)
-    }
+    found: dict[str, dict[str, float]] = {}
+    for name, limits in _table(varied.budget if varied.budget is not None else {}, where, names, "variant").items():
+        own = f"{where}.{name}"
+        table = _table(limits, own, COUNTS, "count")
+        found[name] = {count: amount(most, count, f"{own}.{count}") for count, most in table.items()}
+    return found
 
 
-def _limits(limits: object, where: str) -> dict[str, float]:
-    table = _table(limits, where)
-    return {
-        count: amount(most, count, f"{where}.{count}")
-        for count, most in table.items()
-        if _known(count, COUNTS, "count", where)
-    }
-
-
-def _table(value: object, where: str) -> Mapping[str, object]:
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return value
-    raise ConfigError(f"must be a table, not {value!r}", where=where, hint='budget={"outer": {"launches": 1}}')
-
-
-def _known(name: str, names: Sequence[str], what: str, where: str) -> bool:
-    if name in names:
-        return True
-    near = closest(name, names)
-    hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(names)}"
-    raise ConfigError(f"there is no {what} `{name}`", where=where, hint=hint)
+def _table(value: object, where: str, names: Sequence[str], what: str) -> Mapping[str, object]:
+    """A table whose keys are some of these names."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ConfigError(f"must be a table, not {value!r}", where=where, hint='budget={"outer": {"launches": 1}}')
+    for name in value:
+        if name not in names:
+            near = closest(name, names)
+            hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(names)}"
+            raise ConfigError(f"there is no {what} `{name}`", where=where, hint=hint)
+    return value
 
 
 def over_limits(limits: Limits, variants: Sequence[Variant], ran: Sequence[VariantRun]) -> Iterator[str]:
@@ -229,16 +239,13 @@ def over_limits(limits: Limits, variants: Sequence[Variant], ran: Sequence[Varia
                 yield f"{variant.name}: {what} is limited and not known"
             elif found > most:
                 over = f"{_format_amount(what, found)} {what}, at most {_format_amount(what, most)} allowed"
-                yield f"{variant.name}: {over}{_launched(each) if what in _LAUNCHED else ''}"
+                # The executables that a call launches show a function compiled in parts, or an eager operation.
+                launched = [one for one in each.executables if one.launches and what in _LAUNCHED]
+                names = ", ".join(f"{one.name}{' (eager)' if one.eager else ''}" for one in launched)
+                yield f"{variant.name}: {over}{f': {names}' if names else ''}"
 
 
 _LAUNCHED = ("executables", "eager", "launches")
-
-
-def _launched(ran: VariantRun) -> str:
-    """The executables that a call launches: they show a function compiled in parts, or an eager operation."""
-    names = [f"{each.name}{' (eager)' if each.eager else ''}" for each in ran.executables if each.launches]
-    return f": {', '.join(names)}" if names else ""
 
 
 def _format_amount(count: str, number: float) -> str:
@@ -391,7 +398,12 @@ def _sections(comparison: Comparison, ran: Sequence[Variant]) -> Iterator[tuple[
         yield f"across the border{of}", borders
     if nested := [f"{v.name}: {words}" for v in ran for words in _nested(v)]:
         yield f"what nested jit does here, with jax {comparison.jax}", nested
-    if notes := [f"{v.name}: {words}" for v in ran for words in _notes(v)]:
+    notes: list[str] = []
+    for variant in ran:
+        if variant.again:
+            notes.append(f"{variant.name}: a second, equal call compiled {many(variant.again, 'executable')} again")
+        notes += [f"{variant.name}: {words}" for words in variant.unknown]
+    if notes:
         yield "look at", notes
     if comparison.over:
         yield "over budget", list(comparison.over)
@@ -457,12 +469,6 @@ def _nested(variant: Variant) -> Iterator[str]:
         yield f"the compiled program differs from that of {variant.compared_with} in {many(variant.edits, 'edit')}"
 
 
-def _notes(variant: Variant) -> Iterator[str]:
-    if variant.again:
-        yield f"a second, equal call compiled {many(variant.again, 'executable')} again"
-    yield from variant.unknown
-
-
 def variants_markdown(comparisons: Sequence[Comparison]) -> str:
     """The report as GitHub-flavoured Markdown, ending in a newline."""
     return "\n".join("\n".join(_markdown(each)) + "\n" for each in comparisons)
@@ -487,14 +493,18 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
 
 def variants_json(comparisons: Sequence[Comparison]) -> str:
     """Everything as JSON text."""
-    value = {"format_version": "1.0", "command": "jit-report", "comparisons": [_json(each) for each in comparisons]}
-    return json_text(value)
-
-
-def _json(comparison: Comparison) -> dict[str, Any]:
-    head: dict[str, Any] = {"name": comparison.name, "target": "cpu", "jax": comparison.jax}
-    return {**head, "inner": list(comparison.inner), "variants": [asdict(each) for each in comparison.variants],
-            "over": list(comparison.over)}  # fmt: skip
+    found: list[dict[str, Any]] = [
+        {
+            "name": one.name,
+            "target": "cpu",
+            "jax": one.jax,
+            "inner": list(one.inner),
+            "variants": [asdict(each) for each in one.variants],
+            "over": list(one.over),
+        }
+        for one in comparisons
+    ]
+    return json_text({"format_version": "1.0", "command": "jit-report", "comparisons": found})
 
 
 def median(seconds: Sequence[float]) -> float:

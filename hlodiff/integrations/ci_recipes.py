@@ -134,18 +134,13 @@ def command(folder: Path, hlodiff: str, targets: Iterable[str], snapshots: Path 
     """
     kinds = [kind for kind in PACKAGES if any(target.startswith(f"{kind}-") for target in targets)]
     extras = f"[{','.join(kinds)}]" if kinds else ""
-    words = [] if any(rest.startswith("@") for rest in _named(folder)) else [_hlodiff(hlodiff, extras)]
+    ours = shlex.quote(f"hlodiff{extras} @ {hlodiff}") if hlodiff.startswith("git+") else f'"{hlodiff}{extras}"'
+    words = [] if any(rest.startswith("@") for rest in _named(folder)) else [ours]
     words += ["-c constraints.txt"] if (folder / "constraints.txt").is_file() else []
     words += ["-r requirements.txt"] if (folder / "requirements.txt").is_file() else []
     table = _pyproject(folder)
     words += ["-e ."] if "project" in table or "build-system" in table else []
     return " ".join(["python -m pip install", *words, *map(shlex.quote, _pins(folder, kinds, snapshots))])
-
-
-def _hlodiff(source: str, extras: str) -> str:
-    if source.startswith("git+"):
-        return shlex.quote(f"hlodiff{extras} @ {source}")
-    return f'"{source}{extras}"'
 
 
 def _named(folder: Path) -> Iterator[str]:
@@ -158,7 +153,7 @@ def _named(folder: Path) -> Iterator[str]:
 def _pins(folder: Path, kinds: Iterable[str], snapshots: Path | None) -> Iterator[str]:
     """The packages that decide what is compiled, with the versions of the snapshots; the project's own pins win."""
     matches = [match for line in _requirements(folder) if (match := _PINNED.fullmatch(line))]
-    pinned = {_name(match[1]): match[2] for match in matches}
+    pinned = {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in matches}
     recorded = _recorded(snapshots) if snapshots else {}
     if "jax" not in pinned:
         pins = {name: pinned.get(name) or recorded.get(name) or installed_version(name) for name in ("jax", "jaxlib")}
@@ -180,17 +175,14 @@ def _recorded(snapshots: Path) -> dict[str, str]:
             toolchain = read_summary(tree, key).get("toolchain")
         except StoreError:
             continue
-        for name, number in _versions(toolchain if isinstance(toolchain, Mapping) else {}):
-            counts.setdefault(name, Counter())[number] += 1
+        if not isinstance(toolchain, Mapping):
+            continue
+        plugin, _, release = str(toolchain.get("plugin") or "").partition(" ")  # `libtpu 0.0.42`
+        packages = *((name, toolchain.get(name)) for name in ("jax", "jaxlib")), (plugin, release)
+        for name, number in packages:
+            if isinstance(number, str) and re.fullmatch(r"[\w.!+-]+", number, re.ASCII):
+                counts.setdefault(name, Counter())[number] += 1
     return {name: count.most_common(1)[0][0] for name, count in counts.items()}
-
-
-def _versions(toolchain: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    plugin, _, release = str(toolchain.get("plugin") or "").partition(" ")  # `libtpu 0.0.42`
-    packages = *((name, toolchain.get(name)) for name in ("jax", "jaxlib")), (plugin, release)
-    for name, number in packages:
-        if isinstance(number, str) and re.fullmatch(r"[\w.!+-]+", number, re.ASCII):
-            yield name, number
 
 
 def _requirements(folder: Path) -> Iterator[str]:
@@ -208,10 +200,6 @@ def _pyproject(folder: Path) -> dict[str, Any]:
         return parse_toml((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-
-
-def _name(package: str) -> str:
-    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 RECIPES: dict[str, tuple[tuple[str, str], ...]] = {
@@ -285,10 +273,11 @@ def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config:
                 open_.setdefault(mark, []).append(str(shown_path(path)))
     for mark, paths in open_.items():
         notes.append(f"in {' and '.join(paths)}: put {_PLACEHOLDERS[mark]} in place of {mark}")
-    if "gitlab" in recipes:
-        taken = _including(top / ".gitlab-ci.yml")
-        files += [taken] if taken else []
-        if not taken and ".gitlab/hlodiff.yml" not in _text(top / ".gitlab-ci.yml"):
+    if "gitlab" in recipes:  # GitLab reads one file at the top, which takes ours in; one that is there is its owner's
+        first = top / ".gitlab-ci.yml"
+        if not first.exists():
+            files.append((first, _INCLUDE + "\n"))
+        elif not first.is_file() or ".gitlab/hlodiff.yml" not in first.read_text(encoding="utf-8", errors="replace"):
             notes.append(f"in .gitlab-ci.yml: add the line {_INCLUDE}")
     return CiFiles(tuple(files), tuple(notes))
 
@@ -319,11 +308,6 @@ def _setting(folder: Path, config: Config | None, action: str | None) -> _Recipe
     )
 
 
-def _including(path: Path) -> tuple[Path, str] | None:
-    """GitLab reads one file at the top, which takes ours in; one that is there is its owner's."""
-    return None if path.exists() else (path, _INCLUDE + "\n")
-
-
 def _repository(folder: Path) -> tuple[Path, str]:
     """The top of the git repository, and the project's folder below it with `/`; "" where they are the same."""
     for top in (folder, *folder.parents):
@@ -345,7 +329,3 @@ def _fitted(recipe: str, name: str, below: str, setting: _RecipeSetting) -> str:
         # JSON's quotes are YAML's too. Where it comments, the action looks at no file of the project.
         text = _WHERE.sub(lambda m: f"{m[1]}working-directory: {json.dumps(below)}\n{m[0]}", text)
     return text
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.backup import back_up as back_up
     from hlodiff.snapshots.backup import digests as digests
     from hlodiff.snapshots.backup import restore as restore
-    from hlodiff.snapshots.growth_file import list_growth as list_growth
-    from hlodiff.snapshots.growth_file import read_growth as read_growth
-    from hlodiff.snapshots.growth_file import remove_growth as remove_growth
-    from hlodiff.snapshots.growth_file import write_growth as write_growth
     from hlodiff.snapshots.keys import PYTEST as PYTEST
     from hlodiff.snapshots.keys import Key as Key
     from hlodiff.snapshots.keys import is_safe as is_safe
@@ -55,13 +51,17 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.read import stale_of as stale_of
     from hlodiff.snapshots.read import table_in as table_in
     from hlodiff.snapshots.read import unpack as unpack
-    from hlodiff.snapshots.traces_file import RecordedTraces as RecordedTraces
-    from hlodiff.snapshots.traces_file import read_traces as read_traces
-    from hlodiff.snapshots.traces_file import remove_traces as remove_traces
-    from hlodiff.snapshots.traces_file import scenarios_of as scenarios_of
-    from hlodiff.snapshots.traces_file import traces_of as traces_of
-    from hlodiff.snapshots.traces_file import traces_table as traces_table
-    from hlodiff.snapshots.traces_file import write_traces as write_traces
+    from hlodiff.snapshots.records import RecordedTraces as RecordedTraces
+    from hlodiff.snapshots.records import list_growth as list_growth
+    from hlodiff.snapshots.records import read_growth as read_growth
+    from hlodiff.snapshots.records import read_traces as read_traces
+    from hlodiff.snapshots.records import remove_growth as remove_growth
+    from hlodiff.snapshots.records import remove_traces as remove_traces
+    from hlodiff.snapshots.records import scenarios_of as scenarios_of
+    from hlodiff.snapshots.records import traces_of as traces_of
+    from hlodiff.snapshots.records import traces_table as traces_table
+    from hlodiff.snapshots.records import write_growth as write_growth
+    from hlodiff.snapshots.records import write_traces as write_traces
     from hlodiff.snapshots.trees import FolderTree as FolderTree
     from hlodiff.snapshots.trees import GitTree as GitTree
     from hlodiff.snapshots.trees import Tree as Tree
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
 
 _FILES = {
     "backup": "Backup back_up digests restore",
-    "growth_file": "list_growth read_growth remove_growth write_growth",
     "keys": "PYTEST Key is_safe keys_of",
     "paths": "BlockedError",
     "pending": "OWN_FOLDER RECORDS CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding"
@@ -89,7 +88,8 @@ _FILES = {
     "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of table_in unpack",
-    "traces_file": "RecordedTraces read_traces remove_traces scenarios_of traces_of traces_table write_traces",
+    "records": "RecordedTraces list_growth read_growth read_traces remove_growth remove_traces scenarios_of traces_of"
+    " traces_table write_growth write_traces",
     "trees": "FolderTree GitTree Tree open_revision",
     "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot tidy write_new_snapshot"
     " write_snapshot writing",

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hlodiff.errors import StoreError
-from hlodiff.snapshots.growth_file import GROWTH
 from hlodiff.snapshots.keys import Key, is_safe
 from hlodiff.snapshots.paths import place_below
 from hlodiff.snapshots.read import Snapshot, read_snapshot, refuse_conflict
-from hlodiff.snapshots.traces_file import TRACES
+from hlodiff.snapshots.records import GROWTH, TRACES
 from hlodiff.snapshots.trees import Tree
 from hlodiff.snapshots.write import (
     MAX_FILE_BYTES,

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count, format_counts, format_function, many
-from hlodiff.tracing.observer import CompiledProgram, Observer, observing
-from hlodiff.tracing.plain_events import fingerprint_of, plain_events
+from hlodiff.tracing.observer import CompiledProgram, Observer, fingerprint_of, observing, plain_events
 
 _MOST_NAMES = 8  # of other functions, where the requested one was not observed: its name may be misspelt
 

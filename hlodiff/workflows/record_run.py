@@ -20,9 +20,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hlodiff.capture.process_tree import adopt_orphans, end_adopted
 from hlodiff.capture.run_reader import RawProgram, RawRun, read_raw
-from hlodiff.capture.supervision import bound_to_parent
+from hlodiff.capture.supervision import adopt_orphans, bound_to_parent, end_adopted
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError, expected_error
@@ -31,7 +30,7 @@ from hlodiff.progress import progress
 from hlodiff.report.wording import many
 from hlodiff.snapshots import Key, Snapshot, is_safe, write_new_snapshot, writing
 from hlodiff.snapshots.paths import refuse_links
-from hlodiff.snapshots.traces_file import RecordedTraces, write_traces
+from hlodiff.snapshots.records import RecordedTraces, write_traces
 from hlodiff.snapshots.write import place_beside, put_in_place
 from hlodiff.tracing.counts import TraceCounts, count
 from hlodiff.tracing.records import Compilation, Leaf, Trace

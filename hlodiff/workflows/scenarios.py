@@ -30,7 +30,7 @@ from hlodiff.snapshots import (
     traces_table,
 )
 from hlodiff.snapshots import write_traces as write
-from hlodiff.snapshots.traces_file import TRACES
+from hlodiff.snapshots.records import TRACES
 from hlodiff.tracing.compare import TraceComparison, differences, exceeded
 from hlodiff.tracing.counts import count
 from hlodiff.workflows.pending_writer import PendingWriter

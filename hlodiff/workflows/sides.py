@@ -225,7 +225,7 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
         here: the path below which the tree's files lie, as far as it is known.
     """
     from hlodiff.snapshots.keys import SUMMARY
-    from hlodiff.snapshots.traces_file import scenarios_of
+    from hlodiff.snapshots.records import scenarios_of
 
     files = tree.files()
     if any(PurePosixPath(file).name == SUMMARY for file in files) or scenarios_of(files):

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hlodiff.capture.environment import compiled_by
-from hlodiff.capture.inputs import file_digest, package_version
+from hlodiff.capture.imports import file_digest, package_version
 from hlodiff.config import Config, process_environment
 from hlodiff.report.lines import clip
 from hlodiff.snapshots import CaptureOrigin, Key

@@ -88,8 +88,6 @@ def named_file(path: str) -> NamedFile:
 
 def _below_snapshots(file: PurePosixPath) -> tuple[tuple[str, ...], bool]:
     """The folders between the snapshots folder and the file, and whether the configuration knows that folder."""
-    from hlodiff.workflows.configuration import load_if_any
-
     # In the middle of a merge pyproject.toml may be no TOML.
     with contextlib.suppress(HlodiffError, OSError):
         config = load_if_any(Path(file.parent))
@@ -202,7 +200,12 @@ def _beside(path: str) -> bytes:
 def _recorded_with(path: str, blob: str, beside: str) -> bytes:
     """Git says which blob, not of which commit: the index, HEAD, or the last commit that brought it or took it away."""
     for listing in _listings(path, blob, beside):
-        objects = dict(_objects(listing))
+        objects: dict[str, str] = {}
+        for row in listing.split(b"\0"):  # `ls-files -s`: mode, id, stage, path; `ls-tree`: mode, kind, id, path
+            head, tab, name = row.partition(b"\t")
+            if tab:
+                words = head.decode().split()
+                objects[name.decode("utf-8", "surrogateescape")] = words[2] if words[1] == "blob" else words[1]
         if objects.get(path) == blob and beside in objects:
             size = _ask("cat-file", "-s", objects[beside]).decode().strip()
             if size.isdecimal() and int(size) > _LARGEST_SOURCE:
@@ -218,15 +221,6 @@ def _listings(path: str, blob: str, beside: str) -> Iterator[bytes]:
     commit = _ask("log", "--all", "-1", "--format=%H", f"--find-object={blob}", "--", path).decode().strip()
     for revision in (commit, f"{commit}^") if commit else ():
         yield _ask("ls-tree", "-z", revision, *both)
-
-
-def _objects(listing: bytes) -> Iterator[tuple[str, str]]:
-    """Path and id of each row of `ls-files -s` (mode, id, stage) or `ls-tree` (mode, kind, id)."""
-    for row in listing.split(b"\0"):
-        head, tab, name = row.partition(b"\t")
-        if tab:
-            words = head.decode().split()
-            yield name.decode("utf-8", "surrogateescape"), words[2] if words[1] == "blob" else words[1]
 
 
 def _ask(*arguments: str) -> bytes:
@@ -252,14 +246,11 @@ def sides_of(arguments: Sequence[str]) -> tuple[GitSide, GitSide]:
     """
     path, old_file, old_blob, old_mode, new_file, new_blob, new_mode = arguments[:7]
     new_path = arguments[7] if len(arguments) > 7 else path
-    # Of a file in the work tree git says where it lies.
-    above = next((file.removesuffix(path) for file in (new_file, old_file) if _is_below_top(file, path)), "")
+    # Of a file in the work tree git says where it lies, from the top.
+    below_top = (file for file in (new_file, old_file) if file.endswith(f"/{path}") and not Path(file).is_absolute())
+    above = next((file.removesuffix(path) for file in below_top), "")
     old = GitSide(path, above + path, Path(old_file), old_blob, old_mode)
     return old, GitSide(new_path, above + new_path, Path(new_file), new_blob, new_mode)
-
-
-def _is_below_top(file: str, path: str) -> bool:
-    return file.endswith(f"/{path}") and not Path(file).is_absolute()
 
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[m"
@@ -303,7 +294,12 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
     if old.exists and new.exists and old.blob == new.blob:
         return titles
     try:
-        return titles + _body(named_file(new.place), old, new, look)
+        named, contents = named_file(new.place), (old.content(), new.content())
+        if contents[0] == contents[1]:
+            return titles  # git knows no id of a file in the work tree: only its mode has changed
+        if named.file.endswith(".yaml"):
+            return titles + "".join(f"  {printable(line)}\n" for line in format_facts(named, *contents))
+        return titles + _report(named, (old, contents[0]), (new, contents[1]), look)
     except Exception as error:
         known = expected_error(error)
         why = f"hlodiff cannot report this: {known.headline}"
@@ -330,17 +326,6 @@ def _head(old: GitSide, new: GitSide, renamed: str) -> Iterator[str]:
 
 def _short(side: GitSide) -> str:
     return (side.blob if side.exists else "0" * _ABBREVIATED)[:_ABBREVIATED]
-
-
-def _body(named: NamedFile, old: GitSide, new: GitSide, look: _Look) -> str:
-    contents = old.content(), new.content()
-    if contents[0] == contents[1]:
-        return ""  # git knows no id of a file in the work tree: only its mode has changed
-    if named.file.endswith(".yaml"):
-        pass
-
-        return "".join(f"  {printable(line)}\n" for line in format_facts(named, *contents))
-    return _report(named, (old, contents[0]), (new, contents[1]), look)
 
 
 def _report(named: NamedFile, old: tuple[GitSide, bytes | None], new: tuple[GitSide, bytes | None], look: _Look) -> str:
@@ -431,7 +416,9 @@ def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iter
     """
     for content in (old, new):
         refuse_conflict(content or b"", named.path, named.again)
-    before, after = (_table(content, named) for content in (old, new))
+    newest = SUMMARY_VERSION if named.file == "summary.yaml" else FORMAT_VERSION
+    sides = [load(content.decode(), named.path, newest) if content is not None else {} for content in (old, new)]
+    before, after = sides
     if STALE in after:
         yield f"stale: both sides of a merge had changed it, and ours was kept; next: {named.again}"
     if named.file == "summary.yaml":
@@ -440,11 +427,6 @@ def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iter
         yield "deleted"
     else:
         yield from _record(named, old, new)
-
-
-def _table(content: bytes | None, named: NamedFile) -> dict[str, Any]:
-    newest = SUMMARY_VERSION if named.file == "summary.yaml" else FORMAT_VERSION
-    return load(content.decode(), named.path, newest) if content is not None else {}
 
 
 def _record(named: NamedFile, old: bytes | None, new: bytes) -> Iterator[str]:

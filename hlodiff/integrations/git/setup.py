@@ -16,9 +16,8 @@ from hlodiff.config import Config, shown_path
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.report.wording import format_command, format_names, many
 from hlodiff.snapshots import PYTEST, FolderTree, is_stale, list_growth, list_snapshots, stale_of
-from hlodiff.snapshots.growth_file import growth_path
 from hlodiff.snapshots.paths import write_project_file
-from hlodiff.snapshots.traces_file import TRACES, scenarios_of
+from hlodiff.snapshots.records import TRACES, growth_path, scenarios_of
 from hlodiff.snapshots.trees import git
 
 PROGRAMS, FACTS, SOURCES = "hlodiff", "hlodiff-facts", "hlodiff-source"
@@ -288,7 +287,11 @@ def install(repository: Repository) -> Iterator[str]:
     before = read_attributes(repository.attributes)
     changes = [one for one in settings() if repository.values(one.key) != (one.value,)]
     for one in changes:
-        _refuse_others(repository, one)
+        foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]
+        if foreign:
+            what = f"is set to something of your own already: {foreign[0][:80]}"
+            hint = f"git config --unset-all {one.key}, if that may go; then `hlodiff git install` again"
+            raise UsageError(what, where=f"git configuration, {one.key}", hint=hint)
     if changes and not runs(sys.executable, repository.top):
         what = "finds hlodiff only from some folders, and git runs it from others"
         raise UsageError(what, where=sys.executable, hint="install it there: `pip install -e .` in a clone of hlodiff")
@@ -307,26 +310,6 @@ def install(repository: Repository) -> Iterator[str]:
     if changes:
         drivers = ", ".join(dict.fromkeys(one.driver for one in changes))
         yield f"set up in this clone's git configuration: {drivers}"
-
-
-def _uninstall_own(repository: Repository) -> Iterator[str]:
-    path = repository.own_attributes
-    before = read_attributes(path)
-    after = without_row(before, own_row(repository.below_top))
-    if after != before:
-        if after:
-            write_project_file(path, after)
-        else:
-            path.unlink()
-        yield f"took our line out of {shown_path(path)}"
-
-
-def _refuse_others(repository: Repository, setting: GitSetting) -> None:
-    foreign = [value for value in repository.values(setting.key) if not is_ours(setting, value)]
-    if foreign:
-        what = f"is set to something of your own already: {foreign[0][:80]}"
-        hint = f"git config --unset-all {setting.key}, if that may go; then `hlodiff git install` again"
-        raise UsageError(what, where=f"git configuration, {setting.key}", hint=hint)
 
 
 def uninstall(repository: Repository) -> Iterator[str]:
@@ -350,7 +333,15 @@ def uninstall(repository: Repository) -> Iterator[str]:
         else:
             repository.attributes.unlink()
             yield f"deleted {shown_path(repository.attributes)}, which held nothing else{_for_all(repository)}"
-    yield from _uninstall_own(repository)
+    own = repository.own_attributes
+    text = read_attributes(own)
+    rest = without_row(text, own_row(repository.below_top))
+    if rest != text:
+        if rest:
+            write_project_file(own, rest)
+        else:
+            own.unlink()
+        yield f"took our line out of {shown_path(own)}"
     mine = [one for one in settings() if any(is_ours(one, value) for value in repository.values(one.key))]
     for one in mine:
         foreign = [value for value in repository.values(one.key) if not is_ours(one, value)]
@@ -451,12 +442,8 @@ def _attributes(repository: Repository) -> Part:
     if block is None:
         return Part(name, "missing", f"not in {file}", _INSTALL)
     if block != rows(repository.below):
-        return Part(
-            name,
-            "stale",
-            f"{file} has lines of another version of hlodiff or for another folder",
-            _INSTALL,
-        )
+        what = f"{file} has lines of another version of hlodiff or for another folder"
+        return Part(name, "stale", what, _INSTALL)
     own = repository.own_attributes
     if own_row(repository.below_top) not in read_attributes(own).splitlines():
         return Part(name, "missing", f"source.json is not in {shown_path(own)}", _INSTALL)

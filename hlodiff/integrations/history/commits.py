@@ -115,15 +115,12 @@ def open_repository(folder: Path, snapshots: Path) -> GitObjects:
     if not inside.is_relative_to(top):
         raise StoreError("the snapshots folder is outside this git repository", where=str(snapshots))
     below = inside.relative_to(top).as_posix()
-    return GitObjects(folder, "" if below == "." else below, _shallow(folder))
-
-
-def _shallow(folder: Path) -> frozenset[str]:
-    if not is_shallow(folder):
-        return frozenset()
-    listed = Path(_line(git(folder, ["rev-parse", "--git-path", "shallow"], "")))
-    file = listed if listed.is_absolute() else (folder.parent if folder.is_file() else folder) / listed
-    return frozenset(file.read_text(encoding="ascii").split()) if file.is_file() else frozenset()
+    shallow: frozenset[str] = frozenset()
+    if is_shallow(folder):
+        listed = Path(_line(git(folder, ["rev-parse", "--git-path", "shallow"], "")))
+        file = listed if listed.is_absolute() else (folder.parent if folder.is_file() else folder) / listed
+        shallow = frozenset(file.read_text(encoding="ascii").split()) if file.is_file() else shallow
+    return GitObjects(folder, "" if below == "." else below, shallow)
 
 
 def _line(output: bytes) -> str:

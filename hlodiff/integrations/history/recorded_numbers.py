@@ -15,7 +15,7 @@ from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import GitObjects, objects
 from hlodiff.snapshots import Key, RecordedTraces, read_summary, read_traces, table_in
 from hlodiff.snapshots.keys import SUMMARY
-from hlodiff.snapshots.traces_file import TRACES
+from hlodiff.snapshots.records import TRACES
 
 Kind = Literal["program", "scenario"]
 _NAMES = {internal: name for name, internal in FACTS.items()}

@@ -128,7 +128,11 @@ def _notes(row: HistoryRow, history: History, metrics: Sequence[str]) -> Iterato
     rewritten = row.recounted and not row.other_programs()
     if row.status == "changed" and (rewritten or all(row.value(m) == row.old_value(m) for m in metrics)):
         yield from _same_numbers(row, history)
-    yield from _end(row, history)
+    if row.ends == "begins":
+        others = ", ".join(dict.fromkeys(history.predecessors))
+        yield "history begins here" + (f"; the same commit removed {others}, another program" if others else "")
+    elif row.ends == "shallow":
+        yield f"history ends here: {UNSHALLOW}"
 
 
 def _by_compiler(row: HistoryRow) -> str:
@@ -162,14 +166,6 @@ def _old_name(row: HistoryRow) -> str:
         return "the top of the repository"
     inside = step.was.removeprefix(f"{step.base}/") if step.base else step.was
     return inside.removesuffix(f"/{step.key.target}") if step.key.target else inside
-
-
-def _end(row: HistoryRow, history: History) -> Iterator[str]:
-    if row.ends == "begins":
-        others = ", ".join(dict.fromkeys(history.predecessors))
-        yield "history begins here" + (f"; the same commit removed {others}, another program" if others else "")
-    elif row.ends == "shallow":
-        yield f"history ends here: {UNSHALLOW}"
 
 
 def format_summary(history: History, metric: str) -> str:
@@ -298,7 +294,11 @@ def _block(one: ShownHistory, width: int, ascii_only: bool) -> Iterator[str]:
     yield ""
     table = _columns(one)
     if width - len(table[0]) - 2 >= _LEAST_SUBJECT:
-        yield from _wide(one, table, width)
+        yield f"{table[0]}  subject"
+        for row, cells in zip(one.rows, table[1:], strict=True):
+            yield fitted(f"{cells}  {_subject(row)}", width)
+            for note in notes_of(row, one.history, one.metrics):
+                yield from wrapped(note, width, _BELOW)
     else:
         yield from _narrow(one, width)
     if one.untold:
@@ -323,14 +323,6 @@ def _columns(one: ShownHistory) -> list[str]:
 
 def _delta(metric: str, row: HistoryRow) -> str:
     return format_delta(metric, row.old_value(metric), row.value(metric)) if row.comparable(metric) else ""
-
-
-def _wide(one: ShownHistory, table: Sequence[str], width: int) -> Iterator[str]:
-    yield f"{table[0]}  subject"
-    for row, line in zip(one.rows, table[1:], strict=True):
-        yield fitted(f"{line}  {_subject(row)}", width)
-        for note in notes_of(row, one.history, one.metrics):
-            yield from wrapped(note, width, _BELOW)
 
 
 def _narrow(one: ShownHistory, width: int) -> Iterator[str]:
@@ -421,18 +413,17 @@ def _markdown(one: ShownHistory) -> Iterator[str]:
     yield "| commit | date | " + " | ".join(map(escape_markdown, one.metrics)) + " | subject |"
     yield "| --- | --- |" + " ---: |" * len(one.metrics) + " --- |"
     for row in one.rows:
-        cells = " | ".join(escape_markdown(_cell(metric, row)) for metric in one.metrics)
+        cells = ""
+        for metric in one.metrics:
+            delta = _delta(metric, row)
+            words = " ".join(filter(None, (format_value(metric, row.value(metric)), f"({delta})" if delta else "")))
+            cells += f"{escape_markdown(words)} | "
         notes = notes_of(row, one.history, one.metrics)
         words = "; ".join([row.commit.subject.strip() or _NO_SUBJECT, *notes])
-        yield f"| {code(row.commit.short)} | {row.commit.day} | {cells} | {escape_markdown(words)} |"
+        yield f"| {code(row.commit.short)} | {row.commit.day} | {cells}{escape_markdown(words)} |"
     if one.untold:
         yield ""
         yield f"... and {one.untold:,} older, `-n 0` lists all"
-
-
-def _cell(metric: str, row: HistoryRow) -> str:
-    delta = _delta(metric, row)
-    return " ".join(filter(None, (format_value(metric, row.value(metric)), f"({delta})" if delta else "")))
 
 
 # --- For machines: JSON with everything, CSV with a line for each commit.
@@ -453,23 +444,21 @@ def history_json(shown: Sequence[ShownHistory], revision: str) -> str:
     Returns:
         one JSON object, ending in a newline; rows are newest first.
     """
-    value = {"format_version": FORMAT_VERSION, "revision": revision, "histories": [_history(one) for one in shown]}
-    return json_text(value)
-
-
-def _history(one: ShownHistory) -> dict[str, Any]:
-    history = one.history
-    return {
-        "name": history.name,
-        "target": history.key.target or None,
-        "kind": history.kind,
-        "stage": one.stage if history.kind == "program" else None,
-        "metrics": list(one.metrics),
-        "ends": next((row.ends for row in reversed(history.rows) if row.ends), "range"),
-        "renamed_to": history.successor or None,
-        "untold": one.untold,
-        "commits": [row_json(row, one) for row in one.rows],
-    }
+    found = [
+        {
+            "name": one.history.name,
+            "target": one.history.key.target or None,
+            "kind": one.history.kind,
+            "stage": one.stage if one.history.kind == "program" else None,
+            "metrics": list(one.metrics),
+            "ends": next((row.ends for row in reversed(one.history.rows) if row.ends), "range"),
+            "renamed_to": one.history.successor or None,
+            "untold": one.untold,
+            "commits": [row_json(row, one) for row in one.rows],
+        }
+        for one in shown
+    ]
+    return json_text({"format_version": FORMAT_VERSION, "revision": revision, "histories": found})
 
 
 def row_json(row: HistoryRow, one: ShownHistory) -> dict[str, Any]:
@@ -511,26 +500,13 @@ def history_csv(shown: Sequence[ShownHistory]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*_FIXED, *metrics])
     for one in shown:
+        stage = one.stage if one.history.kind == "program" else ""
         for row in reversed(one.rows):
-            writer.writerow([*map(_plain, _fixed(row, one)), *(_number(row, metric) for metric in metrics)])
+            key, commit = row.step.key, row.commit
+            notes = "; ".join(notes_of(row, one.history, one.metrics))
+            told = (commit.id, commit.date, commit.author, commit.subject, row.status, notes)
+            texts = [printable(text) for text in (key.function, key.case, key.target, stage, *told)]
+            fixed = [f"'{text}" if text.startswith(_FORMULA) else text for text in texts]
+            values = (row.value(metric) for metric in metrics)
+            writer.writerow([*fixed, *("" if value is None else f"{value:.17g}" for value in values)])
     return out.getvalue()
-
-
-def _fixed(row: HistoryRow, one: ShownHistory) -> tuple[str, ...]:
-    key, commit = row.step.key, row.commit
-    stage = one.stage if one.history.kind == "program" else ""
-    notes = "; ".join(notes_of(row, one.history, one.metrics))
-    return (
-        key.function, key.case, key.target, stage, commit.id, commit.date, commit.author, commit.subject, row.status,
-        notes,
-    )  # fmt: skip
-
-
-def _plain(text: str) -> str:
-    text = printable(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def _number(row: HistoryRow, metric: str) -> str:
-    value = row.value(metric)
-    return "" if value is None else f"{value:.17g}"

@@ -78,7 +78,13 @@ class HistoryRow:
         """Whether a metric is counted differently since this commit; what the compiler says is not counted."""
         if not self.recounted or (metric in FACTS and not executed_as(metric)):
             return False
-        return any(side is not None and not _is_fresh(side, metric) for side in (self.before, self.now))
+        # Fresh is what was counted in the program now, by this hlodiff.
+        is_fresh = (
+            metric in side.fresh or (side.whole and metric not in side.values)
+            for side in (self.before, self.now)
+            if side is not None
+        )
+        return not all(is_fresh)
 
     def comparable(self, metric: str) -> bool:
         """Whether a larger number is more in a real run too: programs whose loops differ say that of memory alone."""
@@ -142,11 +148,6 @@ class History:
     def line(self) -> tuple[HistoryRow, ...]:
         """The rows whose versions led to the newest one, oldest first: without those a merge did not take."""
         return tuple(row for row in reversed(self.rows) if not row.step.aside)
-
-
-def _is_fresh(reading: Reading, metric: str) -> bool:
-    """Whether a metric was counted in the program now, by this hlodiff."""
-    return metric in reading.fresh or (reading.whole and metric not in reading.values)
 
 
 _DERIVED = ("fusions", "custom_calls", "collectives")

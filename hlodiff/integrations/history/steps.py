@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from hlodiff.integrations.history.commits import Commit, FileChange, GitObjects, Touch, literally, touching
 from hlodiff.integrations.history.recorded_numbers import Kind, Readings
 from hlodiff.snapshots.keys import PROGRAMS, PYTEST, SUMMARY, Key, is_safe, key_at
-from hlodiff.snapshots.traces_file import TRACES
+from hlodiff.snapshots.records import TRACES
 
 _PARTS = (*PROGRAMS, *(f"{name}.gz" for name in PROGRAMS))
 _MOST_RENAMES = 20

@@ -13,10 +13,10 @@ from jax.tree_util import tree_map
 
 from hlodiff.capture import jax_private
 from hlodiff.capture.arguments import concrete, without_numbers
-from hlodiff.capture.cases import build_each_case, case_named, registered
+from hlodiff.capture.cases import build_each_case, case_named, options_of_jit, registered
 from hlodiff.capture.compile_case import Bench, cannot_open, refusal
 from hlodiff.capture.devices import Target, TooFewDevices
-from hlodiff.capture.imports import message, one_line, user_frame, user_traceback
+from hlodiff.capture.imports import message, one_line, one_line_at, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
 from hlodiff.capture.messages import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
@@ -55,13 +55,14 @@ def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecke
     except HlodiffError as error:
         return CaptureFailure(*where, error.render(), "")
     except _FailsUnderJit as failed:
-        what = f"the call works, and fails inside of jax.jit, which a capture needs: {_raised(failed.error, bench)}"
+        raised = one_line_at(failed.error, bench.root)
+        what = f"the call works, and fails inside of jax.jit, which a capture needs: {raised}"
         return CaptureFailure(*where, what, user_traceback(failed.error, bench.root))
     except Exception as error:
         refused = refusal(parse(request.compile_for or request.target), error)
         if refused:
             return NotChecked(*where, *refused)
-        what = f"the call fails: {_raised(error, bench)}"
+        what = f"the call fails: {one_line_at(error, bench.root)}"
         what += "; abstract arguments were filled with ones and zeros, real ones can be given"
         return CaptureFailure(*where, what, user_traceback(error, bench.root))
 
@@ -74,16 +75,12 @@ class _FailsUnderJit(Exception):
         self.error = error
 
 
-def _raised(error: Exception, bench: Bench) -> str:
-    location = user_frame(error, bench.root)
-    return f"{location}: {one_line(error)}" if location else one_line(error)
-
-
 def _called(bench: Bench, request: ParityRequest, target: Target, other: Target | None) -> CallResult:
     where = (request.function, request.case, request.target)
     found = registered(request.function)
     case = case_named(build_each_case(found, target, bench.root), request.case, found, bench.root)
-    seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call(case) else _CompiledInRun(other)
+    is_plain_call = not options_of_jit(case)  # a real call is just `fn(*args)`
+    seen = _run(bench, case.fn, _arguments(case, target), other) if is_plain_call else _CompiledInRun(other)
     jitted_here = not seen.programs and is_plain(case) and not isinstance(case.fn, jax.stages.Compiled)
     if jitted_here:
         fn, args, kwargs = jitted(case, lambda tree: concrete(tree, target.devices[0]))
@@ -91,7 +88,7 @@ def _called(bench: Bench, request: ParityRequest, target: Target, other: Target 
             seen = _run(bench, fn, (args, kwargs), other)
         except Exception as error:
             if not (isinstance(error, TypeError) and _COMPILED_OBJECT in message(error)):
-                raise _FailsUnderJit(error) if is_plain_call(case) else error from None
+                raise _FailsUnderJit(error) if is_plain_call else error from None
             jitted_here = False  # it calls an object that `.lower().compile()` made: that is what runs, either way
     programs = [_compared(one) for one in seen.programs]
     if not jitted_here and any(_differs(one) for one in programs):
@@ -100,12 +97,6 @@ def _called(bench: Bench, request: ParityRequest, target: Target, other: Target 
     if jitted_here:
         programs = [replace(one, place=defined(case.fn, str(bench.root))) for one in programs]
     return CallResult(*where, tuple(programs), tuple(seen.eager), jitted_here)
-
-
-def is_plain_call(case: Case) -> bool:
-    """Whether a real call is just `fn(*args)`: the case has no option that needs a jit."""
-    options = (case.donate, case.static_argnums, case.static_argnames, case.in_shardings, case.out_shardings)
-    return all(option in (None, ()) for option in options)
 
 
 def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, Any]]:

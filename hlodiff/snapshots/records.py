@@ -1,0 +1,217 @@
+"""The records beside snapshots: `traces.yaml` of a scenario, and `growth.yaml` of how the programs of a case grow."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hlodiff.errors import StoreError
+from hlodiff.snapshots.keys import Key, is_safe
+from hlodiff.snapshots.paths import place_below
+from hlodiff.snapshots.read import refuse_conflict, refuse_stale
+from hlodiff.snapshots.trees import FolderTree, Tree
+from hlodiff.snapshots.write import clear_errors, remove_empty, replace_text
+from hlodiff.snapshots.yaml_format import FORMAT_VERSION, dump, load
+from hlodiff.tracing.counts import TraceCounts, from_plain, to_plain
+
+TRACES = "traces.yaml"
+GROWTH = "growth.yaml"
+_LARGEST = {TRACES: 16 * 1024 * 1024, GROWTH: 1024 * 1024}
+
+
+def _read(tree: Tree, name: str, again: str) -> dict[str, Any] | None:
+    """The table in a record, None where there is none.
+
+    Args:
+        tree: a folder or git revision.
+        name: its path.
+        again: the command that records it again.
+
+    Raises:
+        StoreError: it is broken, or stale since a merge.
+        UnicodeDecodeError: it is no text.
+    """
+    content = tree.read([name], _LARGEST[name.rpartition("/")[2]]).get(name)
+    if content is None:
+        return None
+    where = f"{tree.where}/{name}"
+    refuse_conflict(content, where, again)
+    table = load(content.decode("utf-8"), where)
+    refuse_stale(table, where, again)
+    return table
+
+
+def _remove(root: Path, name: str) -> None:
+    """Delete a record, and the folders that it leaves empty."""
+    path = place_below(root, name)
+    with clear_errors(root):
+        path.unlink(missing_ok=True)
+        remove_empty(root, path.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTraces:
+    """A traces.yaml.
+
+    Args:
+        scenario: its name.
+        jax: the version of JAX it was recorded with.
+        counts: what was counted.
+
+    Example:
+        >>> RecordedTraces("steps", "0.10.2", TraceCounts(())).counts.traces
+        0
+    """
+
+    scenario: str
+    jax: str
+    counts: TraceCounts
+
+
+def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
+    """Which scenarios a list of files holds.
+
+    Example:
+        >>> scenarios_of(["steps/traces.yaml", "f/cpu/summary.yaml"])
+        ('steps',)
+    """
+    parts = [file.split("/") for file in sorted(files)]
+    return tuple(part[0] for part in parts if len(part) == 2 and part[1] == TRACES and is_safe(part[0]))
+
+
+def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
+    """Read what is recorded of a scenario.
+
+    Args:
+        tree: a folder or git revision.
+        scenario: its name.
+
+    Returns:
+        the record; None where there is none.
+
+    Raises:
+        StoreError: the file is broken, or stale since a merge.
+        FutureFormatError: a newer hlodiff wrote it.
+    """
+    name = f"{scenario}/{TRACES}"
+    try:
+        table = _read(tree, name, f"hlodiff update {scenario}")
+        counts = from_plain(table.get("functions")) if table is not None else TraceCounts(())
+    except ValueError as error:
+        raise StoreError(f"is not a record of traces: {error}", where=f"{tree.where}/{name}") from None
+    return RecordedTraces(scenario, str(table.get("jax", "")), counts) if table is not None else None
+
+
+def write_traces(root: Path, record: RecordedTraces) -> None:
+    """Write the record of a scenario; it is whole at every moment, old or new. Call it with the folder held.
+
+    Args:
+        root: the snapshots folder.
+        record: what to write.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    replace_text(root, f"{record.scenario}/{TRACES}", dump(traces_table(record)))
+
+
+def traces_table(record: RecordedTraces) -> dict[str, Any]:
+    """What traces.yaml holds, in the order in which it is printed.
+
+    Example:
+        >>> traces_table(RecordedTraces("steps", "0.10.2", TraceCounts(())))["scenario"]
+        'steps'
+    """
+    head = {"format_version": FORMAT_VERSION, "scenario": record.scenario, "jax": record.jax}
+    return {**head, "functions": to_plain(record.counts)}
+
+
+def traces_of(text: str, scenario: str) -> RecordedTraces:
+    """The record in a text.
+
+    Args:
+        text: the content of a traces.yaml.
+        scenario: whose it is taken for.
+
+    Raises:
+        ValueError: it is not a record of traces.
+        StoreError: it is not YAML of ours.
+    """
+    table = load(text, scenario)
+    return RecordedTraces(scenario, str(table.get("jax", "")), from_plain(table.get("functions")))
+
+
+def remove_traces(root: Path, scenario: str) -> None:
+    """Delete the record of a scenario, and its folder where it is left empty.
+
+    Args:
+        root: the snapshots folder.
+        scenario: its name.
+
+    Raises:
+        StoreError: it cannot be deleted.
+    """
+    _remove(root, f"{scenario}/{TRACES}")
+
+
+# --- How the programs of a case grow, beside the folders of its targets.
+
+
+def growth_path(function: str, case: str) -> str:
+    """Its path below the snapshots folder.
+
+    Example:
+        >>> growth_path("solve", ""), growth_path("solve", "long")
+        ('solve/growth.yaml', 'solve/long/growth.yaml')
+    """
+    parts = [function, *([case] if case else [])]
+    for part in parts:
+        if not is_safe(part):
+            raise StoreError(f"{part!r} cannot be the name of a folder", where="/".join(parts))
+    return "/".join([*parts, GROWTH])
+
+
+def list_growth(root: Path) -> tuple[tuple[str, str], ...]:
+    """Function and case of every `growth.yaml` of a snapshots folder, in order.
+
+    Example:
+        >>> list_growth(Path("no such folder"))
+        ()
+    """
+    found = []
+    for file in FolderTree(root).files():
+        parts = file.split("/")
+        if parts[-1] == GROWTH and len(parts) in (2, 3) and all(map(is_safe, parts[:-1])):
+            found.append((parts[0], parts[1] if len(parts) == 3 else ""))
+    return tuple(sorted(found))
+
+
+def read_growth(root: Path, function: str, case: str) -> dict[str, Any] | None:
+    """What is recorded of a case, None where nothing is.
+
+    Raises:
+        StoreError: the file is broken, stale since a merge, or of a format of the future.
+    """
+    name = growth_path(function, case)
+    try:
+        return _read(FolderTree(root), name, f"hlodiff update {Key(function, case, '').name}")
+    except UnicodeDecodeError as error:
+        raise StoreError(f"is not UTF-8 text: byte {error.start}", where=f"{root}/{name}") from None
+
+
+def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any]) -> bool:
+    """Record how a case grows; False where the same is recorded already. Call it with the folder held."""
+    name, text = growth_path(function, case), dump(value)
+    with contextlib.suppress(OSError):
+        if (root / name).read_text(encoding="utf-8") == text:
+            return False
+    replace_text(root, name, text)
+    return True
+
+
+def remove_growth(root: Path, function: str, case: str) -> None:
+    """Delete what is recorded of a case, and the folders that it leaves empty."""
+    _remove(root, growth_path(function, case))
