@@ -19,6 +19,7 @@ import click
 from hlodiff.errors import UsageError
 from hlodiff.report.forms import to_form
 from hlodiff.report.lines import printable, unordered
+from hlodiff.workflows.configuration import top_of
 
 if TYPE_CHECKING:
     from hlodiff.report.report import Report
@@ -101,10 +102,15 @@ def _opened(output: str, append: bool) -> tuple[IO[bytes], bool]:
 
 
 def _overwrite(file: IO[bytes], content: bytes, new: str) -> None:
-    """Old or new, never half: room is asked for before anything is written."""
+    """Old or new, never half: room on the disk is asked for before anything is written, where that can be asked."""
     before = os.fstat(file.fileno()).st_size
     try:
-        _reserve(file, len(content))
+        if content and hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(file.fileno(), 0, len(content))
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise
         _write_all(file, content)
         file.truncate(len(content))
     except OSError as error:
@@ -113,17 +119,6 @@ def _overwrite(file: IO[bytes], content: bytes, new: str) -> None:
         elif error.errno in _FULL:
             file.truncate(before)
         raise
-
-
-def _reserve(file: IO[bytes], size: int) -> None:
-    """Ask for room on the disk, where the file system can tell."""
-    if not size or not hasattr(os, "posix_fallocate"):
-        return
-    try:
-        os.posix_fallocate(file.fileno(), 0, size)
-    except OSError as error:
-        if error.errno in _FULL:
-            raise
 
 
 def _write_all(file: IO[bytes], content: bytes) -> None:
@@ -139,7 +134,9 @@ def close_stdout() -> None:
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
     """Write a report in one form, and in those that `--report` asks for."""
-    folder = _below_repository(Path(report.root)) if report.root else ""
+    root = Path(report.root)
+    below = root.relative_to(top_of(root)).as_posix() if report.root else "."
+    folder = "" if below == "." else below
 
     @cache
     def view() -> ReportView:
@@ -172,31 +169,17 @@ def emit_forms(form: str, output: str | None, shown: Callable[[str, str | None],
         shown: gives the text of a form that goes to a file or to stdout.
     """
     further: tuple[tuple[str, str], ...] = _asked(REPORTS, ())
-    for one, file in further:
-        _to_file(shown(one, file), one, file)
-    _to_file(shown(form, output), form, output)
-
-
-def _to_file(text: str, form: str, output: str | None) -> None:
-    """What other steps' commands have written into a job's summary stays."""
-    if form == "summary" and output and output == os.environ.get("GITHUB_STEP_SUMMARY"):
-        _write(output, text, append=True)
-    else:
-        emit(text, output, commands=form in ("github", "html"))
+    for one, file in (*further, (form, output)):
+        text = shown(one, file)
+        if one == "summary" and file and file == os.environ.get("GITHUB_STEP_SUMMARY"):
+            _write(file, text, append=True)  # what other steps' commands have written into it stays
+        else:
+            emit(text, file, commands=one in ("github", "html"))
 
 
 def _asked(what: str, default: Any) -> Any:
     context = click.get_current_context(silent=True)
     return context.meta.get(what, default) if context else default
-
-
-def _below_repository(root: Path) -> str:
-    """The project's folder below the top of the git repository, with `/`; "" where it is the top, or there is none."""
-    for folder in (root, *root.parents):
-        if (folder / ".git").exists():
-            below = root.relative_to(folder).as_posix()
-            return "" if below == "." else below
-    return ""
 
 
 def tell(message: str) -> None:

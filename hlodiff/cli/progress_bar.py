@@ -26,19 +26,16 @@ def progress_bar() -> Iterator[None]:
 
     The variable HLODIFF_PROGRESS has the seconds between two lines where stderr is no terminal; 0 prints none.
     """
-    drawing = _Drawing(_interval())
+    try:
+        interval = max(0.0, float(os.environ.get("HLODIFF_PROGRESS") or _SECONDS))
+    except ValueError:
+        interval = _SECONDS
+    drawing = _Drawing(interval)
     try:
         with reporting_to(drawing.show):
             yield
     finally:
         drawing.close()
-
-
-def _interval() -> float:
-    try:
-        return max(0.0, float(os.environ.get("HLODIFF_PROGRESS") or _SECONDS))
-    except ValueError:
-        return _SECONDS
 
 
 class _Drawing:
@@ -58,23 +55,18 @@ class _Drawing:
         """Take a report of how far the run is."""
         with self._lock:
             before, self._last = self._last, progress
-            self._follow(progress, before.done if before else 0)
+            if progress.item and not progress.ended:
+                since = self._items.pop(progress.item, ("", time.monotonic()))[1]
+                if progress.done <= (before.done if before else 0):  # it has not ended with this step
+                    self._items[progress.item] = progress.activity, since
             if progress.ended:
+                self._items.clear()
                 self._stop()
             elif sys.stderr.isatty():
                 self._draw(progress)
             if self._clock is None and not progress.ended:
                 self._clock = threading.Thread(target=self._tick, daemon=True, name="hlodiff progress")
                 self._clock.start()
-
-    def _follow(self, progress: Progress, done: int) -> None:
-        if progress.ended or not progress.item:
-            if progress.ended:
-                self._items.clear()
-            return
-        since = self._items.pop(progress.item, ("", time.monotonic()))[1]
-        if progress.done <= done:  # it has not ended with this step
-            self._items[progress.item] = progress.activity, since
 
     def close(self) -> None:
         """Stop drawing."""
@@ -117,18 +109,24 @@ class _Drawing:
         return words + (f" and {len(self._items) - 1} more" if len(self._items) > 1 else "")
 
     def _draw(self, progress: Progress) -> None:
+        from rich.console import Console
         from rich.markup import escape
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
 
         from hlodiff.report.lines import printable
 
         if self._bar is None:
-            self._bar = _start(progress)
-        words = self._longest(progress)
+            words = TextColumn("{task.description}")
+            columns = words, BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn()
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task(progress.activity, total=progress.total or None)
+            self._bar.start()
         self._bar.update(
             self._bar.task_ids[0],
             completed=progress.done,
             total=progress.total or None,
-            description=escape(printable(words)),
+            description=escape(printable(self._longest(progress))),
         )
 
     def _stop(self) -> None:
@@ -136,15 +134,3 @@ class _Drawing:
             with contextlib.suppress(OSError):  # the terminal is gone
                 self._bar.stop()
         self._bar = None
-
-
-def _start(progress: Progress) -> Bar:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(progress.activity, total=progress.total or None)
-    bar.start()
-    return bar

@@ -246,26 +246,23 @@ def lay_out_html(lines: Iterable[Line], *, width: int) -> str:
 
 def _plain(line: Line, width: int) -> list[str]:
     """The line, cut or wrapped to the width, its ends kept whole; no CI log obeys it as a command."""
-    return [unordered(text) for text in _laid_out(line, width)]
-
-
-def _laid_out(line: Line, width: int) -> list[str]:
-    text = printable(line.text)
+    text, ends = printable(line.text), [printable(end) for end in line.ends]
     before = " " * min(line.indent, _DEEPEST)
     room = width - len(before)
     if line.title is not None:
         heads = [f"{clip(printable(line.title), _TITLES - 1):<{_TITLES}}"]
         parts = _wrapped(text, room - _TITLES)
         heads += [" " * _TITLES] * (len(parts) - 1)
-        return [before + head + part for head, part in zip(heads, parts, strict=True)]
-    if line.wrap:
-        parts = [text] if len(text) <= room and line.ends else _wrapped(text.rstrip(), room)
-        for end in map(printable, line.ends):  # whole: behind the text where it fits, else on a line of its own
+        parts = [head + part for head, part in zip(heads, parts, strict=True)]
+    elif line.wrap:
+        parts = [text] if len(text) <= room and ends else _wrapped(text.rstrip(), room)
+        for end in ends:  # whole: behind the text where it fits, else on a line of its own
             fits = len(parts[-1]) + 2 + len(end) <= room
             below = _wrapped(f"  {end}", room) if end.startswith("(") else [f"  {end}"]  # a place stays whole
             parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1].rstrip(), *below]
-        return [before + part for part in parts]
-    return [before + part for part in _with_ends(text, [printable(end) for end in line.ends], room)]
+    else:
+        parts = _with_ends(text, ends, room)
+    return [unordered(before + part) for part in parts]
 
 
 def _with_ends(text: str, ends: list[str], room: int) -> list[str]:

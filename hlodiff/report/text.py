@@ -18,7 +18,7 @@ from hlodiff.report.functions import (
     without_lines,
 )
 from hlodiff.report.functions import legend as format_legend
-from hlodiff.report.grouping import Digest, EditGroup, digest_of, format_follows, format_share, format_shares, share
+from hlodiff.report.grouping import EditGroup, digest_of, format_follows, format_share, format_shares, share
 from hlodiff.report.headline import SAME
 from hlodiff.report.lines import NEXT, Line, lay_out
 from hlodiff.report.numbers import MOST_ROWS
@@ -28,7 +28,6 @@ from hlodiff.report.shared_text import (
     MANY,
     MORE,
     MOST_NAMES,
-    ProgramText,
     ReportTexts,
     differs,
     folded_of,
@@ -158,7 +157,9 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield Line(0, words, style=style, wrap=True)
     listed = list(_listed(report, texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
-    yield from _edited_lines(written) if written and not report.brief else ()
+    for line in () if report.brief else written:  # what was written and changed several functions
+        yield Line(2, _place(line), wrap=True)
+        yield from _sources(line, 4)
     if len(functions) != 1 or not (listed and is_short):  # one function says below its verdict who changed it
         yield from _toolchain_lines(report)
         yield from (Line(0, words, wrap=True) for words in format_causes(report))
@@ -183,7 +184,8 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         # Numbers that changed by less than the threshold; those that are equal on several targets once.
         below = sum(one.below for function in functions for one in function.targets)
         yield Line(0, format_legend(report.threshold, below), wrap=True)
-        if report.all and any(change.cost for one in functions for change in _changes_of(one)):
+        listed_lines = (line for one in functions for stage in one.stages for line in stage.lines)
+        if report.all and any(change.cost for line in listed_lines for change in line.changes):
             yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings)) if report.timings else ()
     yield from (Line(0, line) for line in run_lines(report.run_parts)) if report.run_parts else ()
@@ -201,10 +203,6 @@ def _toolchain_lines(report: Report, indent: int = 0, sentence: str = "") -> Ite
 
 def _one_sided(report: Report) -> set[str]:
     return {program.name for program in report.programs if program.status in ("added", "removed")}
-
-
-def _changes_of(function: FunctionView) -> Iterator[ChangeView]:
-    yield from (change for stage in function.stages for line in stage.lines for change in line.changes)
 
 
 def _checked(report: Report) -> Iterator[Line]:
@@ -276,15 +274,24 @@ def _body(
     if not report.all:
         yield from _function_lines(function, programs, report)
         return
-    compilers = {program.target for program in programs if program.by_compiler}  # listed already: StableHLO is the same
-    for program_text in texts.program_texts:
-        is_known = (
-            program_text.headline == SAME
-            and program_text.stage == "stablehlo"
-            and compilers.issuperset(program_text.targets)
-        )
-        if program_text.name == function.name and not (is_known and compilers):
-            yield from _program_text_lines(program_text, texts, report)
+    # What the compiler alone did is listed already: StableHLO is the same.
+    compilers = {program.target for program in programs if program.by_compiler}
+    for text in [one for one in texts.program_texts if one.name == function.name]:
+        is_known = text.headline == SAME and text.stage == "stablehlo" and compilers.issuperset(text.targets)
+        if compilers and is_known:
+            continue
+        yield Line(2, f"{STAGE_NAMES[text.stage]}{format_targets(text.targets)}: {text.headline}", wrap=True)
+        for title, lines in text.sections:
+            for number, line in enumerate(lines):
+                yield Line(4, line, title="" if number else title, wrap=True)
+        if numbers := texts.numbers(text):
+            listed = (*listed_shared(report, texts), *texts.repeated)
+            yield Line(4, format_marks(numbers, listed), title="shared", wrap=True)
+        if own := texts.own(text):
+            yield Line(4, "edits")
+            for edit_group in own:
+                mark = texts.number(edit_group)
+                yield from _edit_group_lines(edit_group, report, f"[{mark}] " if mark else "")
 
 
 def _function_lines(function: FunctionView, programs: list[ProgramComparison], report: Report) -> Iterator[Line]:
@@ -364,13 +371,6 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
     yield from (Line(deeper, note, wrap=True) for note in stage.notes)
 
 
-def _edited_lines(lines: Iterable[ChangedLine]) -> Iterator[Line]:
-    """What was written and changed several functions."""
-    for line in lines:
-        yield Line(2, _place(line), wrap=True)
-        yield from _sources(line, 4)
-
-
 def _place(line: ChangedLine) -> str:
     return line.where + (f" (was {line.was})" if line.was else "")
 
@@ -441,40 +441,6 @@ def _status(name: str, programs: list[ProgramComparison], report: Report, indent
         yield Line(0, f"{name}  {words}", style=f"bold {style}".rstrip(), wrap=True)
 
 
-def _program_text_lines(program_text: ProgramText, texts: ReportTexts, report: Report) -> Iterator[Line]:
-    """Everything about programs that changed alike."""
-    yield Line(
-        2,
-        f"{STAGE_NAMES[program_text.stage]}{format_targets(program_text.targets)}: {program_text.headline}",
-        wrap=True,
-    )
-    own = texts.own(program_text)
-    for title, lines in program_text.sections:
-        for number, line in enumerate(lines):
-            yield Line(4, line, title="" if number else title, wrap=True)
-    if texts.numbers(program_text):
-        listed = (*listed_shared(report, texts), *texts.repeated)
-        yield Line(4, format_marks(texts.numbers(program_text), listed), title="shared", wrap=True)
-    if own:
-        yield Line(4, "edits")
-        for edit_group in own:
-            number = texts.number(edit_group)
-            yield from _edit_group_lines(edit_group, report, f"[{number}] " if number else "")
-
-
-def _digest(digest: Digest, report: Report, programs: bool = False) -> Iterator[Line]:
-    for title, edit_groups in (("bytes", digest.by_bytes), ("count", digest.by_count)):
-        if edit_groups:
-            yield Line(4, f"largest changes by {title}")
-        for edit_group in edit_groups:
-            yield from _edit_group_lines(edit_group, report)
-            if programs:
-                yield Line(_BELOW, format_programs(report, (number for number, _ in edit_group.edits)))
-    if digest.others:
-        words = f"... and {many(digest.others, 'more group')} of {many(digest.unlisted, 'instruction')}, {MORE}"
-        yield Line(6, words)
-
-
 def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> Iterator[Line]:
     ends = tuple(word for word in (format_cost(*edit_group.cost, str(edit_group.key[0])), edit_group.where) if word)
     yield Line(
@@ -496,7 +462,15 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
             continue
         yield Line(0, f"{word}: {many(len(numbers), 'program')} changed", style="bold")
         yield Line(4, format_share(share(report, numbers)), title="same")
-        yield from _digest(digest_of([e for e in texts.patterns if e.key[0] == stage]), report, programs=True)
+        digest = digest_of([edit_group for edit_group in texts.patterns if edit_group.key[0] == stage])
+        for title, edit_groups in (("bytes", digest.by_bytes), ("count", digest.by_count)):
+            yield from [Line(4, f"largest changes by {title}")] if edit_groups else []
+            for edit_group in edit_groups:
+                yield from _edit_group_lines(edit_group, report)
+                yield Line(_BELOW, format_programs(report, (number for number, _ in edit_group.edits)))
+        if digest.others:
+            words = f"... and {many(digest.others, 'more group')} of {many(digest.unlisted, 'instruction')}, {MORE}"
+            yield Line(6, words)
         yield Line(0, "")
     if any(program.id for program in report.programs):  # there is something to accept, all of it at once
         yield from _shared(report, texts)
@@ -510,22 +484,17 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
 
 def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
     """A row for each program text, most changed first: the unchanged share and the headline."""
-    changed = [program_text for program_text in texts.program_texts if program_text.edit_groups]
-    changed.sort(
-        key=lambda program_text: (
-            -sum(edit_group.count + edit_group.following for edit_group in program_text.edit_groups)
-        )
-    )
+    changed = [text for text in texts.program_texts if text.edit_groups]
+    changed.sort(key=lambda text: -sum(group.count + group.following for group in text.edit_groups))
     rows = []
-    for program_text in changed[:_MOST_GROUPS]:
-        same = format_shares(share(report, program_text.programs[:1]))
-        name = program_text.name + format_targets(program_text.targets)
-        rows.append((name, STAGE_NAMES[program_text.stage], *same, program_text.headline))
+    for text in changed[:_MOST_GROUPS]:
+        same = format_shares(share(report, text.programs[:1]))
+        rows.append((text.name + format_targets(text.targets), STAGE_NAMES[text.stage], *same, text.headline))
     widths = [max(len(row[n]) for row in rows) for n in range(4)] if rows else []
     yield Line(0, "Unchanged share per program (instructions / bytes written)", style="bold")
     for name, stage, count, size, words in rows:
-        text = f"{name:<{widths[0]}}  {stage:<{widths[1]}}  {count:>{widths[2]}}  {size:>{widths[3]}}  {words}"
-        yield Line(2, text)
+        row = f"{name:<{widths[0]}}  {stage:<{widths[1]}}  {count:>{widths[2]}}  {size:>{widths[3]}}  {words}"
+        yield Line(2, row)
     if len(changed) > _MOST_GROUPS:
         yield Line(2, f"... and {len(changed) - _MOST_GROUPS} more, {MORE}")
 
@@ -534,15 +503,17 @@ def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequenc
     """A table with a row for each function, worst first."""
     rows = verdict_rows(functions, programs, _ROW_WORDS[command])
     cells = [("function", "target", "verdict", "largest change", "line")]
-    cells += [
-        (row.label, _few(row.targets), _format_verdict(row.verdict), row.largest, row.where) for row in rows[:MOST_ROWS]
-    ]
+    for row in rows[:MOST_ROWS]:
+        on = ", ".join(row.targets)  # how many there are, where their names are long
+        on = on if len(row.targets) < 2 or len(on) <= _WIDEST_NAMES else many(len(row.targets), "target")
+        verdict = f"{MARKS[row.verdict]} {VERDICT_NAMES[row.verdict]}" if row.verdict in MARKS else row.verdict
+        cells.append((row.label, on, verdict, row.largest, row.where))
     columns = [n for n in range(5) if any(row[n] for row in cells[1:])]
     widths = {n: min(max(len(row[n]) for row in cells), _WIDEST_CELL) for n in columns}
-    for number, row in enumerate(cells):
+    for number, line in enumerate(cells):
         style = "bold" if not number else STYLES.get(rows[number - 1].verdict, "").removeprefix("bold").strip()
-        text = "  ".join(f"{row[n]:<{widths[n]}}" for n in columns[:-1])
-        end = row[columns[-1]]
+        text = "  ".join(f"{line[n]:<{widths[n]}}" for n in columns[:-1])
+        end = line[columns[-1]]
         yield Line(0, text if end else text.rstrip(), (end,) if end else (), style, wrap=True)
     if len(rows) > MOST_ROWS:
         names = {name for row in rows[MOST_ROWS:] for name in (row.name, *row.also)}
@@ -567,16 +538,6 @@ def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:
         most = tuple(f"{mark} {words}" for mark, words in both if words)
         yield Line(0, f"{one.name:<{width}}  {one.worse:>8,}  {one.better:>9,}", most, wrap=True)
     yield Line(0, "")
-
-
-def _few(targets: Sequence[str]) -> str:
-    """The targets where their names are short, else how many there are."""
-    names = ", ".join(targets)
-    return names if len(targets) < 2 or len(names) <= _WIDEST_NAMES else many(len(targets), "target")
-
-
-def _format_verdict(verdict: str) -> str:
-    return f"{MARKS[verdict]} {VERDICT_NAMES[verdict]}" if verdict in MARKS else verdict
 
 
 def _not_checked(report: Report) -> Iterator[Line]:

@@ -20,7 +20,6 @@ from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.sides import Pair, Side, open_sides, pair
 
 if TYPE_CHECKING:
-    from hlodiff.config import Config
     from hlodiff.differ.passes.dumps import Dump
     from hlodiff.policy.findings import Finding
     from hlodiff.tracing.compare import TraceComparison
@@ -76,10 +75,13 @@ def diff_sides(
         sides = open_sides(old, new, project)
     chosen = [one for one in pair(*sides, in_order=True) if _is_chosen(one, names, targets)]
     scenarios: tuple[TraceComparison, ...] = ()
+    findings: tuple[Finding, ...] = ()
     if not targets and sides[0].tree is not None and sides[1].tree is not None:
+        from hlodiff.policy.scenarios import judge_scenarios
         from hlodiff.workflows.scenarios import compared_trees  # all that captures programs: two files need none of it
 
         scenarios = compared_trees(sides[0].tree, sides[1].tree, names)
+        findings = judge_scenarios(scenarios, command="diff", everything=everything)
     _check_sides(sides, chosen, bool(scenarios), bool(names or targets))
     limits = Limits(**dict(config.limits)) if config else DEFAULTS
     with progress(len(chosen), "comparing") as step:
@@ -89,26 +91,23 @@ def diff_sides(
     programs = tuple(replace(one, advice=one.advice or _WHOLE) if one.broken else one for one in compared.programs)
     if passes:
         programs = tuple(with_passes(one, dumps[0].get(one.name), dumps[1].get(one.name), limits) for one in programs)
+    sources: SourceLines | None = None
+    if config and (sides[0].tree is not None or sides[1].tree is not None):
+        # Lines of Python are known of committed snapshots; those of plain files and other folders are not.
+        from hlodiff.workflows.source_lines import of_trees
+
+        sources = of_trees(config.root, config.snapshots, (sides[0].tree, sides[1].tree))
     return Report(
         "diff", sides[0].label, sides[1].label, programs,
         toolchain=toolchain_changes(compared.toolchains),
         notes=(*sides[0].notes, *sides[1].notes, *((*_unknown(programs), *_replayed(programs)) if verify else ())),
         root=str(config.root if config else project.absolute()),
         all=everything,
-        findings=_judged(scenarios, everything) if scenarios else (),
+        findings=findings,
         scenarios=scenarios,
         threshold=config.relevance_threshold if config else 0.01,
-        source_line=_sources(config, sides),
+        source_line=sources,
     )  # fmt: skip
-
-
-def _sources(config: Config | None, sides: tuple[Side, Side]) -> SourceLines | None:
-    """Where the lines of Python of committed snapshots are; those of plain files and other folders are not known."""
-    if config is None or sides[0].tree is sides[1].tree is None:
-        return None
-    from hlodiff.workflows.source_lines import of_trees
-
-    return of_trees(config.root, config.snapshots, (sides[0].tree, sides[1].tree))
 
 
 def diff_exit_code(report: Report, fail_on_changes: bool) -> int:
@@ -168,12 +167,6 @@ def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios
     if len(chosen) > MOST_PROGRAMS:
         what = f"these are {len(chosen):,} programs, and one report holds at most {MOST_PROGRAMS:,}"
         raise UsageError(what, hint="choose some of them: --name 'model*', --target cpu")
-
-
-def _judged(scenarios: Sequence[TraceComparison], everything: bool) -> tuple[Finding, ...]:
-    from hlodiff.policy.scenarios import judge_scenarios
-
-    return judge_scenarios(scenarios, command="diff", everything=everything)
 
 
 def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
