@@ -95,7 +95,7 @@ def named(site: Site | None, path: str = "") -> str:
         return ""
     if site.opcode == "return":
         return site.opcode  # it has no name that says more, and no shape
-    return " ".join(filter(None, (site.opcode, path or f"%{site.name}", _shape(site))))
+    return " ".join(filter(None, (site.opcode, path or f"%{site.name}", format_shape(site))))
 
 
 def format_added(site: Site, path: str = "") -> str:
@@ -134,16 +134,18 @@ def format_attributes(site: Site) -> list[str]:
         >>> format_attributes(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
         ['dimensions={0}']
     """
-    return [_attribute(site, part) for part in _parts(site)[1] if _is_listed(site, part)]
-
-
-def _attribute(site: Site, part: str) -> str:
-    name, _, value = part.partition("=")
-    if _is_sdy(site, part):
-        return f"sharding={format_partition(value)}"
-    if shardings := shardings_of_values(value):
-        return f"{name}=[{_few_of(shardings)}]"
-    return short_attribute(part)
+    found = []
+    for part in _parts(site)[1]:
+        name, _, value = part.partition("=")
+        if site.opcode.startswith("sdy.") and part.startswith("sharding="):
+            found.append(f"sharding={format_partition(value)}")
+        elif name in _UNTOLD or value.startswith(("%", "{%")):
+            continue
+        elif shardings := shardings_of_values(value):
+            found.append(f"{name}=[{_few_of(shardings)}]")
+        else:
+            found.append(short_attribute(part))
+    return found
 
 
 def shardings_of_values(text: str) -> list[str]:
@@ -213,26 +215,9 @@ def format_shape(site: Site) -> str:
         >>> format_shape(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
         'f32[8]'
     """
-    return _shape(site)
-
-
-def _is_listed(site: Site, attribute: str) -> bool:
-    name, _, value = attribute.partition("=")
-    return _is_sdy(site, attribute) or not (name in _UNTOLD or value.startswith(("%", "{%")))
-
-
-def _is_sdy(site: Site, part: str) -> bool:
-    return site.opcode.startswith("sdy.") and part.startswith("sharding=")
-
-
-def _shape(site: Site) -> str:
     head = site.text.partition(f" {site.opcode}(")[0]
-    shape = head.partition(" = ")[2] if " = " in head else ""
-    return _few_elements(_LAYOUT.sub("", shape))
-
-
-def _few_elements(shape: str) -> str:
-    """The shape of a tuple without most of its elements, where nobody would read them all."""
+    shape = _LAYOUT.sub("", head.partition(" = ")[2] if " = " in head else "")
+    # Nobody would read all elements of a large tuple.
     if not shape.startswith("(") or shape.count("[") <= _MOST_ELEMENTS:
         return shape
     depth, ends = 0, []
@@ -447,7 +432,12 @@ def format_edit(edit: Edit) -> str:
     site = edit.new or edit.old
     if edit.kind in ("added", "removed"):
         return format_added(site, _path_of(edit)) if site else "; ".join(map(format_field_change, edit.changes))
-    words = [_format_listed(change, edit) for change in listed_changes(edit)]
+    words = []
+    for change in listed_changes(edit):
+        # Names of operands are left out where the edit has several places.
+        is_of_one = change.field in ("operands", "attribute:root") and change.literals is None
+        of_several = is_of_one and edit.count > 1
+        words.append(change.field.removeprefix("attribute:") if of_several else format_field_change(change, edit))
     if edit.fields == ("alias",):
         return "; ".join(words)
     if edit.kind == "moved" and edit.old and edit.new:
@@ -459,13 +449,6 @@ def format_edit(edit: Edit) -> str:
     if edit.matcher == OF_WHOLE and site is not None:
         head = f"computation %{site.computation_name}"
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
-
-
-def _format_listed(change: FieldChange, edit: Edit) -> str:
-    """A changed field; names of operands are left out if the edit has several places."""
-    if change.field in ("operands", "attribute:root") and edit.count > 1 and change.literals is None:
-        return change.field.removeprefix("attribute:")
-    return format_field_change(change, edit)
 
 
 def listed_changes(edit: Edit) -> list[FieldChange]:

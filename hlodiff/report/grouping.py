@@ -206,7 +206,7 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
         first.kind,
         sum(edit.count for edit in edits),
         format_edit(first) if len(edits) == 1 else _together(edits),
-        _places(edits, root, packages) if _note(first) else place(first.source, root, packages),
+        _lines(_counts_by_line(edits, root, packages)) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
         (old, new),
@@ -226,9 +226,8 @@ def _weight(edit: Edit) -> int:
     return 2 if set(others) <= _BY_CHIP else weight_of(replace(edit, fields=others))
 
 
-def _places(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
+def _lines(counts: Counter[str]) -> str:
     """The line that most come from, and how many more there are."""
-    counts = _counts_by_line(edits, root, packages)
     more = f" and {many(len(counts) - 1, 'more line')}" if len(counts) > 1 else ""
     return counts.most_common(1)[0][0] + more if counts else ""
 
@@ -363,13 +362,16 @@ def _key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
         return stage, edit.kind, "backend_config", note, *own
     if not edit.sites or edit.fields == ("alias",):  # facts of the module and of its arguments stay single
         return stage, edit.kind, edit.op_name, tuple((c.field, c.old, c.new) for c in edit.changes), where
-    changes = tuple(
-        (c.field, *(c.literals or ())) if _is_own(c.field) else (c.field, c.old, c.new) for c in edit.changes
-    )
+    changes: list[tuple[str, ...]] = []
+    for one in edit.changes:
+        is_own = one.field in _OWN or (
+            one.field.startswith("attribute:") and any(word in one.field for word in _OWN_ATTRIBUTES)
+        )
+        changes.append((one.field, *(one.literals or ())) if is_own else (one.field, one.old, one.new))
     # An added or removed constant is known by its value.
     site = edit.new or edit.old
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
-    return stage, edit.kind, *_opcodes(edit), literal, changes, where
+    return stage, edit.kind, *_opcodes(edit), literal, tuple(changes), where
 
 
 def _note(edit: Edit) -> str:
@@ -381,10 +383,6 @@ def _note(edit: Edit) -> str:
         return ""  # there the configuration says what is computed
     names = {name.partition(".")[0] for name in _ENTRY.findall(f"{change.old}, {change.new}")}
     return names.pop() if len(names) == 1 else ""
-
-
-def _is_own(field: str) -> bool:
-    return field in _OWN or (field.startswith("attribute:") and any(word in field for word in _OWN_ATTRIBUTES))
 
 
 def _opcodes(edit: Edit) -> tuple[str, str]:
@@ -566,39 +564,27 @@ def _group(edit_groups: Sequence[EditGroup]) -> EditGroup:
     if len(edit_groups) == 1:
         return first
     follows: dict[str, int] = {}
+    places: Counter[str] = Counter()
     for edit_group in edit_groups:
+        places[edit_group.where] += edit_group.count + edit_group.following
         for word, count in edit_group.follows:
             follows[word] = follows.get(word, 0) + count
+    del places[""]
+    _, *opcodes, fields = first.group
+    what = " -> ".join(dict.fromkeys(word for word in map(str, opcodes) if word))
+    words = [str(name).removeprefix("attribute:").replace("_", " ") for name in fields if name != "opcode"]  # type: ignore[attr-defined]
     old, new = (added_up(edit_group.cost[side] for edit_group in edit_groups) for side in (0, 1))
     return replace(
         first,
         key=first.group,
         count=sum(edit_group.count for edit_group in edit_groups),
-        what=_what(first),
-        where=_lines(edit_groups),
+        what=f"{what}: {', '.join(words)}" if words and len(words) <= 4 else what,
+        where=_lines(places),
         stack=(),
         follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
         cost=(old, new),
         edits=tuple(edit for edit_group in edit_groups for edit in edit_group.edits),
     )
-
-
-def _what(edit_group: EditGroup) -> str:
-    _, old, new, fields = edit_group.group
-    head = " -> ".join(dict.fromkeys(word for word in (str(old), str(new)) if word))
-    words = [str(name).removeprefix("attribute:").replace("_", " ") for name in fields if name != "opcode"]  # type: ignore[attr-defined]
-    return f"{head}: {', '.join(words)}" if words and len(words) <= 4 else head
-
-
-def _lines(edit_groups: Sequence[EditGroup]) -> str:
-    """The line that most come from, and how many more there are."""
-    counts: dict[str, int] = {}
-    for edit_group in edit_groups:
-        if edit_group.where:
-            counts[edit_group.where] = counts.get(edit_group.where, 0) + edit_group.count + edit_group.following
-    ranked = sorted(counts, key=lambda where: -counts[where])
-    more = f" and {many(len(ranked) - 1, 'more line')}" if len(ranked) > 1 else ""
-    return ranked[0] + more if ranked else ""
 
 
 _MOST = 5
@@ -625,7 +611,13 @@ def most_changed(diff: ModuleDiff) -> tuple[Scope, ...]:
     """
     counts: Counter[str] = Counter()
     for edit in diff.reported:
-        counts.update(_scopes(edit, diff))
+        if not edit.sites or edit.count != len(edit.sites):
+            counts[scope_of(edit.op_name)] += edit.count
+            continue
+        for old, new in edit.sites:  # what is in both programs counts for its new scope
+            module, site = (diff.new, new) if new else (diff.old, old)
+            if site:
+                counts[scope_of(site.instruction_in(module).op_name)] += 1
     del counts[""]
     if len(counts) > _MOST:
         merged: Counter[str] = Counter()
@@ -634,18 +626,6 @@ def most_changed(diff: ModuleDiff) -> tuple[Scope, ...]:
         counts = merged
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple(Scope(name, count) for name, count in ranked[:_MOST])
-
-
-def _scopes(edit: Edit, diff: ModuleDiff) -> Counter[str]:
-    """How many sites of an edit each scope has; a site in both programs counts for its new scope."""
-    if not edit.sites or edit.count != len(edit.sites):
-        return Counter({scope_of(edit.op_name): edit.count})
-    found: Counter[str] = Counter()
-    for old, new in edit.sites:
-        module, site = (diff.new, new) if new else (diff.old, old)
-        if site:
-            found[scope_of(site.instruction_in(module).op_name)] += 1
-    return found
 
 
 def scope_of(op_name: str | None) -> str:
@@ -657,16 +637,11 @@ def scope_of(op_name: str | None) -> str:
     """
     # An instruction that XLA merged from several has several names; the first is enough.
     inner = _OUTER.sub("", (op_name or "").partition(";")[0])
-    return _split(inner).rpartition("\0")[0].replace("\0", "/")
-
-
-def _split(name: str) -> str:
-    """Parts joined by NUL: a slash in parentheses, as in `checkpoint(a/b)`, parts nothing."""
-    depth, out = 0, []
-    for char in name:
+    depth, parts = 0, []
+    for char in inner:  # a slash in parentheses, as in `checkpoint(a/b)`, parts nothing
         depth += (char in "([") - (char in ")]")
-        out.append("\0" if char == "/" and depth <= 0 else char)
-    return "".join(out)
+        parts.append("\0" if char == "/" and depth <= 0 else char)
+    return "".join(parts).rpartition("\0")[0].replace("\0", "/")
 
 
 def format_scopes(scopes: Iterable[Scope]) -> str:

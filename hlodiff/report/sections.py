@@ -133,26 +133,21 @@ def _by_kind(program: ProgramComparison) -> list[str]:
     for kind, metrics in kinds.items():
         counted = [(name, metrics.get(name, (0, 0))) for name in _BY_KIND]
         counted += [item for item in metrics.items() if item[0].startswith(("collectives.", "custom_calls."))]
-        words = [
-            f"{_short(name, program)} {_count(pair)}{_carried(name, metrics)}"
-            for name, pair in counted
-            if pair[0] != pair[1]
-        ]
+        words = []
+        for name, pair in counted:
+            if pair[0] == pair[1]:
+                continue
+            short = name.removeprefix("collectives.").removeprefix("custom_calls.").replace("_", " ")
+            short = (
+                f"{STAGE_NAMES[program.stage]} ops" if name == "ops" else short
+            )  # of two stages they are two numbers
+            has_size = name in _SIZES or name.startswith("collectives.")
+            size = metrics.get(_SIZES.get(name, name.replace("collectives.", "collective_bytes.")), (0, 0))
+            carried = f" ({format_arrow(*size, format_bytes)})" if has_size and any(size) else ""
+            words.append(f"{short} {_count(pair)}{carried}")
         if words:
             lines.append(f"{_KIND_WORDS.get(kind, kind)}: {', '.join(words)}")
     return lines
-
-
-def _short(name: str, program: ProgramComparison) -> str:
-    if name == "ops":  # of two stages they are two numbers
-        return f"{STAGE_NAMES[program.stage]} ops"
-    return name.removeprefix("collectives.").removeprefix("custom_calls.").replace("_", " ")
-
-
-def _carried(name: str, metrics: Metrics) -> str:
-    size = metrics.get(_SIZES.get(name, name.replace("collectives.", "collective_bytes.")), (0, 0))
-    has_size = name in _SIZES or name.startswith("collectives.")
-    return f" ({format_arrow(*size, format_bytes)})" if has_size and any(size) else ""
 
 
 def _fusion_counts(metrics: Metrics) -> str:
@@ -352,19 +347,15 @@ def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", roo
         if before != after and space == "host":  # the fields list moves between other memories; JSON has all
             words.append(_change(before, after, format_bytes, f" in {space}"))
     found = ", ".join(filter(None, words))
-    return f"{found}{_per_turn((old, new), root)}" if found else ""
-
-
-def _per_turn(sides: Sequence[Cost | None], root: str) -> str:
-    """What is counted for one turn of loops that nobody knows the turns of: all of it, or a part."""
-    costs = [cost for cost in sides if cost is not None]
-    loops = dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops)
-    if not loops:
-        return ""
-    all_in = len(loops) == 1 and all(cost.loops and not cost.is_partly_in_loops for cost in costs)
+    costs = [cost for cost in (old, new) if cost is not None]
+    # Of loops that nobody knows the turns of, one turn is counted: it is all of the cost, or a part.
+    loops = list(dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops))
+    if not found or not loops:
+        return found
     if len(loops) > 1:
-        return f", counting one turn of each of {len(loops)} loops"
-    return f" per turn of {next(iter(loops))}" if all_in else f", counting one turn of {next(iter(loops))}"
+        return f"{found}, counting one turn of each of {len(loops)} loops"
+    all_in = all(cost.loops and not cost.is_partly_in_loops for cost in costs)
+    return f"{found} per turn of {loops[0]}" if all_in else f"{found}, counting one turn of {loops[0]}"
 
 
 def _change(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:
