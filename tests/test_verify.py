@@ -123,6 +123,14 @@ def test_a_reducer_that_moved_along_is_one_and_the_same_for_all_that_apply_it(ol
     assert both_ways(*(read_text((root / name).read_text(encoding="utf-8")) for name in (old, new))) == []
 
 
+def test_a_loop_keeps_its_numbers_where_one_side_takes_an_element_that_the_other_one_takes_of_another_loop() -> None:
+    """Element 3 of an inner loop of `ode_solve` became element 3 of the only loop of `stack_scanned`."""
+    folder = Path(__file__).parents[1] / "snapshots"
+    names = ("stack_scanned", "ode_solve")
+    texts = [(folder / name / "cuda-h100-x4/compiled.hlo").read_text(encoding="utf-8") for name in names]
+    assert both_ways(*map(read_text, texts)) == []
+
+
 def channels(found: ModuleDiff) -> dict[str, tuple[Edit, ...]]:
     return {"edits": found.edits, "schedule": found.schedule, "tuning": found.tuning}
 

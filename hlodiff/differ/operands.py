@@ -415,12 +415,15 @@ def _element_users(side: MatchGraph, source: int) -> dict[int, list[int]]:
 
 
 def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> bool:
-    """Whether what takes a tuple apart and has a match takes one of these elements."""
-    for number, positions in _element_users(old, source).items():
-        for matched in (pairing.old[one] for one in positions):
-            after = element_of(new.computation.instructions[matched]) if matched >= 0 else None
-            if after is not None and (number not in elements or after not in elements.values()):
-                return False
+    """Whether what takes a tuple apart on either side and has a match takes one of these elements, as its match does."""
+    back = {after: before for before, after in elements.items()}
+    sides = (old, new, source, pairing.old, elements), (new, old, pairing.old[source], pairing.new, back)
+    for side, others, tuple_, mapping, known in sides:
+        for number, positions in _element_users(side, tuple_).items():
+            for matched in (mapping[one] for one in positions):
+                theirs = element_of(others.computation.instructions[matched]) if matched >= 0 else None
+                if theirs is not None and (number not in known or theirs not in known.values()):
+                    return False
     return True
 
 
