@@ -563,6 +563,34 @@ def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
     assert words in first if element_type == "f32" else "= same cost on" in first
 
 
+def test_the_verdict_of_a_target_rests_on_its_compiled_program_where_the_stablehlo_stands_behind_it() -> None:
+    text = """HloModule m
+
+ENTRY e {
+  %x = f32[8,8]{1,0} parameter(0)
+  ROOT %r = f32[8,8]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={high,high}
+}
+"""
+    lowered = """module @m {
+  func.func public @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %r = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %r : tensor<8x8xf32>
+  }
+}
+"""
+    stages = (
+        ("compiled", text.replace(", operand_precision={high,high}", ""), text),
+        ("stablehlo", lowered, lowered.replace("DEFAULT", "HIGH")),
+    )
+    programs = tuple(
+        ProgramComparison("m", "tpu-v5e", stage, "changed", diff(*(read_text(t, trusted=True) for t in (old, new))))
+        for stage, old, new in stages
+    )
+    first = to_terminal(Report("diff", "a", "b", programs)).splitlines()[0]
+    assert "worse on tpu-v5e: matrix products in 3 passes instead of 1; " in first
+
+
 def test_a_constant_that_only_the_compiler_worked_out_is_no_numerics_whatever_else_changed_with_it() -> None:
     """A table that `linspace` makes of more points: the compiler folds the step into another constant."""
     text = """HloModule m

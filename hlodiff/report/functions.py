@@ -167,15 +167,16 @@ def _function(
 ) -> tuple[FunctionView, tuple[ChangedLine, ...]]:
     """What is read first of one function, and the edited lines behind all that was written, shared or not."""
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
-    verdicts = _targets([programs[n] for n in numbers])
+    decisive = _decisive(programs, numbers)
+    verdicts = _targets([programs[n] for n in numbers], [programs[n] for n in decisive])
     several = {} if report.all else {one.edit_group.key: one.number for one in texts.shared}
     stages = tuple(_stages(own, report, several, lines))
     whole = stages  # with what other functions share: the cause is told of each
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
         whole = (*_stages(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
-    compiled = {programs[n].target: report.programs[n] for n in numbers if programs[n].has_verdict}
-    verdict, sentence, largest = _sentence(verdicts, len(compared), compiled, report.root)
+    judged = {programs[n].target: report.programs[n] for n in decisive}
+    verdict, sentence, largest = _sentence(verdicts, len(compared), judged, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
@@ -230,21 +231,24 @@ def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Ite
 # --- better or worse -------------------------------------------------------------------------------------------------
 
 
-def _targets(programs: Sequence[ProgramView]) -> tuple[TargetVerdict, ...]:
-    """The verdict of each target, from the compiled program where there is one; equal ones together, worst first.
+def _decisive(programs: Sequence[ProgramView], numbers: Iterable[int]) -> list[int]:
+    """For each target the program that its verdict is of: the compiled one where there is one."""
+    chosen: dict[str | None, int] = {}
+    for n in numbers:
+        if programs[n].has_verdict and (programs[n].target not in chosen or programs[n].stage == "compiled"):
+            chosen[programs[n].target] = n
+    return list(chosen.values())
+
+
+def _targets(programs: Iterable[ProgramView], decisive: Iterable[ProgramView]) -> tuple[TargetVerdict, ...]:
+    """The verdict of each target; equal ones together, worst first.
 
     Where the compiled program is the same, so is the cost, whatever the StableHLO counts.
     """
-    chosen: dict[str | None, ProgramView] = {}
     kept = {p.target for p in programs if p.stage == "compiled" and p.status == "identical" and not p.has_verdict}
-    for program in programs:
-        if not program.has_verdict:
-            continue
-        known = chosen.get(program.target)
-        if known is None or program.stage == "compiled":
-            chosen[program.target] = program
     found: dict[object, TargetVerdict] = {}
-    for target, program in chosen.items():
+    for program in decisive:
+        target = program.target
         listed = sorted((one for one in program.numbers if one.relevant), key=lambda one: -one.rank)
         one = TargetVerdict((), program.verdict, tuple(listed), len(program.numbers) - len(listed))
         one = TargetVerdict((), "same") if target in kept else one
