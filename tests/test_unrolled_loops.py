@@ -178,6 +178,29 @@ def written_out(count, is_unrolled, act=jnp.sin):
     def turns(w, x):
         return jax.lax.fori_loop(0, count, lambda i, h: act(h @ w) + h, x, unroll=is_unrolled)
     return turns
+
+
+def four_scanned(ws, x):
+    return jax.lax.scan(lambda x, w: (layer(x, w), None), x, ws)[0]
+
+
+def four_in_a_line(ws, x):
+    return layer(layer(layer(layer(x, ws[0]), ws[1]), ws[2]), ws[3])
+
+
+def four_lines(ws, x):
+    x = layer(x, ws[0])
+    x = layer(x, ws[1])
+    x = layer(x, ws[2])
+    return layer(x, ws[3])
+
+
+def three_and_another(ws, x):
+    return jnp.exp(layer(layer(layer(x, ws[0]), ws[1]), ws[2]) @ ws[3])
+
+
+def side_by_side(ws, x):
+    return layer(x, ws[0]) + layer(x, ws[1]) + layer(x, ws[2]) + layer(x, ws[3])
 """
 W, X = jnp.ones((12, 8, 8)), jnp.ones((4, 8))
 LAYERS = [{"in": jnp.ones((8, 8)), "out": jnp.ones((8, 8))} for _ in range(12)]
@@ -346,6 +369,19 @@ def test_a_loop_that_became_calls_of_its_body(programs: ModuleType, count: int) 
     assert sentences(calls, looped) == [f"{loop} was {count} copies of its body"]
     others = programs.written_out(count + 1, True), programs.written_out(count, True, lambda h: jnp.abs(jnp.exp(h)))
     assert [sentences(looped, read(other, W[0], X)) for other in others] == [[], []]
+
+
+def test_a_loop_that_was_written_out_by_hand_became_copies_of_its_body(programs: ModuleType) -> None:
+    looped = read(programs.four_scanned, W[:4], X)
+    for name in ("four_in_a_line", "four_lines"):
+        written = read(getattr(programs, name), W[:4], X)
+        assert [words.partition(" (")[0] for words in sentences(looped, written)] == [
+            f"the loop of programs.py:{line_of('def four_scanned') + 1}"
+        ]
+        assert " became 4 copies of its body" in sentences(looped, written)[0]
+        assert " was 4 copies of its body" in sentences(written, looped)[0]
+    for name in ("three_and_another", "side_by_side"):
+        assert sentences(looped, read(getattr(programs, name), W[:4], X)) == []
 
 
 def test_a_loop_of_another_length_or_body_is_not_what_a_loop_became(programs: ModuleType) -> None:

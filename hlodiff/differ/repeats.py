@@ -197,7 +197,7 @@ def stands_alone(it: Instruction) -> bool:
 LEAST_COPIES = 3
 _PASSES = ("transpose(", "rematted_computation")  # scopes of a backward pass, and of what it computes again
 
-_Call = tuple[str, str, int, tuple[bool, ...]]
+_Call = tuple[str, str, object, tuple[bool, ...]]
 Order = Literal["chained"]
 Looping = Callable[[Frame], Sequence[int]]
 """The loops that a line of Python lies in, outermost first; () for none."""
@@ -254,6 +254,7 @@ def copies_of(
     least: int = LEAST_COPIES,
     calls: int = 1,
     labels: Sequence[Sequence[bytes]] | None = None,
+    by_line: bool = True,
 ) -> tuple[Repeat, ...]:
     """Bodies of which a program holds several copies below certain frames, largest first.
 
@@ -264,6 +265,8 @@ def copies_of(
         calls: from so many places in Python a copy comes at least. What JAX repeats within one call (a polynomial, a
             power of a matrix) comes from one.
         labels: `labels_of` the module, where they are known.
+        by_line: whether copies come from the same places in the loop. Those that somebody wrote out do not, and each
+            of them is whole: a part of one more is something else that was written.
 
     Returns:
         see `repeats`.
@@ -279,9 +282,11 @@ def copies_of(
     try:
         for index, weight in enumerate(multiplicities(module)):
             if weight.total:
-                group = _OperationsByLoop(module.computations[index], labels[index], sizes, places.of(index), steps)
+                inside = module.computations[index]
+                calls_of = _calls_of(module, inside, around := places.of(index), by_line)
+                group = _OperationsByLoop(inside, labels[index], sizes, around, calls_of, by_line, steps)
                 for loop in group.loops(least, calls):
-                    first = [module.computations[index].instructions[position] for position in loop.first]
+                    first = [inside.instructions[position] for position in loop.first]
                     its_labels = [labels[index][position] for position in loop.first]
                     found.append(_repeat(module, loop, weight.total, computed(first, its_labels, module, labels)))
     except TooLarge:
@@ -417,9 +422,17 @@ class _OperationsByLoop:
     """The operations of one computation, by the loops that their stacks go through."""
 
     def __init__(
-        self, computation: Computation, labels: Sequence[bytes], sizes: Mapping[int, int], around: Around, steps: Steps
+        self,
+        computation: Computation,
+        labels: Sequence[bytes],
+        sizes: Mapping[int, int],
+        around: Around,
+        calls: Sequence[_Call],
+        by_line: bool,
+        steps: Steps,
     ) -> None:
         self._instructions, self._labels, self._sizes, self._around = computation.instructions, labels, sizes, around
+        self._calls, self._by_line = calls, by_line
         self._kinds = self._kinds_of()
         self._computation = computation
         self._search = Repetition(computation, self._kinds, steps) if max(self._kinds, default=-1) >= 0 else None
@@ -428,9 +441,9 @@ class _OperationsByLoop:
         """A number for each operation in a loop: equal for the same call of the same Python in the same pass."""
         numbers: dict[tuple[bytes, _Call], int] = {}
         found = []
-        for it, label in zip(self._instructions, self._labels, strict=True):
+        for it, label, call in zip(self._instructions, self._labels, self._calls, strict=True):
             known = is_operation(it) and bool(self._around.get(it.frame))
-            found.append(numbers.setdefault((label, _call_of(it)), len(numbers)) if known else -1)
+            found.append(numbers.setdefault((label, call), len(numbers)) if known else -1)
         return found
 
     def loops(self, least: int, calls: int) -> Iterator[_CopiedLoop]:
@@ -530,24 +543,37 @@ class _OperationsByLoop:
         """
         known = {position for proof in proofs for position in proof.positions()}
         kinds = Counter(self._kinds[row[0]] for row in proofs[0].rows)
-        calls = Counter(_call_of(self._instructions[row[0]]) for row in proofs[0].rows)
-        carrying = {_call_of(self._instructions[row[0]]) for row in proofs[0].carry}
+        calls = Counter(self._calls[row[0]] for row in proofs[0].rows)
+        carrying = {self._calls[row[0]] for row in proofs[0].carry}
         left, others = Counter[int](), Counter[_Call]()
         for position, kind in enumerate(self._kinds):
             if kind >= 0 and position not in known and place in self._around[self._frame(position)]:
                 left[kind] += 1
-                others[_call_of(self._instructions[position])] += 1
+                others[self._calls[position]] += 1
         if any(others[call] > calls[call] * len(proofs) for call in carrying):
             return None
-        return int(len(proofs) == 1 and any(left[kind] == 1 for kind, count in kinds.items() if count == 1))
+        return int(
+            self._by_line and len(proofs) == 1 and any(left[kind] == 1 for kind, count in kinds.items() if count == 1)
+        )
 
     def _extent(self, proof: Proof) -> int:
         return proof.copies * sum(size_of(self._instructions[row[0]], self._sizes) for row in proof.rows)
 
 
-def _call_of(it: Instruction) -> _Call:
-    """What an operation is called from: its line, the primitive of JAX that it is for, and the pass."""
-    return it.opcode, it.op_name.rpartition("/")[2], it.frame, _pass_of(it)
+def _calls_of(module: Module, computation: Computation, around: Around, by_line: bool) -> list[_Call]:
+    """What each operation is called from: its place in Python, the primitive of JAX that it is for, and the pass.
+
+    Without `by_line` the place is only what the loop calls, whatever line of the loop calls it.
+    """
+    places: dict[int, object] = {}
+    for frame, loops in around.items() if not by_line else ():
+        stack = list(chain(module, frame))
+        below = stack[: min(map(stack.index, loops.values()), default=len(stack))]
+        places[frame] = tuple((line.file, line.line, line.function) for line in (module.frames[n] for n in below))
+    return [
+        (it.opcode, it.op_name.rpartition("/")[2], places.get(it.frame, it.frame), _pass_of(it))
+        for it in computation.instructions
+    ]
 
 
 def _merged(found: Sequence[Repeat]) -> list[Repeat]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from hlodiff.differ.program_analysis import turning
 from hlodiff.differ.repeats import FrameTree, Repeat, computed, copies_of, labels_of, own_line
@@ -60,13 +61,16 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
         else:  # a forward and a backward loop of one line are one loop of Python
             removed.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
     for (where, turns), body in removed.items():
-        for function in _functions(where, unrolled):
+        # Turns of a Python loop come from the same lines; what was written out does not.
+        for function, by_line in product(_functions(where, unrolled), (True, False)):
             own = [
                 one
-                for one in _copies(unrolled, after, where.file, function)
+                for one in _copies(unrolled, after, where.file, function, by_line)
                 if one.copies == turns and _shared(one.computed, body) >= _SHARED
             ]
-            known = [dict(one.computed) for one in _copies(looped, before, where.file, function)] if own else []
+            known = (
+                [dict(one.computed) for one in _copies(looped, before, where.file, function, by_line)] if own else []
+            )
             fresh = [one for one in own if dict(one.computed) not in known]
             if fresh:
                 return Unrolling(where, fresh[0])
@@ -137,11 +141,13 @@ def _functions(where: FrameTree, module: Module) -> list[str]:
     return [where.function, *others[:_MOST_FUNCTIONS]] if where.function in named else others[:_MOST_FUNCTIONS]
 
 
-def _copies(module: Module, labels: Sequence[Sequence[bytes]], file: str, function: str) -> tuple[Repeat, ...]:
+def _copies(
+    module: Module, labels: Sequence[Sequence[bytes]], file: str, function: str, by_line: bool
+) -> tuple[Repeat, ...]:
     def looping(frame: Frame) -> Sequence[int]:
         return (0,) if (frame.file, frame.function) == (file, function) else ()
 
-    return copies_of(module, looping, least=2, labels=labels)
+    return copies_of(module, looping, least=2, labels=labels, by_line=by_line)
 
 
 def _shared(copy: Mapping[bytes, int], body: Mapping[bytes, int]) -> float:
