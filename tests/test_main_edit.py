@@ -337,3 +337,10 @@ def test_temp_that_grew_by_a_donated_argument() -> None:
     bare = ALIASED.replace(", input_output_alias={ {}: (0, {}, may-alias) }", "")
     kept = hlodiff.diff(hlodiff.read_text(bare), hlodiff.read_text(bare.replace("negate", "tanh")))
     assert not list(buffer_sentences(kept, {"memory.temp": (196, 196 + 16384)}))
+
+
+def test_a_long_sentence_about_a_line_loses_the_name_of_its_function_first() -> None:
+    said = "the loop of scanned/model.py:20 (Model.part) holds 2 copies of its body and turns less often (8 -> 4)"
+    assert main_edit("mixed on cpu: temp +67 %", (said,), (), ()) == (
+        "the loop of scanned/model.py:20 holds 2 copies of its body and turns less often"
+    )

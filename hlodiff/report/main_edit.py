@@ -41,6 +41,7 @@ _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d+\w* instead of")
 _BUFFER = "a buffer is written"
+_FUNCTION = re.compile(r"(?<=\.py:)(\d+) \([^()]*\)")  # behind its line
 _MANY = 10  # times as many knock-on edits are most of what happened
 
 
@@ -123,6 +124,8 @@ def main_edit(
         or next(iter(sentences), "")
         or _amount(counts, edit_groups)
     )
+    if len(words) > _MOST:
+        words = _FUNCTION.sub(r"\1", words)
     if len(words) > _MOST:  # which argument; how it was and is says the list
         words = words.partition(" (")[0]
     return words if len(words) <= _MOST and words not in sentence else ""
