@@ -13,6 +13,7 @@ import pytest
 from hlodiff.differ import Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
 from hlodiff.differ.classify import CLASSES, Class
 from hlodiff.hlo import Frame, read_text
+from hlodiff.hlo.model import Stage
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.headline import headline
@@ -579,7 +580,7 @@ ENTRY e {
   }
 }
 """
-    stages = (
+    stages: tuple[tuple[Stage, str, str], ...] = (
         ("compiled", text.replace(", operand_precision={high,high}", ""), text),
         ("stablehlo", lowered, lowered.replace("DEFAULT", "HIGH")),
     )

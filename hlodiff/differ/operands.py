@@ -415,7 +415,7 @@ def _element_users(side: MatchGraph, source: int) -> dict[int, list[int]]:
 
 
 def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> bool:
-    """Whether what takes a tuple apart on either side and has a match takes one of these elements, as its match does."""
+    """Whether what takes a tuple apart on either side, and has a match, takes one of these elements, as does that."""
     back = {after: before for before, after in elements.items()}
     sides = (old, new, source, pairing.old, elements), (new, old, pairing.old[source], pairing.new, back)
     for side, others, tuple_, mapping, known in sides:
