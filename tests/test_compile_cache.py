@@ -18,16 +18,15 @@ from hlodiff.capture import compile_cache as cache
 from hlodiff.capture import facts
 from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder, trim
 from hlodiff.capture.compile_cache import (
-    PythonRange,
     XlaResult,
     numbered_places,
-    placed,
     read_entry,
     settings,
     write_entry,
 )
 from hlodiff.capture.targets import parse
 from hlodiff.errors import StoreError, UsageError
+from hlodiff.hlo.metadata import PythonRange, placed
 from hlodiff.workflows.shared_cache import using_compile_cache
 
 STABLEHLO = """\

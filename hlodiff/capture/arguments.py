@@ -243,21 +243,16 @@ def _leaf(leaf: Any, device: Any) -> Any:
 
 def _numbers(leaf: jax.ShapeDtypeStruct) -> Any:
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        return _keys(leaf)
+        keys = (jax.random.key(0, impl=name) for name in _KEYS)
+        key = next((key for key in keys if key.dtype == leaf.dtype), None)
+        if key is None:
+            hint = "give the case a real one: jax.random.key(0)"
+            raise RegistryError(f"no key of type {leaf.dtype} can be made up", hint=hint)
+        return jnp.broadcast_to(key, leaf.shape)
     one = jnp.issubdtype(leaf.dtype, jnp.inexact)
     if leaf.weak_type and not leaf.shape:
         return jnp.asarray(1.0 if one else 0)
     return jnp.ones(leaf.shape, leaf.dtype) if one else jnp.zeros(leaf.shape, leaf.dtype)
-
-
-def _keys(leaf: jax.ShapeDtypeStruct) -> Any:
-    for name in _KEYS:
-        key = jax.random.key(0, impl=name)
-        if key.dtype == leaf.dtype:
-            return jnp.broadcast_to(key, leaf.shape)
-    raise RegistryError(
-        f"no key of type {leaf.dtype} can be made up", hint="give the case a real one: jax.random.key(0)"
-    )
 
 
 def dropped_leaves_hint(case: Any, error: BaseException) -> str:

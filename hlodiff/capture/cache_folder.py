@@ -79,7 +79,11 @@ def trim(folder: Path, most: int = LARGEST_FOLDER) -> None:
         with contextlib.suppress(OSError), os.scandir(folder / name) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
-                    _look(entry, found)
+                    about = entry.stat(follow_symlinks=False)
+                    if _ENTRY.fullmatch(entry.name):
+                        found.append((about.st_mtime, about.st_size, entry.path))
+                    elif _UNFINISHED.fullmatch(entry.name) and time.time() - about.st_mtime > _OLD_SECONDS:
+                        Path(entry.path).unlink()
     left = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if left <= most:
@@ -87,11 +91,3 @@ def trim(folder: Path, most: int = LARGEST_FOLDER) -> None:
         with contextlib.suppress(OSError):
             Path(path).unlink()
             left -= size
-
-
-def _look(entry: os.DirEntry[str], found: list[tuple[float, int, str]]) -> None:
-    about = entry.stat(follow_symlinks=False)
-    if _ENTRY.fullmatch(entry.name):
-        found.append((about.st_mtime, about.st_size, entry.path))
-    elif _UNFINISHED.fullmatch(entry.name) and time.time() - about.st_mtime > _OLD_SECONDS:
-        Path(entry.path).unlink()

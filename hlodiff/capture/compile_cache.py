@@ -36,6 +36,7 @@ from hlodiff.capture.environment import compiled_by
 from hlodiff.capture.imports import COMPILERS, file_digest
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.targets import TargetName
+from hlodiff.hlo.metadata import PythonRange, placed
 
 FORMAT = 1
 """Rises where an entry holds, or a key is made of, something else."""
@@ -54,26 +55,8 @@ _PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "fla
               "CPU architecture", "CPU variant", "CPU part")  # fmt: skip
 
 _PLACE = re.compile(r'^(#loc\d*) = loc\("([^"\\]*)":(\d+):(\d+)( to (?:(\d+))?:(\d+))?\)$', re.MULTILINE)
-_FILES = re.compile(r'^FileNames\n((?:\d+ ".*"\n)*)', re.MULTILINE)
-_FILE = re.compile(r'^(\d+) "([^"\\]*)"$', re.MULTILINE)
-_PLACES = re.compile(r"^FileLocations\n((?:\d+ \{.*\}\n)*)", re.MULTILINE)
-_PLACED = re.compile(
-    r"^(\d+) \{file_name_id=(\d+)( function_name_id=\d+)? line=(\d+) end_line=(\d+)(?: column=(\d+))?"
-    r"(?: end_column=(\d+))?\}$"
-)
 _NAME = re.compile(r"\s*(?:#loc.*\n\s*)*module @([\w.$-]+)")
 _NUMBERED = "@"
-
-
-@dataclass(frozen=True, slots=True)
-class PythonRange:
-    """A range of a Python file."""
-
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +168,10 @@ def files_of(package: str) -> str:
 @functools.cache
 def _own_files() -> str:
     """A hash of the files that decide what is taken of a compiled program."""
-    names = ("compile_cache.py", "facts.py", "jax_private.py", "literals.py")
-    return sha256("".join(file_digest(Path(__file__).with_name(name)) for name in names).encode()).hexdigest()
+    here = Path(__file__).parent
+    files = [here / name for name in ("compile_cache.py", "facts.py", "jax_private.py", "literals.py")]
+    files.append(here.parent / "hlo" / "metadata.py")
+    return sha256("".join(map(file_digest, files)).encode()).hexdigest()
 
 
 @functools.cache
@@ -225,45 +210,6 @@ def numbered_places(stablehlo: str) -> tuple[tuple[PythonRange, ...], str]:
 
     program = _PLACE.sub(number, stablehlo)
     return tuple(places), program
-
-
-def placed(compiled: str, places: Mapping[PythonRange, PythonRange]) -> str | None:
-    """Compiled HLO with other places of Python.
-
-    Args:
-        compiled: its text.
-        places: the new one for each.
-
-    Returns:
-        the text; None where it names a place that is not among them, or names places otherwise.
-    """
-    tables = _FILES.findall(compiled), _PLACES.findall(compiled)
-    if (len(tables[0]), len(tables[1])) not in ((0, 0), (1, 1)) or "source_file=" in compiled:
-        return None
-    if not tables[0]:
-        return compiled
-    files = dict(_FILE.findall(tables[0][0]))
-    if len(files) != tables[0][0].count("\n"):
-        return None
-    names: dict[str, int] = {}
-    lines = []
-    for line in tables[1][0].splitlines():
-        match = _PLACED.match(line)
-        if match is None or match[2] not in files:
-            return None
-        own, file, function, first, last, column, end_column = match.groups(default="0")
-        place = places.get(PythonRange(files[file], int(first), int(column), int(last), int(end_column)))
-        if place is None:
-            return None
-        number = names.setdefault(place.file, len(names) + 1)
-        function = function if function != "0" else ""
-        lines.append(
-            f"{own} {{file_name_id={number}{function} line={place.line} end_line={place.end_line}"
-            f" column={place.column} end_column={place.end_column}}}\n"
-        )
-    named = "".join(f'{number} "{name}"\n' for name, number in names.items())
-    compiled = _FILES.sub(lambda _: f"FileNames\n{named}", compiled, count=1)
-    return _PLACES.sub(lambda _: "FileLocations\n" + "".join(lines), compiled, count=1)
 
 
 def _numbers(places: tuple[PythonRange, ...]) -> dict[PythonRange, PythonRange]:

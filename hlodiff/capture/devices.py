@@ -66,21 +66,17 @@ def open_target(name: TargetName) -> Target:
     Raises:
         Exception: whatever JAX raises where it cannot; see `hlodiff.capture.compile_case.cannot_open`.
     """
-    return Target(name, _devices(name))
-
-
-def _devices(name: TargetName) -> Sequence[Any]:
     if name.kind == "cpu":
-        return jax.devices("cpu")[: name.devices]
+        return Target(name, jax.devices("cpu")[: name.devices])
     if name.kind == "attached":
-        return jax.devices()
+        return Target(name, jax.devices())
     if name.kind == "tpu":
         topology = f"{name.model}:{'x'.join(map(str, name.shape))}"
         # libtpu's hosts have 2x2 chips by default, which a single chip is no multiple of.
         options = {"chips_per_host_bounds": (1, 1, 1)} if math.prod(name.shape) == 1 else {}
-        return topologies.get_topology_desc(platform="tpu", topology_name=topology, **options).devices
-    config = target_config(GPUS[name.model])
-    jax_private.accept_unlisted_memories()
-    return topologies.get_topology_desc(
-        platform="cuda", topology_name="", target_config=config, topology=gpu_topology(name.devices)
-    ).devices
+        found = topologies.get_topology_desc(platform="tpu", topology_name=topology, **options)
+    else:
+        jax_private.accept_unlisted_memories()
+        config, topology = target_config(GPUS[name.model]), gpu_topology(name.devices)
+        found = topologies.get_topology_desc(platform="cuda", topology_name="", target_config=config, topology=topology)
+    return Target(name, found.devices)

@@ -232,7 +232,9 @@ def _passes(bench: Bench, request: Request) -> tuple[tuple[PassTime, ...], Sourc
             }
 
         def compile_it(lowered: Any) -> float:
-            with jax.profiler.trace(str(profile), profiler_options=_quiet()):
+            quiet = jax.profiler.ProfileOptions()
+            quiet.python_tracer_level = 0  # Python's own calls would be most of the profile and most of its cost
+            with jax.profiler.trace(str(profile), profiler_options=quiet):
                 return _compile(lowered, options or None)
 
         with contextlib.chdir(folder):  # a compiler that ignores the folder must not litter the project
@@ -243,10 +245,3 @@ def _passes(bench: Bench, request: Request) -> tuple[tuple[PassTime, ...], Sourc
         texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
         found = merged(pass_times(metadata_spans(text)) for text in texts)
         return found, "dump" if found else "", phases.compile
-
-
-def _quiet() -> Any:
-    """Python's own calls would be most of the profile and most of its cost."""
-    options = jax.profiler.ProfileOptions()
-    options.python_tracer_level = 0
-    return options

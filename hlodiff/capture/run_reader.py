@@ -91,11 +91,16 @@ class RawProgram:
         Raises:
             CaptureError: a file is missing or truncated.
         """
+        from hlodiff.capture.literals import text_of
         from hlodiff.hlo.mlir import mlir_text
 
+        texts = []
         try:
             stablehlo = mlir_text(self._path("mlirbc").read_bytes())
-            compiled = "\n\n".join(self._compiled(i) for i in range(self.record["modules"]))
+            for number in range(self.record["modules"]):
+                proto = self._path(f"{number}.pb")
+                printed = self._path(f"{number}.hlo").read_text(encoding="utf-8")
+                texts.append(text_of(printed, proto.read_bytes() if proto.exists() else None))
         except OSError as error:
             raise CaptureError(f"`{function}` was recorded in part: {error.strerror}") from None
         facts = {
@@ -106,14 +111,7 @@ class RawProgram:
             "memory": self.record["memory"],
             "cost": self.record["cost"],
         }
-        return CapturedProgram(function, case, self.target, stablehlo, compiled, facts, {})
-
-    def _compiled(self, number: int) -> str:
-        from hlodiff.capture.literals import text_of
-
-        proto = self._path(f"{number}.pb")
-        printed = self._path(f"{number}.hlo").read_text(encoding="utf-8")
-        return text_of(printed, proto.read_bytes() if proto.exists() else None)
+        return CapturedProgram(function, case, self.target, stablehlo, "\n\n".join(texts), facts, {})
 
     def _path(self, suffix: str) -> Path:
         return self.folder / f"{self.record['file']}.{suffix}"

@@ -18,6 +18,7 @@ from hlodiff.hlo.grammar import (
     CALLING_ATTRIBUTES,
     DEBUG_TABLES,
     FREE_TOKEN,
+    TRUNCATED,
     Unbalanced,
     UnknownType,
     read_shape,
@@ -627,6 +628,3 @@ class _Rewriter:
         self.advance()
         self.depth -= 1
         return f"({', '.join(parts)})"
-
-
-TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"

@@ -37,6 +37,8 @@ FREE_TOKEN = re.compile(
 )
 # The tables before the first computation.
 DEBUG_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
+"""What errors advise where a text ends too early."""
 
 
 class Unbalanced(ValueError):
@@ -940,6 +942,10 @@ CUDA_SIGNS = ('"operation_queue_id"', '"gpu_backend_config"', '"fusion_backend_c
 ELIDED_CONSTANT = re.compile(r" constant\([^()\n]*\.\.\.[^\n]*")
 # The same from its start: (1) the name, (2) the element type, (3) the sizes.
 ELIDED_CONSTANT_LINE = re.compile(r"%([^\s%]+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
+# (1) the name of the module, in the first line of a file.
+MODULE_NAME = re.compile(r"HloModule\s+([^\s,]+)")
+# A debug table with its rows.
+DEBUG_TABLE = re.compile(rf"^(?:{'|'.join(DEBUG_TABLES)})\n(?:\d.*\n)*".encode(), re.MULTILINE)
 # (1) the layouts of arguments and result in the first line of a file.
 ENTRY_LAYOUT = re.compile(rb"entry_computation_layout=(\{\((?:(?!\)->).)*+\)->(?:(?!\}, ).)*+\}), ")
 # (1) how often a loop turns, in the backend configuration of a `while`.

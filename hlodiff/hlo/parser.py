@@ -18,12 +18,14 @@ from hlodiff.hlo.grammar import (
     ATTRIBUTE_START,
     CALLING_ATTRIBUTES,
     COMPUTATION_HEAD,
+    DEBUG_TABLES,
     HEADER_DEFAULTS,
     INSTRUCTION_START,
     METADATA,
     OPCODE,
     PLAIN_INSTRUCTION,
     STRING,
+    TRUNCATED,
     NotOperands,
     Span,
     Unbalanced,
@@ -352,10 +354,10 @@ def _read_lines(
             continue
         number = _read_computation(reader, number)
     if not reader.done:
-        raise reader.error("the file ends before the first computation", len(lines), hint=_TRUNCATED)
+        raise reader.error("the file ends before the first computation", len(lines), hint=TRUNCATED)
     if reader.entry < 0:
         if len(reader.done) > 1:
-            raise reader.error("no computation is marked ENTRY", 1, hint=_TRUNCATED)
+            raise reader.error("no computation is marked ENTRY", 1, hint=TRUNCATED)
         reader.entry = 0
     if cycle := call_cycle(reader.done):
         raise reader.error(*cycle, hint=CYCLE_HINT)
@@ -375,7 +377,7 @@ def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError
         rewritten, places = rewrite(text, path)
         return _read_lines(rewritten, path, at_once, places, check_calls)
     except ReadError as other:
-        if error.what == _NO_HEADER or (other.line > error.line and other.hint != _TRUNCATED):
+        if error.what == _NO_HEADER or (other.line > error.line and other.hint != TRUNCATED):
             raise other from None
         raise error from None
 
@@ -473,7 +475,6 @@ def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, 
 
 
 _PARAMETER = " parameter("
-_TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
 
 
 # What the first line of a computation does not begin with.
@@ -501,7 +502,7 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
             parts = [] if last == number else parts_or_whole(without_comments(whole[len("HloModule") :]))
             if len(parts) < 2:
                 what = "bracket or quote without its partner"
-                raise reader.error(what, number, at.position + 10, _TRUNCATED) from None
+                raise reader.error(what, number, at.position + 10, TRUNCATED) from None
         if not parts or _NO_NAME.search(parts[0]):
             raise reader.error("expected a module name, and `,` before each attribute", number, len("HloModule") + 1)
         pairs = (part.partition("=") for part in parts[1:])
@@ -511,7 +512,7 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
         _refuse_repeated(reader, attributes, number)
         for key, value in attributes:
             if not is_header_value(key, value):
-                raise reader.error(f"`{key}` has a malformed value", number, line.find(key) + 1, _TRUNCATED)
+                raise reader.error(f"`{key}` has a malformed value", number, line.find(key) + 1, TRUNCATED)
         kept = tuple(pair for pair in attributes if HEADER_DEFAULTS.get(pair[0]) != pair[1])
         return parts[0].removeprefix("%"), kept, last + 1
     raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
@@ -540,7 +541,7 @@ def _read_tables(reader: _TextReader, number: int) -> int:
     table = ""
     while number <= len(reader.lines):
         line = reader.lines[number - 1].rstrip()
-        if line in FrameTable.NAMES:
+        if line in DEBUG_TABLES:
             table = line
         elif table and line[:1].isdigit():
             if not reader.tails.frames.add(table, line):
@@ -568,7 +569,7 @@ def _read_computation(reader: _TextReader, number: int) -> int:
     lines = reader.lines
     while True:
         if number > len(lines):
-            raise reader.error(f"the file ends inside computation %{open_.name}", len(lines), hint=_TRUNCATED)
+            raise reader.error(f"the file ends inside computation %{open_.name}", len(lines), hint=TRUNCATED)
         line = lines[number - 1]
         if line.startswith("}"):
             reader.done.append(_close(reader, open_, number))
@@ -719,7 +720,7 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
         parts, depth = [line], open_brackets(line)
         while last < len(reader.lines) and not reader.lines[last].startswith("}"):
             if opened := open_string(parts[-1]):
-                raise reader.error("a string has to end on its line", last, opened, _TRUNCATED) from None
+                raise reader.error("a string has to end on its line", last, opened, TRUNCATED) from None
             if depth <= 0:
                 break
             parts.append(reader.lines[last])
@@ -731,7 +732,7 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
         except Unbalanced:
             what = "bracket or quote without its partner"
             column = (INSTRUCTION_START.match(line) or start).end() + 1
-            raise reader.error(what, number, column, _TRUNCATED) from None
+            raise reader.error(what, number, column, TRUNCATED) from None
     if start.group(1):
         if open_.root >= 0:
             raise reader.error(f"a second ROOT in %{open_.name}", number, start.start(1) + 1)
@@ -828,7 +829,7 @@ def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tupl
             raise _repeated(reader, wrong.repeated, number) from None
         if wrong.missing:
             column = reader.lines[number - 1].find(wrong.missing) + 1
-            raise reader.error(f"computation %{wrong.missing} is not defined", number, column, _TRUNCATED) from None
+            raise reader.error(f"computation %{wrong.missing} is not defined", number, column, TRUNCATED) from None
         raise reader.error("expected `, attribute=value`", number, column) from None
 
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from hlodiff.hlo.metadata import portable_file
-from hlodiff.hlo.model import Computation, Frame, Instruction, Module
+from hlodiff.hlo.model import Frame, Instruction, Module
 
 
 def source_of(module: Module, root: str) -> dict[str, Any]:
@@ -99,10 +99,19 @@ def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
         frames = tuple(Frame(str(a), _whole(b), str(c), _whole(d)) for a, b, c, d in source["frames"])
         scopes = [str(scope) for scope in source["op_names"]]
         table: Mapping[str, Mapping[str, list[int]]] = source["instructions"]
-        computations = tuple(_with_rows(c, table.get(c.name, {}), scopes, len(frames)) for c in module.computations)
+        computations = []
+        for computation in module.computations:
+            rows = table.get(computation.name, {})
+            instructions = list(computation.instructions)
+            for place, it in enumerate(instructions):
+                if (row := rows.get(it.name)) is not None:
+                    scope, frame = map(_whole, row)
+                    op_name = scopes[scope] if 0 <= scope < len(scopes) else ""
+                    instructions[place] = _with(it, op_name, frame if 0 <= frame < len(frames) else -1, it.line)
+            computations.append(replace(computation, instructions=tuple(instructions)) if rows else computation)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return module
-    return replace(module, computations=computations, frames=frames)
+    return replace(module, computations=tuple(computations), frames=frames)
 
 
 def _whole(number: object) -> int:
@@ -144,19 +153,6 @@ def name_arguments(module: Module, arguments: object) -> Module:
     computations = list(module.computations)
     computations[module.entry] = entry
     return replace(module, computations=tuple(computations))
-
-
-def _with_rows(computation: Computation, rows: Mapping[str, list[int]], scopes: list[str], frames: int) -> Computation:
-    instructions = tuple(_with_row(i, rows.get(i.name), scopes, frames) for i in computation.instructions)
-    return replace(computation, instructions=instructions) if rows else computation
-
-
-def _with_row(instruction: Instruction, row: list[int] | None, scopes: list[str], frames: int) -> Instruction:
-    if row is None:
-        return instruction
-    scope, frame = map(_whole, row)
-    op_name = scopes[scope] if 0 <= scope < len(scopes) else ""
-    return _with(instruction, op_name, frame if 0 <= frame < frames else -1, instruction.line)
 
 
 # A plain constructor call instead of `dataclasses.replace`: a third of its time, and this runs for every instruction.

@@ -197,14 +197,11 @@ def rewrite_snapshot(root: Path, snapshot: Snapshot) -> bool:
     }
     contents = {SUMMARY: _summary_of(snapshot, packed), **programs, **_source_of(snapshot)}
     with clear_errors(root):
-        if all(_content(root / key.folder / name) == contents.get(name) for name in (SUMMARY, SOURCE)):
+        stored = [(name, root / key.folder / name) for name in (SUMMARY, SOURCE)]
+        if all((file.read_bytes() if file.is_file() else None) == contents.get(name) for name, file in stored):
             return False
         replace_folder(root, key, contents)
     return True
-
-
-def _content(file: Path) -> bytes | None:
-    return file.read_bytes() if file.is_file() else None
 
 
 def contents_of(snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> dict[str, bytes]:
@@ -402,19 +399,16 @@ def _with_scratch(root: Path, put: Callable[[Path], object]) -> None:
     """Call `put` with a new folder under an unpredictable name, from which a rename reaches the snapshots."""
     for folder in _scratch_folders(root):
         try:
-            return _with_new_folder(folder, put)
+            scratch = Path(tempfile.mkdtemp(dir=folder))
+            try:
+                put(scratch)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+            return
         except OSError as error:
             # Mounted apart, which the number of the device does not always show.
             if error.errno != errno.EXDEV or folder == root / PARTIAL:
                 raise
-
-
-def _with_new_folder(folder: Path, put: Callable[[Path], object]) -> None:
-    scratch = Path(tempfile.mkdtemp(dir=folder))
-    try:
-        put(scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _scratch_folders(root: Path) -> Iterator[Path]:

@@ -278,17 +278,16 @@ def to_plain(counts: TraceCounts) -> dict[str, Any]:
         >>> to_plain(TraceCounts((FunctionCounts(Function("f", "a.py:1"), "f", 1, 0, 1, ("9f2c",)),)))
         {'f': {'defined': 'a.py:1', 'traces': 1, 'compiles': 1, 'programs': ['9f2c']}}
     """
-    return {one.name: _write_function(one) for one in counts.functions}
-
-
-def _write_function(one: FunctionCounts) -> dict[str, Any]:
-    table: dict[str, Any] = {"defined": one.function.place, "traces": one.traces}
-    if one.nested:
-        table["inside_of_others"] = one.nested
-    table |= {"compiles": one.compiles, "programs": list(one.programs)}
-    if one.again:
-        table["again"] = dict(_write_again(one))
-    return table
+    found: dict[str, Any] = {}
+    for one in counts.functions:
+        table: dict[str, Any] = {"defined": one.function.place, "traces": one.traces}
+        if one.nested:
+            table["inside_of_others"] = one.nested
+        table |= {"compiles": one.compiles, "programs": list(one.programs)}
+        if one.again:
+            table["again"] = dict(_write_again(one))
+        found[one.name] = table
+    return found
 
 
 def _write_again(one: FunctionCounts) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -450,6 +449,7 @@ def many(number: int, thing: str) -> str:
 _FEWEST = 4  # distinct causes of one kind; fewer are reported one by one
 _LISTED = 6  # values that are listed one by one
 _KINDS = ("shape", "value", "field", "length")
+_TITLES = {"value": "static ", "field": "static field "}
 
 
 def merge_series(again: Sequence[Retrace]) -> list[Retrace]:
@@ -485,19 +485,14 @@ def _merged(family: list[Retrace]) -> list[Retrace]:
         pairs = [(one.causes[position].old, one.causes[position].new) for one in family]
         seen = list(dict.fromkeys(text for pair in pairs for text in pair))
         texts.setdefault((first.kind, _series(first.kind, seen)), []).append(first.path)
-    causes = tuple(
-        Cause(kind, paths[0], _sentence(kind, paths, text), ADVICE["bucket" if kind == "shape" else kind])
-        for (kind, text), paths in texts.items()
-    )
+    causes = []
+    for (kind, text), paths in texts.items():
+        more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+        shown = ", ".join(f"`{path}`" for path in paths[:3]) + more
+        what = f"{shown}: {text}" if kind == "shape" else f"{_TITLES.get(kind, '')}{shown} {text}"
+        causes.append(Cause(kind, paths[0], what, ADVICE["bucket" if kind == "shape" else kind]))
     numbers = tuple(sorted(number for one in family for number in one.numbers))
-    return [replace(family[0], numbers=numbers, causes=causes)]
-
-
-def _sentence(kind: str, paths: list[str], text: str) -> str:
-    shown = ", ".join(f"`{path}`" for path in paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-    if kind == "shape":
-        return f"{shown}: {text}"
-    return {"value": "static ", "field": "static field "}.get(kind, "") + f"{shown} {text}"
+    return [replace(family[0], numbers=numbers, causes=tuple(causes))]
 
 
 def _series(kind: str, seen: list[str]) -> str:

@@ -209,7 +209,8 @@ class _Walk:
         path = path.replace("function.__self__", "self", 1)  # a method of a module
         children, level = self._level(node)
         if level is None:
-            yield self._leaf(path, node)
+            is_array = is_traced(node) or (is_scalar(node) and not self.filtered)
+            yield _array(path, node) if is_array else self._static_leaf(path, node)
             return
         yield self._node(path, node, level)
         names = set()
@@ -255,11 +256,6 @@ class _Walk:
         class_id = self.object_ids.of(kind)
         return Leaf(path, "node", kind.__name__, place=where, parts=parts, object_id=number, code_id=class_id)
 
-    def _leaf(self, path: str, value: Any) -> Leaf:
-        if is_traced(value) or (is_scalar(value) and not self.filtered):
-            return _array(path, value)
-        return self._static_leaf(path, value)
-
     def static(self, path: str, value: Any, kind: str = "value") -> Leaf:
         """A static argument or field."""
         leaf = self._static_leaf(path, value)
@@ -277,15 +273,12 @@ class _Walk:
                 object_id=number, code_id=self.object_ids.code(code_of(value)), life_id=self.object_ids.life(value),
             )  # fmt: skip
         kind: Kind = "value" if has_equality(value) else "object"
-        parts = tuple(self._parts(path, value, depth)) if depth < _DEEPEST else ()
+        # What it is made of, as far as its `==` looks there: the least part that differs is reported.
+        inside = itertools.islice(_parts_of(value), _MOST_PARTS) if depth < _DEEPEST else ()
+        parts = tuple(self._static_leaf(f"{path}{key}", part, depth=depth + 1) for key, part in inside)
         text, python, where = stable_repr(value), type(value).__qualname__, class_location(type(value), self.root)
         class_id = self.object_ids.of(type(value))
         return Leaf(path, kind, text, python=python, parts=parts, place=where, object_id=number, code_id=class_id)
-
-    def _parts(self, path: str, value: Any, depth: int) -> Iterator[Leaf]:
-        """What a static value is made of, as far as its `==` looks there: the least part that differs is reported."""
-        for key, part in itertools.islice(_parts_of(value), _MOST_PARTS):
-            yield self._static_leaf(f"{path}{key}", part, depth=depth + 1)
 
     def inside(self, fn: Any) -> tuple[CapturedValue, ...]:
         """What a function closes over, has as a default or in a partial, or finds in the object it is bound to."""

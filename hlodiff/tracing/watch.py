@@ -128,7 +128,13 @@ class WatchResult:
         return "\n  ".join([f"hlodiff.watch: {head}", *map(format_function, counts.functions)])
 
     def _found(self, name: str | None) -> list[FunctionCounts]:
-        return [one for one in self.counts.functions if name is None or _is_called(one, name)]
+        if name is None:
+            return list(self.counts.functions)
+        return [
+            one
+            for one in self.counts.functions
+            if name in (one.name, one.function.short, one.function.name) or one.function.name.endswith(f".{name}")
+        ]
 
     def _count(self, number: int, name: str | None) -> ExpectedCount:
         return ExpectedCount.of(number, self.explain(name))
@@ -138,11 +144,6 @@ class WatchResult:
             self._fingerprints[program.order] = fingerprint_of(program)
             program.forget(text=True)
         return self._fingerprints[program.order]
-
-
-def _is_called(one: FunctionCounts, name: str) -> bool:
-    function = one.function
-    return name in (one.name, function.short, function.name) or function.name.endswith(f".{name}")
 
 
 @contextmanager

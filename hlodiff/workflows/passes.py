@@ -20,6 +20,7 @@ from hlodiff.differ.passes.dumps import Dump, dumps_of, is_pass_dump, without_re
 from hlodiff.differ.result import Edit
 from hlodiff.errors import CaptureError, StoreError, UsageError
 from hlodiff.hlo.files import read_bytes
+from hlodiff.hlo.grammar import MODULE_NAME
 from hlodiff.hlo.model import Module
 from hlodiff.report.passes import edit_words
 from hlodiff.snapshots import FolderTree, Key
@@ -27,7 +28,6 @@ from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.compare_sides import SideComparison, compare_sides
 from hlodiff.workflows.sides import Side, SideFailure, SideProgram
 
-_NAME = re.compile(r"HloModule\s+([^\s,]+)")
 _FLAGS = 'XLA_FLAGS="--xla_dump_to=DIR --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"'
 _MOST_FILES = 100_000
 _MOST_BYTES = 256 * 1024 * 1024  # of one text, as of any program
@@ -138,7 +138,7 @@ def dumped_in(folder: Path, key: Key, captured: CapturedProgram) -> DumpedProgra
     Raises:
         CaptureError: its compiler wrote no pass dump.
     """
-    name = _NAME.match(captured.compiled or "")
+    name = MODULE_NAME.match(captured.compiled or "")
     found = own_dump(folder, name[1] if name else "")
     if found is None:
         hint = "compilers of attached devices may ignore the request; dump with XLA_FLAGS there and give the folder"

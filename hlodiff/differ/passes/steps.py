@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +16,12 @@ from hlodiff.differ.pipeline import diff_with_matches
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.errors import ReadError
 from hlodiff.hlo.files import read_bytes
+from hlodiff.hlo.grammar import DEBUG_TABLE
 from hlodiff.hlo.model import Module
 
 # The largest dump that was tried had 80 texts of 3,700 instructions, 50 MB; what is larger is refused, not read.
 MOST_BYTES = 4 * 1024**3
 # The tables before the first computation name Python files and lines; they and the metadata are no part of the program.
-_TABLES = re.compile(rb"^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d.*\n)*", re.MULTILINE)
 NUMBERS = ("fusions", "copies", "converts", "bytes")
 
 
@@ -124,7 +123,7 @@ def same_program(one: bytes, other: bytes) -> bool:
 
 def without_tables(data: bytes) -> bytes:
     """A text without the tables of Python lines."""
-    return _TABLES.sub(b"", data)
+    return DEBUG_TABLE.sub(b"", data)
 
 
 def pass_steps(dump: Dump, limits: Limits = DEFAULTS) -> Iterator[PassStep]:

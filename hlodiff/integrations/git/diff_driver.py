@@ -426,17 +426,13 @@ def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iter
     elif new is None:
         yield "deleted"
     else:
-        yield from _record(named, old, new)
+        from hlodiff.workflows.pending import record_summary
 
-
-def _record(named: NamedFile, old: bytes | None, new: bytes) -> Iterator[str]:
-    from hlodiff.workflows.pending import record_summary
-
-    kind = named.file.removesuffix(".yaml")
-    function, _, case = named.name.partition("/")
-    shown = record_summary(Key(function, case, kind), old.decode() if old is not None else None, new.decode())
-    yield shown.headline
-    yield from (f"  {line}" for line in shown.details)
+        kind = named.file.removesuffix(".yaml")
+        function, _, case = named.name.partition("/")
+        shown = record_summary(Key(function, case, kind), old.decode() if old is not None else None, new.decode())
+        yield shown.headline
+        yield from (f"  {line}" for line in shown.details)
 
 
 def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

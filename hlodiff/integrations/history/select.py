@@ -166,17 +166,16 @@ def is_revision(project: Path, snapshots: Path, word: str) -> bool:
 
 def uncommitted(found: HistoryMatch) -> bool:
     """Whether the work tree holds snapshots of these names that no commit has."""
-    return any(_is_uncommitted(snapshots.request, snapshots.repository) for snapshots in found.folders)
-
-
-def _is_uncommitted(request: HistoryRequest, repository: GitObjects) -> bool:
-    if request.revision != "HEAD":
-        return False
-    paths = folders_of([request.name], repository.below)
     command = ["--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
-    rows = os.fsdecode(git(repository.folder, [*command, *paths], "git status")).split("\0")
-    found = (key_of(row[3:], repository.below) for row in rows if len(row) > 3)
-    return any(request.selects(one[0]) for one in found if one)
+    for snapshots in found.folders:
+        request, repository = snapshots.request, snapshots.repository
+        if request.revision == "HEAD":
+            paths = folders_of([request.name], repository.below)
+            rows = os.fsdecode(git(repository.folder, [*command, *paths], "git status")).split("\0")
+            keys = (key_of(row[3:], repository.below) for row in rows if len(row) > 3)
+            if any(request.selects(one[0]) for one in keys if one):
+                return True
+    return False
 
 
 def _keys(tree: GitTree | FolderTree) -> list[Key]:

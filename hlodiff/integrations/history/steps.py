@@ -164,16 +164,13 @@ def followed(lines: Iterable[StepLine], repository: GitObjects, left_out: Sequen
     lines = list(lines)
     _successors(lines, repository, readings)
     for _ in range(_MOST_RENAMES):
-        starts = [(line, step) for line in lines if (step := line.beginning()) and not _is_end(step, repository)]
+        begun = [(line, step) for line in lines if (step := line.beginning()) and not step.was]
+        starts = [(line, step) for line, step in begun if step.commit.id not in repository.shallow]
         renamed = list(_renamed(starts, repository, readings))
         if not renamed:
             return
         _go_on(renamed, repository, left_out)
         lines = [line for line, _ in renamed]
-
-
-def _is_end(step: Step, repository: GitObjects) -> bool:
-    return bool(step.was) or step.commit.id in repository.shallow
 
 
 def _renamed(
