@@ -354,7 +354,7 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     marked = marked[:_MOST_OF_A_TARGET]
     for place, one in ((-1, other), (-2, collective)):  # the largest of each side, and what devices wait for
         if one and one not in marked:
-            marked[place] = one
+            marked[place if marked[place] is not other else -1] = one
     # A range, or per turn of a loop; what devices wait for is named though more of it carries less.
     unclear = [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
     shown = [*marked, *unclear] or numbers[:2]
