@@ -2,8 +2,7 @@
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
-from hlodiff.report.verdict import judged
-from hlodiff.report.view import Number
+from tests.shown import marks
 
 ONE = """HloModule m{}
 
@@ -29,8 +28,7 @@ def mark(old: tuple[str, int], new: tuple[str, int]) -> str:
             {"memory.argument": float(argument), "memory.output": float(argument), "memory.alias": float(aliased)}
         )
     program = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(*modules), facts[0], facts[1])
-    (number,) = judged(program, [Number("aliased", facts[0]["memory.alias"], facts[1]["memory.alias"], "bytes")])
-    return number.mark
+    return marks(program).get("aliased", "")
 
 
 def test_a_donation_that_is_gone_costs_memory() -> None:
@@ -48,17 +46,17 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
     names = "argument", "output", "temp", "alias"
     module = hlodiff.read_text(ONE.format(ONLY, *(8, 8) * 3))
 
-    def marks(old: tuple[int, ...], new: tuple[int, ...]) -> list[str]:
+    def temp_and_aliased(old: tuple[int, ...], new: tuple[int, ...]) -> list[str]:
         facts = [{f"memory.{name}": float(n) for name, n in zip(names, side, strict=False)} for side in (old, new)]
         facts = [
             side | ({"memory.peak": float(values[4])} if values[4:] else {})
             for side, values in zip(facts, (old, new), strict=True)
         ]
         program = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(module, module), facts[0], facts[1])
-        numbers = [Number(name, old[n], new[n], "bytes") for n, name in ((2, "temp"), (3, "aliased"))]
-        return [number.mark for number in judged(program, numbers)]
+        found = marks(program)
+        return [found.get(name, "") for name in ("temp", "aliased")]
 
-    assert marks((100, 100, 50, 40), (100, 100, 30, 10)) == ["", "worse"]
-    assert marks((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
-    assert marks((100, 100, 50, 40), (100, 100, 10, 20)) == ["better", ""]
-    assert marks((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]
+    assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 10)) == ["", "worse"]
+    assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
+    assert temp_and_aliased((100, 100, 50, 40), (100, 100, 10, 20)) == ["better", ""]
+    assert temp_and_aliased((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]

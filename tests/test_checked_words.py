@@ -9,15 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import ProgramComparison, Status, diff, with_compiler
+from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site, Status, diff, with_compiler
 from hlodiff.hlo import read_text
 from hlodiff.policy import Finding
-from hlodiff.report import Report, ToolchainChange, format_checked, to_terminal
-from hlodiff.report.edits import _ranges
-from hlodiff.report.functions import VerdictRow
-from hlodiff.report.sections import cause_lines, format_causes
+from hlodiff.report import Report, ToolchainChange, build_view, format_checked, to_terminal
 from hlodiff.workflows.against import _following
 from hlodiff.workflows.notes import renamed
+from tests.shown import words
 
 Ask = Callable[..., tuple[int, str, str]]
 PROGRAM = "HloModule m\n\nENTRY e {\n  ROOT %p = f32[8]{0} parameter(0)\n}\n"
@@ -78,14 +76,15 @@ def test_whose_change_it_is_hangs_on_each_program_s_own_toolchain() -> None:
         lambda program: program.name in upgraded,
     )
     report = Report("check", "a", "b", programs, toolchain=(ToolchainChange("jax", "1", "2", ("cpu",)),))
-    assert format_causes(report) == (
+    assert build_view(report).causes == (
         "the compiler changed 1 program whose StableHLO is the same",
         "1 program differs in StableHLO too: your code changed, or the way jax lowers it",
     )
-    lines = {name: cause_lines(report, found) for name, found in report.by_name().items()}
-    assert lines["today"] == ()
-    assert lines["old"] == ("on cpu: StableHLO differs too: your code changed, or the way jax lowers it",)
-    assert lines["compiler"] == ("on cpu: StableHLO is the same, so the compiler did this",)
+    text = to_terminal(report)
+    lines = {name: text.partition(f"\n{name}  ")[2].partition("\n\n")[0] for name in ("old", "today", "compiler")}
+    assert "StableHLO" not in lines["today"]
+    assert "on cpu: StableHLO differs too: your code changed, or the way jax lowers it" in lines["old"]
+    assert "on cpu: StableHLO is the same, so the compiler did this" in lines["compiler"]
 
 
 def test_that_stablehlo_is_the_same_is_said_once() -> None:
@@ -146,11 +145,14 @@ def test_a_saved_result_names_no_command_with_a_revision_of_its_own(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("numbers", "words"),
-    [((1,), "1"), ((2, 1), "1, 2"), ((1, 2, 3), "1 to 3"), ((9, 0, 4, 3, 5, 8), "0, 3 to 5, 8, 9"), ((), "")],
+    ("numbers", "ranges"),
+    [((2, 1), "1, 2"), ((1, 2, 3), "1 to 3"), ((9, 0, 4, 3, 5, 8), "0, 3 to 5, 8, 9")],
 )
-def test_numbers_of_arguments_are_ranges(numbers: tuple[int, ...], words: str) -> None:
-    assert _ranges(numbers) == words
+def test_numbers_of_arguments_are_ranges(numbers: tuple[int, ...], ranges: str) -> None:
+    sites = [Site(0, n, "main", f"p{n}", "parameter", f"%p{n} = f32[8]{{0}} parameter({n})") for n in numbers]
+    change = FieldChange("alias", "any output", "not donated")
+    edit = Edit("changed", ("alias",), len(sites), tuple((site, site) for site in sites), (change,))
+    assert f"arguments {ranges} are no longer donated" in words(edit)
 
 
 def test_what_has_one_line_stands_together() -> None:
@@ -165,8 +167,15 @@ def test_what_has_one_line_stands_together() -> None:
 
 
 def test_two_functions_in_one_row_are_both_named() -> None:
-    assert VerdictRow("f", ("cpu",), "worse", also=("g",)).label == "f, g"
-    assert VerdictRow("f", ("cpu",), "worse", also=("g", "h")).label == "f and 2 more"
+    sizes = [("f", 8), ("g", 8), ("h", 16), ("i", 16), ("j", 16), *((f"k{n}", 100 + n) for n in range(20))]
+    programs = []
+    for name, size in sizes:
+        old = PROGRAM.replace("f32[8]", f"f32[{size}]")
+        new = old.replace("ROOT %p", "%p").replace("\n}", f"\n  ROOT %n = f32[{size}]{{0}} copy(%p)\n}}")
+        found = diff(read_text(old), read_text(new))
+        programs.append(ProgramComparison(name, "cpu", "compiled", "changed", found))
+    text = to_terminal(Report("check", "a", "b", tuple(programs), brief=True))
+    assert "\nf, g          cpu  " in text and "\nh and 2 more  cpu  " in text
 
 
 def test_a_function_that_was_renamed_since_a_revision() -> None:

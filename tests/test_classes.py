@@ -16,8 +16,8 @@ from hlodiff.hlo import Frame, read_text
 from hlodiff.hlo.model import Stage
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.headline import headline
 from hlodiff.report.sentences import sentences_of
+from tests.shown import headline
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"
 

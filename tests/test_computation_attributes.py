@@ -11,7 +11,7 @@ import pytest
 from hlodiff.differ import diff
 from hlodiff.errors import ReadError
 from hlodiff.hlo import read_bytes, read_hlo
-from hlodiff.report.edits import format_edit
+from tests.shown import changes
 
 _TEXT = """HloModule m
 
@@ -54,7 +54,7 @@ def _with_tail(name: str, tail: str) -> str:
 def test_an_attribute_that_differs_is_an_edit(name: str, tails: tuple[str, str], words: str, lazily: bool) -> None:
     sides = [read_hlo(_with_tail(name, tail), at_once=not lazily) for tail in tails]
     found = diff(*sides)
-    assert [format_edit(edit) for edit in found.edits] == [words]
+    assert [change.what for change in changes(found)] == [words]
     assert found.replay().complete
     assert len(diff(*reversed(sides)).edits) == 1
 
@@ -104,7 +104,7 @@ def test_attributes_of_functions_in_stablehlo() -> None:
     other = text.replace("private @f(%a: tensor<2xf32>) -> tensor<2xf32> {", "private @f(%a: tensor<2xf32>)"
                          " -> tensor<2xf32> attributes {foo = 1 : i32} {")  # fmt: skip
     found = diff(*(read_bytes(side.encode(), path="a.mlir") for side in (text, other)))
-    assert [format_edit(edit) for edit in found.edits] == ["computation %f: foo: none -> 1"]
+    assert [change.what for change in changes(found)] == ["computation %f: foo: none -> 1"]
     assert found.replay().complete
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from hlodiff import read
-from hlodiff.differ import Cost, Edit
-from hlodiff.differ.costs import added_up
+from hlodiff.differ import Cost, Edit, ModuleDiff, Site
 from hlodiff.differ.instruction_costs import flops_of
 from hlodiff.hlo import Instruction, Shape
 from hlodiff.hlo.traversal import multiplicities
-from hlodiff.report.sections import format_cost
 from tests.scenarios import compare
+from tests.shown import PROGRAM, changes
 
 SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
 
@@ -50,6 +49,14 @@ def only(old: str, new: str) -> Edit:
     return edit
 
 
+def cost_of(*costs: tuple[Cost | None, Cost | None]) -> str:
+    """What edits of one line cost together, as a list has it."""
+    site = Site(0, 0, "main", "a", "add", "%a = f32[] add()")
+    edits = tuple(Edit("changed", ("shape",), sites=((site, site),), cost=cost) for cost in costs)
+    (change,) = changes(ModuleDiff(PROGRAM, PROGRAM, edits))
+    return change.cost
+
+
 def test_a_dot_in_a_loop_counts_as_often_as_the_loop_turns() -> None:
     dims = "rhs_contracting_dims={0}"
     edit = only(LOOP, LOOP.replace(dims, f"{dims}, operand_precision={{highest,highest}}"))
@@ -64,9 +71,8 @@ def test_a_dot_in_a_loop_counts_as_often_as_the_loop_turns() -> None:
     edit = only(unknown, unknown.replace(dims, "rhs_contracting_dims={1}"))
     assert edit.cost and edit.cost[0] and [loop.words() for loop in edit.cost[0].loops] == ["the loop %w"]
     assert edit.cost[0].runs == 1 and edit.cost[0].to_json()["one_turn_of"] == ["w"]
-    assert format_cost(*edit.cost).endswith("KiB per turn of the loop %w")
-    other = Cost(1, 128), Cost(1, 128)
-    assert format_cost(added_up([edit.cost[0], other[0]]), None).endswith(", counting one turn of the loop %w")
+    assert cost_of(edit.cost).endswith("KiB per turn of the loop %w")
+    assert cost_of((edit.cost[0], None), (Cost(1, 128), None)).endswith(", counting one turn of the loop %w")
 
 
 SHARED = """f {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.report import format_bytes, format_count, read_untrusted_view
-from hlodiff.report.lines import json_text, unordered
-from hlodiff.report.wording import format_change
+from hlodiff.report import format_bytes, format_count, json_text, read_untrusted_view
+from hlodiff.report.lines import unordered
 from hlodiff.snapshots import Snapshot, write_snapshot
+from tests.shown import in_words as by_how_much
 
 Said = Callable[..., tuple[int, str, str]]
 ONE = "HloModule m\n\nENTRY e {\n  %p = f32[8]{0} parameter(0)\n  ROOT %n = f32[8]{0} tanh(%p)\n}\n"
@@ -130,8 +130,8 @@ def test_millions_of_empty_lines_are_refused_at_once(name: str, line: bytes, sai
 def test_numbers_without_bounds() -> None:
     huge = 10**400
     assert (format_bytes(huge), format_count(huge)) == ("9.09e+287 TiB", "1e+288 T")
-    assert format_change(1, huge).endswith(" %")
-    assert format_change(float("nan"), 3) == "was 0"
+    assert by_how_much(1, huge).endswith(" %")
+    assert by_how_much(float("nan"), 3) == "was 0"
     assert format_count(float("-inf")) == "-1e+288 T"
 
 

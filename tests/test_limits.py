@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
 
@@ -13,13 +13,12 @@ from benchmarks.bodies import unlike_fusions
 from hlodiff import LimitHit, Limits, diff
 from hlodiff.cli import run
 from hlodiff.config import LIMITS
-from hlodiff.differ import ModuleDiff, ProgramComparison
-from hlodiff.differ.limits import DEFAULTS, hits_of
+from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site
 from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
-from hlodiff.hlo import Module, read_hlo
-from hlodiff.report import Report
-from hlodiff.report.shared_text import limits_of, texts_of
+from hlodiff.hlo import read_hlo
+from hlodiff.report import Report, build_view
 from tests.scenarios import module
+from tests.shown import PROGRAM
 
 OPCODES = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
 
@@ -170,14 +169,18 @@ def test_a_mistake_in_the_limits_is_no_default(project: Path, capsys: pytest.Cap
 
 
 def test_a_report_says_once_in_how_many_computations_a_search_was_cut_short() -> None:
-    empty = Module("m", "compiled", (), 0)
+    (moves,) = diff(*map(module, CASES["moves"]), limits=Limits(moves=1)).limit_hits
+    site = Site(0, 0, "e", "r", "tanh", "r = f32[1] tanh(x)")
+    edit = Edit("changed", ("shape",), 1, ((site, site),), (FieldChange("shape", "f32[1]", "f32[2]"),))
     programs = [
-        ProgramComparison(
-            name, "cpu", "compiled", "changed", ModuleDiff(empty, empty, limit_hits=hits_of(DEFAULTS, counts))
+        ProgramComparison(name, "cpu", "compiled", "changed", ModuleDiff(PROGRAM, PROGRAM, (edit,), limit_hits=hits))
+        for name, hits in (
+            ("f", (HIT,)),
+            ("g", (replace(HIT, computations=1200),)),
+            ("h", (replace(HIT, computations=7), replace(moves, computations=2))),
+            *((f"k{n}", ()) for n in range(20)),
         )
-        for name, counts in (("f", {"search": 1}), ("g", {"search": 1200}), ("h", {"search": 7, "moves": 2}))
     ]
-    report = Report("diff", "a", "b", tuple(programs))
-    cut, moved = limits_of(report, texts_of(report), ["f", "g", "h"])
+    cut, moved = build_view(Report("diff", "a", "b", tuple(programs))).limits
     assert cut.startswith("f, g, h: matching was cut short in up to 1,200 computations: ")
     assert moved.startswith("h: in 2 computations some moved instructions may be listed as removed and added; ")

@@ -2,9 +2,9 @@
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
-from hlodiff.report.numbers import key_numbers
 from hlodiff.report.verdict import judged, verdict_of
 from hlodiff.report.view import Number
+from tests.shown import marks, ranks
 
 
 def program(fetched: int, computed: int) -> str:
@@ -20,8 +20,7 @@ def program(fetched: int, computed: int) -> str:
 def mark(old: tuple[int, int], new: tuple[int, int]) -> str:
     modules = [hlodiff.read_text(program(*side)) for side in (old, new)]
     compared = ProgramComparison("f", "tpu-v5e", "compiled", "changed", hlodiff.diff(*modules))
-    marks = {number.name: number.mark for number in judged(compared, key_numbers(compared))}
-    return marks["launches"]
+    return marks(compared)["launches"]
 
 
 def test_fetches_alone_are_neither_better_nor_worse() -> None:
@@ -49,7 +48,7 @@ def test_copies_of_a_few_bytes_do_not_come_before_the_bytes_of_all() -> None:
 
     modules = [hlodiff.read_text(text(*side)) for side in ((1, 4096), (4, 8192))]
     compared = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(*modules))
-    rank = {number.name: number.rank for number in judged(compared, key_numbers(compared))}
+    rank = ranks(compared)
     assert 0 < rank["copies"] < rank["bytes accessed"]
 
 

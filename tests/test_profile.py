@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from hlodiff.capture.messages import PassTime
 from hlodiff.capture.profile import TimedSpan, merged, metadata_spans, pass_times
 from hlodiff.inspect.profile import Profile, profiles_json, profiles_markdown, profiles_text
-from hlodiff.report import Report, to_terminal
+from hlodiff.report import Report, Timing, to_terminal
 from hlodiff.report.program_analysis import AnalysisNote
-from hlodiff.report.report import Timing
-from hlodiff.report.timings import bar
 from tests.test_cli_capture import hlodiff
 from tests.test_docs import ROOT, blocks, played
 
@@ -164,7 +162,12 @@ def test_the_other_forms() -> None:
 
 
 def test_bars_grow_with_what_they_stand_for() -> None:
-    lengths = [len(bar(share / 100)) for share in range(101)]
+    timings = tuple(Timing(f"f{share}", "cpu", 0.0, share / 100, None, 57, 49) for share in range(101))
+    text = to_terminal(Report("check", "snapshots", "here", (), timings=timings))
+    blocks = {
+        line.split()[0]: len(line.split()[-1].strip("0123456789")) for line in text.splitlines() if " cpu " in line
+    }
+    lengths = [blocks[f"f{share}"] for share in range(101)]
     assert lengths == sorted(lengths)
     assert (lengths[0], lengths[-1]) == (0, 24)
 

@@ -1,19 +1,18 @@
 """Regions of edits: what replaced what, pairs on weak evidence, and the classes that rest on neither."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import networkx as nx
 import pytest
 
 import hlodiff
-from hlodiff.differ import Cost, Edit, FieldChange, ProgramComparison, Site
+from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramComparison, Site
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts, reported_edits
 from hlodiff.hlo import Frame
-from hlodiff.report.functions import _importance
-from hlodiff.report.grouping import EditGroup, edit_groups_of
-from hlodiff.report.headline import headline
+from hlodiff.report import Report, build_view
 from tests.scenarios import module
+from tests.shown import PROGRAM, changes, headline
 
 TABLES = """FileNames
 1 "/srv/model.py"
@@ -63,7 +62,7 @@ def test_an_activation_that_became_another_one_is_one_replaced_subgraph() -> Non
     removed, added = _replaced(found)
     assert removed == {"multiply": 3, "tanh": 1}
     assert added == {"negate": 1, "exponential": 1, "add": 1, "divide": 1}
-    (group,) = edit_groups_of(found.reported, "compiled")
+    (group,) = changes(found)
     assert group.kind == "replaced"
     assert group.what == "3 multiply, tanh by silu (add, divide, exponential, negate)"
     assert group.where == "model.py:36 (feed_forward)"
@@ -139,7 +138,7 @@ def test_edits_of_other_lines_are_no_part_of_a_replaced_subgraph() -> None:
     more = "ROOT %r = f32[8] negate({})"
     old = program(GELU.replace(more.format("%m3"), f"%z = f32[8] abs(%m3){other}\n" + more.format("%z")))
     new = program(SILU.replace(more.format("%d"), f"%z = f32[8] sine(%d){other}\n" + more.format("%z")))
-    groups = edit_groups_of(hlodiff.diff(old, new).reported, "compiled")
+    groups = changes(hlodiff.diff(old, new))
     assert {group.where for group in groups} == {"model.py:36 (feed_forward)", "loss.py:8 (loss)"}
     (group,) = (group for group in groups if group.kind == "replaced" and "model.py" in group.where)
     assert "abs" not in group.what and "sine" not in group.what
@@ -201,7 +200,7 @@ def test_what_went_from_one_function_is_not_replaced_by_what_came_to_another() -
     line = ', metadata={op_name="jit(f)/add" stack_frame_id=2}'
     body = "%a = f32[8] abs(%x)@\n%b = f32[8] negate(%a)@\nROOT %r = f32[8] tanh(%b)"
     other = f"%a = f32[8] sine(%x){line}\n%b = f32[8] cosine(%a){line}\nROOT %r = f32[8] tanh(%b)"
-    groups = edit_groups_of(hlodiff.diff(program(body), program(other)).reported, "compiled")
+    groups = changes(hlodiff.diff(program(body), program(other)))
     assert "replaced" not in {group.kind for group in groups}, "two functions of Python"
 
 
@@ -217,7 +216,7 @@ def noted(*notes: str) -> hlodiff.Module:
 
 def test_what_a_compiler_notes_everywhere_is_one_pattern_whatever_lines_and_opcodes_it_is_at() -> None:
     new = noted(*(f',"aliasing_operands":{{"lists":[{{"indices":["{n}","3"]}}]}}' for n in range(3)))
-    (group,) = edit_groups_of(hlodiff.diff(noted("", "", ""), new).reported, "compiled")
+    (group,) = changes(hlodiff.diff(noted("", "", ""), new))
     assert (group.count, group.what) == (3, "tanh, sine: backend config: aliasing_operands")
     assert group.where == "model.py:36 (feed_forward) and 1 more line"
 
@@ -369,7 +368,7 @@ def replaced_by(count: int, line: int, both: int = 1) -> list[str]:
                     is_replaced=True)  # fmt: skip
 
     edits = [edit("removed", "tanh", 36), edit("added", "sine", line)]
-    return sorted({group.kind for group in edit_groups_of(edits, "stablehlo")})
+    return sorted({group.kind for group in changes(ModuleDiff(PROGRAM, PROGRAM, tuple(edits)), "stablehlo")})
 
 
 @pytest.mark.parametrize(
@@ -385,19 +384,27 @@ def test_an_operation_of_another_line_is_replaced_by_at_most_four(
 
 def test_of_changes_of_one_kind_the_one_with_most_work_is_listed_first() -> None:
     """By bytes or flops, whatever is larger: a product reads little and computes much."""
-    groups = [
-        EditGroup((name,), kind, 1, f"{name} %a", "", cost=(None, cost), weight=weight)
-        for name, kind, cost, weight in (
-            ("add", "changed", Cost(1, 10**9, 0, 0), 0),
-            ("sine", "added", Cost(1, 50, 400, 400), 0),
-            ("dot", "added", Cost(1, 10_000, 64, 64), 0),
-            ("copy", "removed", Cost(1, 0, 3000, 3000), 0),
-            ("fusion", "replaced", Cost(1, 1, 8, 8), 0),
-            ("all-reduce", "added", Cost(1, 1, 8, 8), 0),
-        )
-    ]
-    ranked = [group.key[0] for group in sorted(groups, key=_importance)]
-    assert ranked == ["all-reduce", "fusion", "dot", "copy", "sine", "add"]
+
+    def edit(kind: Literal["added", "removed", "changed"], opcode: str, cost: Cost, **region: Any) -> Edit:
+        site = Site(0, 0, "main", opcode, opcode, f"%{opcode} = f32[8]{{0}} {opcode}(%x)")
+        old, new = (None if kind == "added" else site), (None if kind == "removed" else site)
+        changed = (FieldChange("shape", "f32[8]", "f32[9]"),) if kind == "changed" else ()
+        costs = (cost if old else None, cost if new else None)
+        return Edit(kind, tuple(c.field for c in changed), 1, ((old, new),), changed, cost=costs, **region)
+
+    edits = (
+        edit("changed", "add", Cost(1, 10**9, 0, 0)),
+        edit("added", "sine", Cost(1, 50, 400, 400)),
+        edit("added", "dot", Cost(1, 10_000, 64, 64)),
+        edit("removed", "copy", Cost(1, 0, 3000, 3000)),
+        edit("removed", "tanh", Cost(1, 1, 8, 8), region=1, is_replaced=True),
+        edit("added", "fusion", Cost(1, 1, 8, 8), region=1, is_replaced=True),
+        edit("added", "all-reduce", Cost(1, 1, 8, 8)),
+    )
+    program = ProgramComparison("f", "cpu", "compiled", "changed", ModuleDiff(PROGRAM, PROGRAM, edits))
+    ((stage,),) = (view.stages for view in build_view(Report("check", "a", "b", (program,), all=True)).functions)
+    ranked = [change.what.split()[0] for line in stage.lines for change in line.changes]
+    assert ranked == ["all-reduce", "tanh", "dot", "copy", "sine", "add"], "the fusion replaces tanh"
 
 
 def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost() -> None:
@@ -413,8 +420,8 @@ def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost(
 
     edits = [edit("removed", "tanh"), edit("added", "func.call", flops=0), edit("removed", "multiply", 1),
              edit("added", "multiply", 1), edit("added", "negate", 1)]  # fmt: skip
-    (group,) = edit_groups_of(edits, "stablehlo")
-    assert [cost.flops for cost in group.cost if cost] == [128, 128]
+    (group,) = changes(ModuleDiff(PROGRAM, PROGRAM, tuple(edits)), "stablehlo")
+    assert group.cost == "128 flops"
 
 
 CUBED = """%c = f32[] constant(0.044715)
@@ -599,20 +606,25 @@ def test_a_line_that_took_the_place_of_itself_did_not_take_that_of_another_one()
 
 
 @pytest.mark.parametrize(
-    ("fields", "new", "weight"),
+    ("fields", "new", "place"),
     [
-        (("memory_space",), "vmem", 2),
-        (("memory_space", "layout"), "vmem", 2),
-        (("memory_space", "operands"), "vmem", 1),
-        (("memory_space", "element_type"), "vmem", 0),
-        (("memory_space",), "host", 0),
+        (("memory_space",), "vmem", "last"),
+        (("memory_space", "layout"), "vmem", "last"),
+        (("memory_space", "operands"), "vmem", "with other operands"),
+        (("memory_space", "element_type"), "vmem", "with other types"),
+        (("memory_space",), "host", "with other types"),
     ],
 )
-def test_where_on_a_chip_a_value_is_kept_is_listed_last(fields: tuple[str, ...], new: str, weight: int) -> None:
-    sites = tuple(Site(0, 0, "main", "a", "add", "%a = f32[8] add(%x, %x)") for _ in range(2))
-    changes = tuple(FieldChange(field, "device", new) for field in fields)
-    edit = Edit("changed", fields, sites=((sites[0], sites[1]),), changes=changes)
-    assert [group.weight for group in edit_groups_of((edit,), "compiled")] == [weight]
+def test_where_on_a_chip_a_value_is_kept_is_listed_last(fields: tuple[str, ...], new: str, place: str) -> None:
+    def edit(fields: tuple[str, ...], new: str) -> Edit:
+        site = Site(0, 0, "main", "a", "add", "%a = f32[8] add(%x, %x)")
+        return Edit("changed", fields, 1, ((site, site),), tuple(FieldChange(f, "device", new) for f in fields))
+
+    one, other = edit(("operands",), "vmem"), edit(("operands", "layout"), "vmem")
+    edits = (one, edit(fields, new), other, edit(("element_type",), "bf16"))
+    listed = [change.what for change in changes(ModuleDiff(PROGRAM, PROGRAM, edits))]
+    own = next(n for n, what in enumerate(listed) if "memory space" in what)
+    assert own == {"with other types": 0, "with other operands": 2, "last": 3}[place], listed
 
 
 def test_operations_that_changed_their_places_are_what_they_were() -> None:

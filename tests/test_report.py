@@ -15,19 +15,19 @@ from hlodiff.policy import Finding, exit_code, judge
 from hlodiff.report import (
     Report,
     ToolchainChange,
-    build_view,
     format_bytes,
     format_checked,
     format_count,
+    printable,
+    to_form,
     to_json,
     to_markdown,
     to_terminal,
     toolchain_changes,
 )
-from hlodiff.report.edits import format_edit, format_field_change, format_shape, listed_fields
-from hlodiff.report.html.overview import overview_rows
-from hlodiff.report.lines import clip, printable
-from hlodiff.report.wording import format_change as by_how_much
+from tests.page_parts import parsed
+from tests.shown import in_words as by_how_much
+from tests.shown import words as words_of
 
 HEAD = """HloModule m
 
@@ -119,9 +119,12 @@ def test_the_same_compiled_program_costs_the_same_whatever_the_stablehlo_counts(
     assert lines[at + 1].startswith("cpu ▼ better: all-gather 1 (128 B -> 64 B)")
     assert lines[at + 2] == "tpu-v5e-2x2 the same program"
     assert "`tpu-v5e-2x2` | all-gather" not in to_markdown(both)
-    rows = {row.main.program.target: row for row in overview_rows(both, build_view(both), [0, 1, 2, 3])}
-    assert (rows["cpu"].verdict, rows["cpu"].numbers[0][0]) == ("better", "all-gather")
-    assert (rows["tpu-v5e-2x2"].verdict, rows["tpu-v5e-2x2"].numbers) == ("same", [])
+    rows = {row["data-target"]: row for row in parsed(to_form(both, "html")).rows()}
+    assert (rows["cpu"]["data-verdict"], rows["tpu-v5e-2x2"]["data-verdict"]) == ("better", "same cost")
+    shown = to_form(both, "html").partition('<tbody id="programs">')[2].split("<tr data-text")
+    texts = {target: next(row for row in shown if f'data-target="{target}"' in row) for target in rows}
+    assert 'class="quiet">all-gather</span>' in texts["cpu"]
+    assert 'class="quiet">all-gather<' not in texts["tpu-v5e-2x2"]
 
     # Where nothing was compiled, what is written is all that is known.
     assert to_terminal(report(written[1])).startswith("f  ▼ better on tpu-v5e-2x2: all-gather 128 B -> 64 B")
@@ -207,7 +210,7 @@ def test_colour_changes_nothing_but_colour() -> None:
     ],
 )
 def test_fields_in_words(change: FieldChange, words: str) -> None:
-    assert format_field_change(change) == words
+    assert words_of(Edit("changed", (change.field,), changes=(change,))) == words
 
 
 def test_files_of_any_folder_are_no_functions() -> None:
@@ -222,9 +225,12 @@ def test_files_of_any_folder_are_no_functions() -> None:
 def test_a_long_tuple_is_not_spelled_out() -> None:
     elements = ["f32[]", "(s32[], pred[2]{0})", "f32[8]{0:S(5)}", *["f32[256,64]{1,0}"] * 190]
     site = Site(0, 0, "main", "t", "tuple", f"%t = ({', '.join(elements)}) tuple(%p)")
-    assert format_shape(site) == "(f32[], (s32[], pred[2]), f32[8]{0:S(5)}, f32[256,64] and 189 more)"
+    assert (
+        words_of(Edit("added", sites=((None, site),)))
+        == "tuple %t (f32[], (s32[], pred[2]), f32[8]{0:S(5)}, f32[256,64] and 189 more)"
+    )
     few = Site(0, 0, "main", "t", "tuple", f"%t = ({', '.join(elements[:8])}) tuple(%p)")
-    assert "more" not in format_shape(few)
+    assert "more" not in words_of(Edit("added", sites=((None, few),)))
 
 
 def test_another_opcode_says_what_goes_with_it() -> None:
@@ -238,12 +244,11 @@ def test_another_opcode_says_what_goes_with_it() -> None:
         FieldChange("sharding", "none", "{replicated}"),
     )
     edit = Edit("changed", tuple(change.field for change in changes), changes=changes)
-    assert format_edit(edit) == (
+    assert words_of(edit) == (
         "dot_general -> reshape: sharding: none -> replicated; element type: f32 -> bf16; note: a -> b"
     )
-    assert listed_fields(edit) == ("opcode", "element_type", "attribute:note", "sharding")
     bare = Edit("changed", ("opcode", "literal"), changes=(changes[0], FieldChange("literal", "2", "none")))
-    assert format_edit(bare) == "dot_general -> reshape"
+    assert words_of(bare) == "dot_general -> reshape"
 
 
 def test_a_lost_donation_in_words() -> None:
@@ -410,7 +415,6 @@ def test_escapes() -> None:
     assert printable("plain") == "plain"
     assert printable("a\x00\tb\u2028") == "a\\x00\\tb\\u2028"
     assert printable("a\nb", lines=True) == "a\nb"
-    assert clip("abcdef", 6) == "abcdef"
 
 
 # --- policy ----------------------------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hlodiff.differ import LimitHit, ProgramComparison
+from hlodiff.differ import Edit, FieldChange, LimitHit, ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.hlo import read_hlo
 from hlodiff.report import Report, read_untrusted_view, to_form, to_terminal
-from hlodiff.report.edits import format_literal
+from tests.shown import words as words_of
 from tests.test_report_patterns import HEAD, compared, program, tanh
 
 
@@ -150,4 +150,5 @@ def test_a_literal_comes_from_the_line_that_uses_it(frame: int, line: int) -> No
     ],
 )  # fmt: skip
 def test_literals_are_written_as_people_do(value: str, words: str) -> None:
-    assert format_literal(value) == words
+    edit = Edit("changed", ("literal",), changes=(FieldChange("literal", value, "7"),))
+    assert words_of(edit) == f"literal: {words} -> 7"

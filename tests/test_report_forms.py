@@ -44,10 +44,6 @@ from hlodiff.report import (
     to_json,
     to_terminal,
 )
-from hlodiff.report.comment import MARKER
-from hlodiff.report.grouping import format_scopes, most_changed, scope_of
-from hlodiff.report.view import Number
-from hlodiff.report.wording import Place
 from tests.test_report import HOSTILE, NEW, OLD
 
 FACTS = {"memory.temp": 1024.0, "memory.alias": 512.0}
@@ -307,7 +303,7 @@ def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int
     sheet = build_view(large(functions, edits, width))
     text = saved_to_form(sheet, "comment", link="https://ci.example/7")
     assert len(text) < 60_000
-    assert text.startswith(MARKER)
+    assert text.startswith("<!-- hlodiff -->\n")
     assert text.rstrip("\n").split("\n")[-1].startswith(f"{functions:,} changed")
     assert len(saved_to_form(sheet, "summary").encode()) < 900 * 1024
 
@@ -316,11 +312,14 @@ def test_a_comment_fits_whatever_happened(functions: int, edits: int, width: int
 def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
     """From few to many functions with long names: details, rows and totals fit in characters and bytes."""
     one = build_view(large(1, 1, 40))
+    place = one.programs[0].where
+    assert place
     said = set()
     for functions in (5, 60, 140, 400, 1500):
         names = [f"{character * 100}{n}" for n in range(functions)]
-        programs = (replace(one.programs[0], name=name, where=Place("m.py", n + 1)) for n, name in enumerate(names))
-        functions_ = (replace(one.functions[0], name=n, where=Place("m.py", i)) for i, n in enumerate(names, 1))
+        places = [replace(place, file="m.py", line=n + 1) for n in range(functions)]
+        programs = (replace(one.programs[0], name=n, where=at) for n, at in zip(names, places, strict=True))
+        functions_ = (replace(one.functions[0], name=n, where=at) for n, at in zip(names, places, strict=True))
         sheet = replace(one, programs=tuple(programs), functions=tuple(functions_))
         text, summary = saved_to_form(sheet, "comment"), saved_to_form(sheet, "summary")
         assert len(text.encode("utf-16-le")) // 2 < 60_000
@@ -333,7 +332,9 @@ def test_each_step_of_leaving_out_keeps_the_limit(character: str) -> None:
 def test_details_go_first_then_rows_then_all_but_the_totals() -> None:
     def comment(functions: int, **more: Any) -> str:
         sheet = build_view(large(1, 1))
-        one, places = sheet.programs[0], [Place("model.py", n) for n in range(functions)]
+        one = sheet.programs[0]
+        assert one.where
+        places = [replace(one.where, line=n) for n in range(functions)]
         programs = tuple(replace(one, name=f"f{n}", edited=n, where=at) for n, at in enumerate(places))
         views = tuple(replace(sheet.functions[0], name=f"f{n}", where=at) for n, at in enumerate(places))
         sheet = replace(sheet, programs=programs, functions=views, **more)
@@ -478,7 +479,8 @@ def test_numbers_of_a_program_are_the_same_in_tables_tests_and_json(told: Report
 
 
 def test_a_number_that_stayed_with_other_bytes() -> None:
-    number = Number("all-reduce", 2, 2, "count", 69632, 32768)
+    (known, *_) = build_view(report(changed())).programs[0].numbers
+    number = replace(known, name="all-reduce", old=2, new=2, unit="count", old_bytes=69632, new_bytes=32768)
     assert (format_number(number), by_how_much(number)) == ("2 (68.0 KiB -> 32.0 KiB)", "-53 %")
 
 
@@ -775,14 +777,20 @@ def test_the_table_of_forms_imports_no_renderer() -> None:
     ],
 )
 def test_the_scope_of_an_operation(op_name: str | None, scope: str) -> None:
-    assert scope_of(op_name) == scope
+    found = ModuleDiff(OLD, NEW, (replace(edit(), op_name=op_name),))
+    assert scopes_of(found) == ([(scope, 1)] if scope else [])
 
 
 def test_layers_that_differ_in_a_number_are_one_scope_where_there_are_many() -> None:
     few = with_scopes(*(f"jit(f)/layer_{n}/mul" for n in range(3)), "jit(f)/loss/add")
-    assert format_scopes(most_changed(few)) == "layer_0 1, layer_1 1, layer_2 1, loss 1"
+    assert scopes_of(few) == [("layer_0", 1), ("layer_1", 1), ("layer_2", 1), ("loss", 1)]
     many = with_scopes(*(f"jit(f)/layer_{n}/mul" for n in range(24)), "jit(f)/loss/add")
-    assert format_scopes(most_changed(many)) == "layer_* 24, loss 1"
+    assert scopes_of(many) == [("layer_*", 24), ("loss", 1)]
+
+
+def scopes_of(found: ModuleDiff) -> list[tuple[str, int]]:
+    (program,) = build_view(report(ProgramComparison("f", "cpu", "compiled", "changed", found))).programs
+    return [(scope.name, scope.edited) for scope in program.scopes]
 
 
 def with_scopes(*names: str) -> ModuleDiff:

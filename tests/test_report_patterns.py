@@ -13,9 +13,7 @@ from hlodiff.cli import run
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import read_hlo, read_text
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.grouping import edit_groups_of, format_follows
-from hlodiff.report.verdict import format_numbers
-from hlodiff.report.view import Number
+from tests.shown import changes, ranks
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
 
@@ -172,7 +170,7 @@ def test_a_change_that_is_of_another_size_on_another_target_is_told_for_each(old
 def test_what_is_one_entry(second: str, entries: int) -> None:
     old = program(tanh(0), re.sub(r"exponential|sine", "tanh", second))
     found = diff(read_hlo(old), read_hlo(program(tanh(0, 1, "exponential"), second)))
-    assert len(edit_groups_of(found.edits, "compiled")) == entries
+    assert len(changes(found)) == entries
 
 
 def test_constants_of_one_line_have_their_value() -> None:
@@ -180,19 +178,17 @@ def test_constants_of_one_line_have_their_value() -> None:
         f"%r{n} = {shape} constant(64), metadata={{stack_frame_id=1}}" for n, shape in ((1, "f32[]"), (2, "s32[]"))
     ]
     found = diff(read_hlo(program(tanh(0))), read_hlo(program(tanh(0), *constants)))
-    assert "constant f32[], s32[] (64)" in [group.what for group in edit_groups_of(found.edits, "compiled")]
+    assert "constant f32[], s32[] (64)" in [group.what for group in changes(found)]
 
 
 def test_what_follows_is_folded_into_words() -> None:
     lines = [
         "%c = f32[] constant(2)",
         "%b = f32[8]{0} broadcast(%c), dimensions={}",
-        "%r0 = f32[8]{0} multiply(%p, %b)",
+        "%r0 = f32[8]{0} add(%p, %b)",
     ]
-    found = diff(read_hlo(program("%r0 = f32[8]{0} copy(%p)")), read_hlo(program(*lines)))
-    assert [format_follows(entry) for entry in edit_groups_of(found.edits, "compiled")] == [
-        "+ 2 knock-on edits: 1 broadcast added, 1 constant added"
-    ]
+    found = diff(read_hlo(program("%r0 = f32[8]{0} add(%p, %p)")), read_hlo(program(*lines)))
+    assert [entry.follows for entry in changes(found)] == ["+ 2 knock-on edits: 1 broadcast added, 1 constant added"]
 
 
 def test_whole_call_stacks_on_demand() -> None:
@@ -317,12 +313,23 @@ def test_a_target_whose_compiled_program_is_the_same_is_named() -> None:
 
 def test_a_collective_is_among_the_numbers_of_a_target() -> None:
     """An unrolled loop has fewer launches and copies by far; what its devices wait for is listed too."""
-    ranks = {"launches": 3.0, "copies": 2.5, "temp": 2.0, "collective-permute": 1.0}
-    numbers = [Number(name, 8, 4, mark="better", rank=rank) for name, rank in ranks.items()]
-    assert "collective-permute 8 -> 4" in format_numbers(numbers, 0)
-    assert "launches 8 -> 4" in format_numbers(numbers, 0)
-    worse = Number("flops", 8, 9, mark="worse", rank=0.5)
-    assert all(name in format_numbers([*numbers, worse], 0) for name in ("launches", "collective-permute", "flops"))
+
+    def unrolled(copies: int, permutes: int, *more: str) -> str:
+        pairs = "source_target_pairs={{0,1}}"
+        lines = [f"%c{n} = f32[8]{{0}} copy(%p)" for n in range(copies)]
+        lines += [f"%m{n} = f32[8]{{0}} collective-permute(%p), {pairs}, channel_id={n + 1}" for n in range(permutes)]
+        return program(*lines, *more)
+
+    def first_row(*more: str) -> str:
+        found = diff(read_hlo(unrolled(64, 8)), read_hlo(unrolled(2, 7, *more)))
+        one = ProgramComparison("f", "cpu", "compiled", "changed", found, {"memory.temp": 8e3}, {"memory.temp": 4e3})
+        ranked = ranks(one)
+        assert ranked["collective-permute"] < min(ranked[name] for name in ("bytes accessed", "launches", "temp"))
+        return to_terminal(Report("diff", "a", "b", (one,)), width=200).partition("\n    cpu  ")[2].partition("\n")[0]
+
+    assert "bytes accessed 4.5 KiB -> 576 B" in first_row() and "collective-permute 8 -> 7" in first_row()
+    worse = first_row("%h = f32[8]{0} tanh(%p)")
+    assert all(name in worse for name in ("bytes accessed 4.5 KiB", "collective-permute 8 -> 7", "flops 0 -> 8"))
 
 
 def test_what_was_written_once_is_listed_once_though_targets_lower_it_to_other_work() -> None:

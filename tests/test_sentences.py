@@ -10,7 +10,6 @@ import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.hlo import Module
 from hlodiff.report import Report, ToolchainChange, build_view, sentences, to_terminal
-from hlodiff.report.sections import format_causes
 from hlodiff.report.sentences import compiler_sentences, what_happened
 from tests.pass_dumps import dump
 from tests.test_pinned_output import cases
@@ -195,9 +194,9 @@ def test_a_setting_is_named_and_not_your_code() -> None:
     diff = hlodiff.diff(hlodiff.read_text(text), hlodiff.read_text(text.replace("tanh", "exponential")))
     programs = (ProgramComparison("f", "cpu", "stablehlo", "changed", diff, other_toolchain=True),)
     setting = (ToolchainChange("matmul_precision", "default", "highest", ("cpu",)),)
-    (line,) = format_causes(Report("diff", "a", "b", programs, toolchain=setting))
+    (line,) = build_view(Report("diff", "a", "b", programs, toolchain=setting)).causes
     assert line.endswith("in StableHLO too: the configuration changed (matmul_precision default -> highest)")
-    (line,) = format_causes(Report("diff", "a", "b", programs, toolchain=(ToolchainChange("jax", "1", "2"),)))
+    (line,) = build_view(Report("diff", "a", "b", programs, toolchain=(ToolchainChange("jax", "1", "2"),))).causes
     assert "your code changed" in line
 
 

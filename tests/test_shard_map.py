@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hlodiff
-from hlodiff.differ import FieldChange, Site
-from hlodiff.report.edits import format_added, format_edit, format_field_change
+from hlodiff.differ import Edit, FieldChange, Site
 from hlodiff.report.sentences import what_happened
 from tests.scenarios import lines
+from tests.shown import changes, words
 
 _OPS = ("tanh", "exponential", "cosine", "sine", "negate", "sqrt", "abs", "floor")
 
@@ -66,17 +66,23 @@ def test_one_more_value_that_is_handed_on_is_no_other_body() -> None:
 
 
 def test_the_shardings_of_its_values_are_counted_or_those_that_differ_are_listed() -> None:
-    found = [edit for edit in hlodiff.diff(program(False), program(True)).reported if edit.kind == "changed"]
-    assert format_edit(found[0]).endswith("; out_shardings: 5 -> 6 values")
-    assert format_edit(found[1]).endswith("; in_shardings: 4 -> 5 values")
+    found = [
+        it.what for it in changes(hlodiff.diff(program(False), program(True)), "stablehlo") if it.kind == "changed"
+    ]
+    assert found[0].endswith("; out_shardings: 5 -> 6 values")
+    assert found[1].endswith("; in_shardings: 4 -> 5 values")
     old = '#sdy.sharding_per_value<[<@m, [{}, {"model"}]>, <@m, [{"data"}]>]>'
     change = FieldChange("attribute:in_shardings", old, old.replace("{}", '{"data"}'))
-    assert format_field_change(change) == "in_shardings: P(None, 'model') -> P('data', 'model')"
-    assert format_field_change(FieldChange("attribute:in_shardings", "", old)) == "in_shardings: 0 -> 2 values"
+    assert (
+        words(Edit("changed", (change.field,), changes=(change,)))
+        == "in_shardings: P(None, 'model') -> P('data', 'model')"
+    )
+    change = FieldChange("attribute:in_shardings", "", old)
+    assert words(Edit("changed", (change.field,), changes=(change,))) == "in_shardings: 0 -> 2 values"
     added = Site(
         0, 0, "main", "m", "sdy.manual_computation", f"%m = f32[8] sdy.manual_computation(%a), in_shardings={old}"
     )
-    assert format_added(added).endswith("in_shardings=[P(None, 'model'), P('data',)]")
+    assert words(Edit("added", sites=((None, added),))).endswith("in_shardings=[P(None, 'model'), P('data',)]")
 
 
 def test_what_it_computes_again_is_counted() -> None:

@@ -12,18 +12,17 @@ import pytest
 from hlodiff.config import Config, budgets
 from hlodiff.differ import Cost, ProgramComparison, diff
 from hlodiff.differ.executed import ExecutedCount
-from hlodiff.differ.loops import EACH_ONCE, LoopComparison, compare_loops, format_loops
+from hlodiff.differ.loops import format_loops
 from hlodiff.differ.trip_counts import UncountedLoop
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
-from hlodiff.report import Report, by_how_much, format_number, to_form, to_terminal, upgrade_text
-from hlodiff.report.headline import headline
-from hlodiff.report.html.overview import tables_of
-from hlodiff.report.numbers import format_executed_pair, key_numbers
+from hlodiff.report import Report, to_form, to_json, to_terminal, upgrade_text
+from hlodiff.report.numbers import format_executed_pair
 from hlodiff.report.sections import format_cost
-from hlodiff.report.verdict import judged
 from hlodiff.workflows.check import following
+from tests.page_parts import parsed
 from tests.past import Past
+from tests.shown import headline, marks, numbers
 from tests.test_history import history, told
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -86,8 +85,15 @@ def told_in_every_form(program: ProgramComparison) -> dict[str, str]:
     return {**forms, "text": to_terminal(report)}
 
 
+def loops_of(program: ProgramComparison) -> dict[str, bool]:
+    """Which sides have loops, and whether they are the same, as JSON has it."""
+    (found,) = json.loads(to_json(Report("diff", "a", "b", (program,))))["programs"]
+    loops: dict[str, bool] = found["loops"]
+    return loops
+
+
 def words_of(program: ProgramComparison) -> dict[str, tuple[str, str]]:
-    return {number.name: (format_number(number), by_how_much(number)) for number in key_numbers(program)}
+    return numbers(program)
 
 
 def test_a_loop_is_compared_with_its_copies_by_what_one_call_does() -> None:
@@ -139,10 +145,9 @@ def test_more_outside_of_a_loop_of_unknown_length_than_there_was_is_more() -> No
     """However often the loop turns; and a number that may be more or less has no direction."""
     for old, new, mark in ((copies(4), open_loop(outside=6), "worse"), (open_loop(outside=6), copies(4), "better")):
         program = compared(old, new)
-        marks = {number.name: number.mark for number in judged(program, key_numbers(program))}
-        assert marks["all-reduce"] == mark
+        assert marks(program)["all-reduce"] == mark
     program = compared(copies(4), open_loop(outside=3))
-    assert {number.name: number.mark for number in judged(program, key_numbers(program))}["all-reduce"] == ""
+    assert marks(program)["all-reduce"] == ""
 
 
 DATA = loop(known=False, turns=9).replace(
@@ -177,7 +182,7 @@ def test_a_condition_that_is_printed_in_another_order_is_the_same() -> None:
     turned = open_loop(inside=2).replace(index + number, number + index)
     assert turned != open_loop(inside=2)
     program = compared(open_loop(), turned)
-    assert {number.name: number.mark for number in judged(program, key_numbers(program))}["all-reduce"] == "worse"
+    assert marks(program)["all-reduce"] == "worse"
 
 
 @pytest.mark.parametrize(
@@ -232,17 +237,18 @@ def test_what_only_one_side_has_came_or_went() -> None:
 
 def test_programs_without_loops_say_nothing_of_turns() -> None:
     program = compared(copies(4), copies(3))
-    assert compare_loops(program) == LoopComparison() and "1 all-reduce fewer (4 -> 3)" in headline(program)
+    assert loops_of(program) == {"old": False, "new": False, "same": True}
+    assert "1 all-reduce fewer (4 -> 3)" in headline(program)
     for form, text in told_in_every_form(program).items():
-        assert form == "html" or (EACH_ONCE not in text and "executed)" not in text), form
+        assert form == "html" or ("each loop body once" not in text and "executed)" not in text), form
 
 
 @pytest.mark.parametrize("stage", ["compiled.hlo", "stablehlo.mlir"])
 @pytest.mark.parametrize("target", ["cpu", "tpu-v5e-2x2", "cuda-h100-x4"])
 def test_real_layers_as_a_scan_and_as_copies(target: str, stage: str) -> None:
     one, many = (read(ROOT / "snapshots" / name / target / stage) for name in ("stack_scanned", "stack_unrolled"))
-    assert compare_loops(compared(many, one)) == LoopComparison(old=False, new=True, same=False)
-    assert compare_loops(compared(one, one)).same
+    assert loops_of(compared(many, one)) == {"old": False, "new": True, "same": False}
+    assert loops_of(compared(one, one))["same"]
     flops = words_of(compared(many, one))["flops"]
     assert flops[0].startswith("872,7") or flops[0].startswith(("872,9", "906,"))
     assert not flops[1] or abs(float(flops[1].removesuffix(" %"))) < 10
@@ -361,14 +367,15 @@ def test_histories_take_no_share_of_programs_with_other_loops(tmp_path: Path) ->
 
 
 def test_tables_of_a_page_have_both_numbers() -> None:
-    tables = {table["title"]: table["rows"] for table in tables_of(compared(copies(4), loop()))}
+    (body,) = parsed(to_form(Report("diff", "a", "b", (compared(copies(4), loop()),)), "html")).bodies()
+    tables = {table["title"]: table["rows"] for table in body["tables"]}
     assert [row[-2:] for row in tables["Memory"]] == [["+50 %", "worse"]]
     executed = {row[0]: row[3:] for row in tables["One call of the program (executed)"]}
     assert executed["collectives.all-reduce"] == ["4", "4", "", ""]
     assert executed["flops"] == ["40", "58", "+45 %", "worse"]
     static = {row[0]: row[3:5] for row in tables["Collectives (in the program's text)"]}
     assert static["collectives.all-reduce"] == ["4", "3"]
-    assert {row[-2] for row in tables[f"XLA's cost (after: {EACH_ONCE})"]} == {""}
+    assert {row[-2] for row in tables["XLA's cost (after: each loop body once)"]} == {""}
 
 
 def test_an_upgrade_counts_programs_and_never_adds_up_functions_and_targets() -> None:
@@ -397,4 +404,4 @@ def test_loops_behind_calls_that_nest_are_counted_and_not_listed() -> None:
     )
     text = loop().replace("ENTRY %main", "%inner") + f"\n{calls}{entry}"
     assert format_loops(read_text(text)) == [f"2 ({2**60} loops)"]
-    assert compare_loops(compared(text, text)).same
+    assert loops_of(compared(text, text))["same"]

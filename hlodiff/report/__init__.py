@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from hlodiff.report.growth import growth_markdown as growth_markdown
     from hlodiff.report.growth import growth_text as growth_text
     from hlodiff.report.json_form import to_json as to_json
+    from hlodiff.report.lines import json_text as json_text
+    from hlodiff.report.lines import printable as printable
     from hlodiff.report.markdown import to_markdown as to_markdown
     from hlodiff.report.numbers import by_how_much as by_how_much
     from hlodiff.report.numbers import format_number as format_number
     from hlodiff.report.parity import parity_markdown as parity_markdown
     from hlodiff.report.parity import parity_text as parity_text
     from hlodiff.report.report import Report as Report
+    from hlodiff.report.report import Timing as Timing
     from hlodiff.report.report import ToolchainChange as ToolchainChange
     from hlodiff.report.report import toolchain_changes as toolchain_changes
     from hlodiff.report.sarif import to_sarif as to_sarif
@@ -42,6 +45,7 @@ _HOME = {
     "Report": "report",
     "ReportView": "view",
     "SAVED_FORM_NAMES": "forms",
+    "Timing": "report",
     "ToolchainChange": "report",
     "build_view": "view_builder",
     "by_how_much": "numbers",
@@ -53,8 +57,10 @@ _HOME = {
     "growth_json": "growth",
     "growth_markdown": "growth",
     "growth_text": "growth",
+    "json_text": "lines",
     "parity_markdown": "parity",
     "parity_text": "parity",
+    "printable": "lines",
     "read_untrusted_view": "untrusted_result",
     "saved_to_form": "forms",
     "to_comment": "comment",

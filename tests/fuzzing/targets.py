@@ -320,7 +320,7 @@ def _history(data: bytes) -> None:
 def _shown_summary(data: bytes) -> None:
     """What `show` prints of a summary, of which nothing has to have the right type."""
     from hlodiff.inspect.summary import summary_text
-    from hlodiff.report.lines import json_text, printable
+    from hlodiff.report import json_text, printable
     from hlodiff.snapshots import SUMMARY_VERSION
     from hlodiff.snapshots.yaml_format import load
 
