@@ -5,7 +5,7 @@ How often a computation runs is summed over its callers in topological order of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -192,7 +192,21 @@ class _EditRuns:
 
     def of(self, nodes: Sequence[_Node]) -> dict[_Node, _Runs]:
         """How often what is at each node runs."""
-        calls = self._calls()
+        import networkx as nx
+
+        calls: nx.DiGraph[_Node] = nx.DiGraph()
+        for caller, index, it, matched in self._call_sites():
+            left = list(matched)
+            for name, callee in ((name, callee) for name, group in it.calls for callee in group):
+                key = next((key for key in left if key[self._side] == callee), None)
+                if key is not None:
+                    left.remove(key)
+                node = key if key is not None else self._whole(callee)
+                if not calls.has_edge(caller, node):
+                    calls.add_edge(caller, node, sites=[], embedded=False)
+                edge = calls.adj[caller][node]
+                edge["sites"].append((index, it, name))
+                edge["embedded"] |= is_embedded(it, name)
         calls.add_nodes_from(nodes)
         entry = self._modules[0].entry, self._modules[1].entry
         found = _summed(calls, entry, nodes, partial(self._turns.in_one_run, self._module))
@@ -203,11 +217,8 @@ class _EditRuns:
             found |= {node: everything[node[self._side]] for node in once if node[self._side] in everything}
         return found
 
-    def _calls(self) -> nx.DiGraph[_Node]:
-        """Calls of paired computations, matched ones from pair to pair, and of those that only this side has."""
-        import networkx as nx
-
-        calls: nx.DiGraph[_Node] = nx.DiGraph()
+    def _call_sites(self) -> Iterator[tuple[_Node, int, Instruction, list[_Node]]]:
+        """Calls in opened pairs and in what only this side has: caller, its index, call, pairs that it leads to."""
         for pair in self._found.pairs:
             if pair.pairing is None:
                 continue
@@ -218,31 +229,14 @@ class _EditRuns:
                 if it.calls and (index, n) not in self._moved:
                     both = (it, theirs[matched]) if self._side == 0 else (theirs[matched], it)
                     shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
-                    self._add_calls(calls, (pair.old, pair.new), index, it, shared)
+                    yield (pair.old, pair.new), index, it, shared
         for index in (self._found.removed, self._found.added)[self._side]:
             for n, it in enumerate(self._module.computations[index].instructions):
-                if (index, n) not in self._moved:
-                    self._add_calls(calls, self._whole(index), index, it, [])
-        return calls
+                if it.calls and (index, n) not in self._moved:
+                    yield self._whole(index), index, it, []
 
     def _whole(self, index: int) -> _Node:
         return (index, -1) if self._side == 0 else (-1, index)
-
-    def _add_calls(
-        self, calls: nx.DiGraph[_Node], caller: _Node, index: int, it: Instruction, shared: list[_Node]
-    ) -> None:
-        left = list(shared)
-        for name, group in it.calls:
-            for callee in group:
-                key = next((key for key in left if key[self._side] == callee), None)
-                if key is not None:
-                    left.remove(key)
-                node = key if key is not None else self._whole(callee)
-                if not calls.has_edge(caller, node):
-                    calls.add_edge(caller, node, sites=[], embedded=False)
-                edge = calls.adj[caller][node]
-                edge["sites"].append((index, it, name))
-                edge["embedded"] |= is_embedded(it, name)
 
 
 def _runs(module: Module, turns: LoopTurns, wanted: Iterable[int]) -> dict[int, _Runs]:

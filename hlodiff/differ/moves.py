@@ -107,16 +107,14 @@ def _is_itself(it: Instruction) -> bool:
 def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
     """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
     it = at(module, place)
-    if it.opcode not in _HANDING_ON and not it.calls and not it.opcode.endswith("-done"):
+    if _is_itself(it):
         return None
     site = sites.get(place[0])
     if it.opcode == "parameter" and site is not None:
         operands = at(module, site).operands
         number = int(it.literal or 0)
         return (site[0], operands[number]) if number < len(operands) else None
-    if it.opcode in ("bitcast", "copy-done") or (it.opcode.endswith("-done") and it.operands):
-        return place[0], it.operands[0]
-    if it.opcode == "copy-start":
+    if it.opcode in ("bitcast", "copy-start", "copy-done") or (it.opcode.endswith("-done") and it.operands):
         return place[0], it.operands[0]
     if it.calls and len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
         return it.called[0], module.computations[it.called[0]].root

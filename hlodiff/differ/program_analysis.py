@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
+from hlodiff.differ.executed import ExecutedCount, runs
+from hlodiff.differ.instruction_costs import (
+    applied_bodies,
+    fused_bodies,
+    instruction_bytes,
+    instruction_flops,
+    is_launched,
+)
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.differ.repeats import (
     FrameTree,
@@ -24,7 +32,7 @@ from hlodiff.differ.trip_counts import condition_and_body, trip_counts
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.traversal import multiplicities, preorder, source_through
+from hlodiff.hlo.traversal import callees, callees_first, is_continuation, multiplicities, preorder, source_through
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])
@@ -369,4 +377,94 @@ def analyze_program(module: Module, in_loop: InLoop = unknown) -> ProgramAnalysi
         lowered_again(module),
         tables(module),
         loops(module),
+    )
+
+
+# --- What each part of one program costs.
+
+
+@dataclass(frozen=True, slots=True)
+class PartCost:
+    """What one instruction costs.
+
+    Args:
+        runs: how often it runs in one call of the program.
+        read, written: bytes of one run on one device; 0 in fusions and in StableHLO, which say nothing of memory.
+        flops: of one run, what it calls not counted.
+    """
+
+    runs: ExecutedCount
+    read: int = 0
+    written: int = 0
+    flops: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one run reads and writes."""
+        return self.read + self.written
+
+    @property
+    def times(self) -> int:
+        """A number of runs to rank by: the most there can be, with one turn of loops whose trip count is not known."""
+        most = self.runs.most if self.runs.most is not None else self.runs.least
+        return most + sum(high if high is not None else low for _, low, high in self.runs.per_turn)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramParts:
+    """All parts of a program.
+
+    Args:
+        parts: for each computation its instructions.
+        bytes, flops: for each computation what it and all that it calls cost in one call of the program.
+        callers: for each computation the instructions that call it, in order.
+        fused: computations whose values are never stored.
+        applied: computations that are applied to elements.
+    """
+
+    parts: tuple[tuple[PartCost, ...], ...]
+    bytes: tuple[int, ...]
+    flops: tuple[int, ...]
+    callers: tuple[tuple[tuple[int, int], ...], ...]
+    fused: frozenset[int]
+    applied: frozenset[int]
+
+
+def part_costs(module: Module) -> ProgramParts:
+    """What each part of a program costs.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        the costs; a computation that several instructions call has those of all calls together.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
+        >>> found = part_costs(read_hlo(text))
+        >>> found.parts[0][1].bytes, found.bytes
+        (16, (16,))
+    """
+    fused, applied, counts = frozenset(fused_bodies(module)), frozenset(applied_bodies(module)), runs(module)
+    parts: list[tuple[PartCost, ...]] = []
+    callers: list[list[tuple[int, int]]] = [[] for _ in module.computations]
+    for index, computation in enumerate(module.computations):
+        stored = module.stage == "compiled" and index not in fused
+        own = []
+        for position, it in enumerate(computation.instructions):
+            place = index, position
+            for callee in it.called if it.calls and not is_continuation(it.opcode) else ():
+                callers[callee].append(place)
+            sizes = instruction_bytes(module, place) if stored and is_launched(it) else (0, 0)
+            flops = 0 if index in applied else instruction_flops(module, place)
+            own.append(PartCost(counts[index], *sizes, flops))
+        parts.append(tuple(own))
+    total_bytes, total_flops = [0] * len(parts), [0] * len(parts)
+    for index in callees_first(module):
+        called = {callee for callee in callees(module.computations[index]) if callee != index}
+        total_bytes[index] = sum(one.bytes * one.times for one in parts[index]) + sum(total_bytes[c] for c in called)
+        total_flops[index] = sum(one.flops * one.times for one in parts[index]) + sum(total_flops[c] for c in called)
+    return ProgramParts(
+        tuple(parts), tuple(total_bytes), tuple(total_flops), tuple(map(tuple, callers)), fused, applied
     )

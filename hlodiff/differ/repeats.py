@@ -433,18 +433,14 @@ class _OperationsByLoop:
     ) -> None:
         self._instructions, self._labels, self._sizes, self._around = computation.instructions, labels, sizes, around
         self._calls, self._by_line = calls, by_line
-        self._kinds = self._kinds_of()
         self._computation = computation
-        self._search = Repetition(computation, self._kinds, steps) if max(self._kinds, default=-1) >= 0 else None
-
-    def _kinds_of(self) -> list[int]:
-        """A number for each operation in a loop: equal for the same call of the same Python in the same pass."""
+        # A number for each operation in a loop: equal for the same call of the same Python in the same pass.
         numbers: dict[tuple[bytes, _Call], int] = {}
-        found = []
-        for it, label, call in zip(self._instructions, self._labels, self._calls, strict=True):
-            known = is_operation(it) and bool(self._around.get(it.frame))
-            found.append(numbers.setdefault((label, call), len(numbers)) if known else -1)
-        return found
+        self._kinds: list[int] = []
+        for it, label, call in zip(self._instructions, labels, calls, strict=True):
+            known = is_operation(it) and bool(around.get(it.frame))
+            self._kinds.append(numbers.setdefault((label, call), len(numbers)) if known else -1)
+        self._search = Repetition(computation, self._kinds, steps) if max(self._kinds, default=-1) >= 0 else None
 
     def loops(self, least: int, calls: int) -> Iterator[_CopiedLoop]:
         """One record for each loop, largest first; a loop in a loop too where its copies lie in single turns."""

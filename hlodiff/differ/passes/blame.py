@@ -7,7 +7,7 @@ Nothing is searched by halves: two compiles may part and meet again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -148,18 +148,6 @@ def _at_site(module: Module, site: Site) -> Instruction:
     return next((it for it in body if it.name == site.name), body[min(site.instruction, len(body) - 1)])
 
 
-@dataclass(slots=True)
-class _State:
-    """One text that differs from the one before it, and what is known of its program."""
-
-    stage: Stage
-    texts: Texts
-    data: bytes
-
-    def module(self) -> Module:
-        return self.texts.module(self.stage, self.data)
-
-
 class _DumpSide:
     """The texts of one side, and fingerprints of those that differ from the one before."""
 
@@ -169,7 +157,7 @@ class _DumpSide:
         self.stages = dump.stages
         self._counter = counter
         self._texts = Texts(dump)
-        self._states: dict[int, _State] = {}
+        self._data: dict[int, bytes] = {}  # of texts that differ from the one before
         self._prints: dict[int, tuple[object, ...]] = {}
         self._labels: dict[int, Counter[Label]] = {}
         self._same: dict[int, int] = {}
@@ -181,7 +169,7 @@ class _DumpSide:
             before = self.state(index - 1) if index else -1
             self._same[index] = before if before >= 0 and self.digest(before) == self.digest(index) else index
             if self._same[index] != index:
-                del self._states[index]  # its bytes are those of the other
+                del self._data[index]  # its bytes are those of the other
         return self._same[index]
 
     def digest(self, index: int) -> bytes:
@@ -191,15 +179,13 @@ class _DumpSide:
         return self._digests[index]
 
     def data(self, index: int) -> bytes:
-        if index not in self._states:
-            stage = self.stages[index]
-            self._states[index] = _State(stage, self._texts, self._texts.data(stage))
-        return self._states[index].data
+        if index not in self._data:
+            self._data[index] = self._texts.data(self.stages[index])
+        return self._data[index]
 
     def module(self, index: int) -> Module:
         state = self.state(index)
-        self.data(state)
-        return self._states[state].module()
+        return self._texts.module(self.stages[state], self.data(state))
 
     def fingerprint(self, index: int) -> tuple[object, ...]:
         state = self.state(index)
@@ -278,18 +264,15 @@ def blame(old: Dump, new: Dump, limits: Limits = DEFAULTS) -> PassBlame:
     counter, contents = LabelCounter(), KnownContents()
     sides = _DumpSide(old, counter, contents), _DumpSide(new, counter, contents)
     walk = _AlignedWalk(sides, limits)
-    points = [_without_idle(sides, point, before) for before, point in _with_before(points_of(old, new))]
+    points: list[PassPoint] = []
+    before = 0, 0
+    for point in points_of(old, new):
+        points.append(_without_idle(sides, point, before))
+        before = point.old, point.new
     for point in points:
         walk.go(point)
     alone = tuple(one for point in points if not point.both for one in point.passes)
     return PassBlame(tuple(walk.partings), alone, (old.last, new.last), walk.appeared)
-
-
-def _with_before(points: Sequence[PassPoint]) -> Iterator[tuple[tuple[int, int], PassPoint]]:
-    place = (0, 0)
-    for point in points:
-        yield place, point
-        place = (point.old, point.new)
 
 
 def _without_idle(sides: tuple[_DumpSide, _DumpSide], point: PassPoint, before: tuple[int, int]) -> PassPoint:
@@ -356,13 +339,11 @@ class _AlignedWalk:
         key = self.sides[0].state(old), self.sides[1].state(new)
         if key not in self._seen:
             same = self.sides[0].digest(key[0]) == self.sides[1].digest(key[1])
-            self._seen[key] = same or _same(self.sides[0], old, self.sides[1], new) or self._is_known_equal(old, new)
+            same = same or _same(self.sides[0], old, self.sides[1], new)
+            if not same and self._equal:
+                same = (self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)) in self._equal
+            self._seen[key] = same
         return self._seen[key]
-
-    def _is_known_equal(self, old: int, new: int) -> bool:
-        if not self._equal:
-            return False
-        return (self.sides[0].fingerprint(old), self.sides[1].fingerprint(new)) in self._equal
 
     def _note(self, old: int, new: int, point: PassPoint | None) -> None:
         """Remember since when one side has more of something; what is even again is forgotten."""

@@ -586,9 +586,12 @@ class EqualValues:
             and one.shape.dimensions == it.shape.dimensions
             and [behind_converts(step.diff.old, (c, operand)) for operand in one.operands] == operands
             and came_from_one_operation(step, (c, n), place)
-            and self._is_free((c, n))
         ]
-        return found[0] if len(found) == 1 else None
+        # Those that became none, or another operation.
+        free = [
+            one for one in found if not (now := step.mapping.get(one)) or at(step.diff.new, now).opcode != it.opcode
+        ]
+        return free[0] if len(free) == 1 else None
 
     def _source(self, place: Place) -> Place | None:
         """What an operand of the later text was in the earlier one, converts on both sides looked through."""
@@ -597,11 +600,6 @@ class EqualValues:
         if old is None or at(self.step.diff.old, old).opcode != at(self.step.diff.new, plain).opcode:
             old = self.find(plain) or self.find_changed(plain)
         return behind_converts(self.step.diff.old, old) if old is not None else None
-
-    def _is_free(self, place: Place) -> bool:
-        """Whether an instruction of the earlier text became none, or another operation."""
-        matched = self.step.mapping.get(place)
-        return matched is None or at(self.step.diff.new, matched).opcode != at(self.step.diff.old, place).opcode
 
     def _are_equal(self, one: Place, other: Place, depth: int) -> bool:
         if self.step.mapping.get(one) == other:

@@ -14,9 +14,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hlodiff.differ.executed import PartCost, ProgramParts, executed, part_costs
+from hlodiff.differ.executed import executed
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import placements, platform_of
+from hlodiff.differ.program_analysis import PartCost, ProgramParts, part_costs
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.model import STAGE_NAMES, Instruction, Module, Stage
 from hlodiff.hlo.printer import print_instruction
