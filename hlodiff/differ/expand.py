@@ -42,12 +42,12 @@ def expand(
         return None
     keys: set[int] = set()
     indistinguishable = _Indistinguishable(pruned, 0), _Indistinguishable(pruned, 1)
-    users = _Users(pruned.modules[0]), _Users(pruned.modules[1])
+    users = _Users(pruned.sides[0].module), _Users(pruned.sides[1].module)
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is None:
                 continue
-            module = pruned.modules[side]
+            module = pruned.sides[side].module
             it = at(module, place)
             if it.opcode == PLACEHOLDER and it.attributes:
                 return None  # a placeholder in a call skeleton: not as equal as it looked
@@ -60,13 +60,13 @@ def expand(
             if it.calls and edit.kind != "changed":
                 keys.update(indistinguishable[side].of(it.called))
     is_in_skeleton = any(
-        place is not None and place[0] in pruned.kept[side]
+        place is not None and place[0] in pruned.sides[side].lines
         for edit in (*edits, *apart)
         for side, place in enumerate((edit.old, edit.new))
     )
     if pruned.ignores_counts and (keys or is_in_skeleton):
         # Calls that a skeleton leaves out may tell which copies are edited.
-        copies = None if any(pruned.kept) else _edited_copies(pruned, [*edits, *apart], matches)
+        copies = None if any(one.lines for one in pruned.sides) else _edited_copies(pruned, [*edits, *apart], matches)
         return pruned.wider(keys, copies or ())
     copies = _edited_copies(pruned, [*edits, *apart], matches)
     if copies is None:
@@ -84,7 +84,7 @@ def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMa
         return set()
     found: set[tuple[int, int]] = set()
     for key in matches.counts:
-        if any(here in pruned.shared[side] for side, here in enumerate(key)):
+        if any(here in pruned.sides[side].shared for side, here in enumerate(key)):
             continue  # it is read apart first
         for side, here, callee, is_alone in _told_apart(pruned, key, matches.opened.get(key)):
             if here in touched[side]:  # what was added or removed was so with all it calls
@@ -98,12 +98,12 @@ def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is not None:
-                called = at(pruned.modules[side], place).called if edit.kind != "changed" else ()
-                touched[side].update(n for n in (place[0], *called) if n in pruned.shared[side])
+                called = at(pruned.sides[side].module, place).called if edit.kind != "changed" else ()
+                touched[side].update(n for n in (place[0], *called) if n in pruned.sides[side].shared)
     mapping: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for key in matches.counts:
         for side, here in enumerate(key):
-            if here in pruned.shared[side] and (
+            if here in pruned.sides[side].shared and (
                 key in matches.opened or mapping[side].setdefault(here, key[1 - side]) != key[1 - side]
             ):
                 touched[side].add(here)
@@ -117,7 +117,7 @@ def _told_apart(
 
     Gives the side, what is called as it is here, and in the whole program, and whether the call is alone.
     """
-    bodies = [pruned.read[side][n].instructions if n >= 0 else () for side, n in enumerate(key)]
+    bodies = [pruned.sides[side].read[n].instructions if n >= 0 else () for side, n in enumerate(key)]
     alone = [[it for it in its if it.calls] for its in bodies]
     if mapping is None and key[0] >= 0 and key[1] >= 0:
         return  # equal: nobody asked which is which in it
@@ -134,14 +134,14 @@ def _told_apart(
                 alone[1].append(other)
                 continue
             for pair in pairs:
-                here = pruned.positions[0][pair[0]], pruned.positions[1][pair[1]]
-                if not all(n in pruned.shared[side] for side, n in enumerate(here)) or (
+                here = pruned.sides[0].positions[pair[0]], pruned.sides[1].positions[pair[1]]
+                if not all(n in pruned.sides[side].shared for side, n in enumerate(here)) or (
                     pruned.key(0, pair[0]) != pruned.key(1, pair[1])
                 ):
                     yield from ((side, here[side], pair[side], False) for side in (0, 1))
     for side in (0, 1):
         for it in alone[side]:
-            yield from ((side, pruned.positions[side][callee], callee, True) for callee in it.called)
+            yield from ((side, pruned.sides[side].positions[callee], callee, True) for callee in it.called)
 
 
 def _is_about_calls(edit: RawEdit) -> bool:
@@ -150,7 +150,7 @@ def _is_about_calls(edit: RawEdit) -> bool:
 
 def _with_pruned(pruned: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
     """Keys of the computations behind these that were left out."""
-    computations = pruned.modules[side].computations
+    computations = pruned.sides[side].module.computations
     for index in preorder(called, lambda n: [c for it in computations[n].instructions for c in it.called]):
         if is_pruned(computations[index]):
             key = pruned.fingerprints[side].keys[computations[index].name]
@@ -189,7 +189,7 @@ class _Indistinguishable:
 
     def of(self, called: Iterable[int]) -> Iterator[int]:
         """Keys of those that hold the same as one of these computations."""
-        module, fingerprint = self._pruned.modules[self._side], self._pruned.fingerprints[self._side]
+        module, fingerprint = self._pruned.sides[self._side].module, self._pruned.fingerprints[self._side]
         if not self._spans:
             self._spans = [fingerprint.spans.get(computation.name) for computation in module.computations]
             numbered = enumerate(self._spans)
@@ -211,7 +211,7 @@ class _Indistinguishable:
 def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
     """Whether an edit adds or removes something in what is applied to elements and what was left out applies too."""
     places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
-    module, fingerprint = pruned.modules[side], pruned.fingerprints[side]
+    module, fingerprint = pruned.sides[side].module, pruned.fingerprints[side]
     touched = {place[0] for place in places if place is not None}
     if not touched:
         return False

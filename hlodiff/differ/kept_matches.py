@@ -182,7 +182,7 @@ class WholeMatch:
         lines = self.pruned.lines_of(0, key[0]), self.pruned.lines_of(1, key[1])
         if lines == (None, None):
             return found
-        is_skeleton = here[0] in self.pruned.kept[0]
+        is_skeleton = here[0] in self.pruned.sides[0].lines
         mapping = list(self._line_by_line(key)) if is_skeleton else [-1] * len(found)
         for n, matched in enumerate(found):
             there = lines[1][matched] if lines[1] and matched >= 0 else matched
@@ -206,7 +206,7 @@ class WholeMatch:
     def is_pruned(self, key: Key) -> bool:
         """True where neither of the two was read for the diff, or only as an equal of others: no edit is in them."""
         here = self._here(key)
-        return here is None or all(n in self.pruned.shared[side] for side, n in enumerate(here[:2]))
+        return here is None or all(n in self.pruned.sides[side].shared for side, n in enumerate(here[:2]))
 
     def printed(self, key: Key) -> PrintedPair | None:
         """The lines of two computations that were not read for the diff; None for all others."""
@@ -265,7 +265,11 @@ class WholeMatch:
     def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
         """True where a computation is the same with its parameters in that order; what was pruned is not asked."""
         place = self.pruned.opened[0].get(old)
-        return place is not None and place not in self.pruned.kept[0] and self.opened.is_operand_symmetric(place, order)
+        return (
+            place is not None
+            and place not in self.pruned.sides[0].lines
+            and self.opened.is_operand_symmetric(place, order)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +351,7 @@ def _whole_computation(pruned: PrunedPair, side: int, index: int, read: Computat
             it = replace(it, operands=tuple(lines[o] for o in it.operands), control_predecessors=before)
         printed = read.instructions[place]
         it = _with_read_channel(it, printed)
-        instructions[place] = _with_calls(it, printed, pruned.positions[side]) if it.calls else it
+        instructions[place] = _with_calls(it, printed, pruned.sides[side].positions) if it.calls else it
     return replace(body, instructions=tuple(instructions), root=lines[body.root] if lines else body.root)
 
 

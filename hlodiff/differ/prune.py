@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.grammar import (
@@ -193,29 +192,54 @@ _KnownSites = dict[tuple[int, int], Site]
 """Sites in the whole programs, by side and by the identity of the site: those reported are mostly those of edits."""
 
 
+@dataclass(frozen=True, slots=True)
+class PrunedSide:
+    """One program without what the other one holds too.
+
+    Args:
+        module: what is left of it.
+        places: for each of its computations the index in the whole program.
+        lines: of call skeletons, by their index here, which instruction of the whole each of theirs is.
+        positions: where each reached computation of the whole, or the one that stands for it, is here.
+        read: what is here before calls were led to what stands for their computations: calls are those of the whole.
+        shared: of each computation here that is shared, all those of the whole that it stands for.
+    """
+
+    module: Module
+    places: tuple[int, ...]
+    lines: Mapping[int, Sequence[int]]
+    positions: dict[int, int]
+    read: tuple[Computation, ...]
+    shared: Mapping[int, Sequence[int]]
+
+
 @dataclass(frozen=True)
 class PrunedPair:
-    """Two programs without what is equal, and for each of their computations its index in the whole program."""
+    """Two programs without what is equal.
+
+    Args:
+        whole, fingerprints: of both programs.
+        pruned_keys, expanded: keys of what was left out, and of what was not because something depends on it.
+        sides: what is left of either.
+        apart: sides and names of computations that are not shared.
+        ignores_counts: whether of callers that are the same but for what they call those calls were left out that lead
+            to equals.
+        skeletons: those callers.
+    """
 
     whole: tuple[Module, Module]
     fingerprints: tuple[TextFingerprint, TextFingerprint]
     pruned_keys: frozenset[int]
     expanded: frozenset[int]
-    modules: tuple[Module, Module]
-    places: tuple[tuple[int, ...], tuple[int, ...]]
-    # Of call skeletons, by their index here: which instruction of the whole each of theirs is.
-    kept: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
-    # Where each reached computation of the whole, or the one that stands for it, is here.
-    positions: tuple[dict[int, int], dict[int, int]]
-    # What is here before calls were led to what stands for their computations: calls are those of the whole.
-    read: tuple[tuple[Computation, ...], tuple[Computation, ...]]
-    # Of each computation here that is shared, all those of the whole that it stands for.
-    shared: tuple[Mapping[int, Sequence[int]], Mapping[int, Sequence[int]]]
-    # Sides and names of computations that are not shared.
+    sides: tuple[PrunedSide, PrunedSide]
     apart: frozenset[tuple[int, str]]
-    # Whether of callers that are the same but for what they call those calls were left out that lead to equals.
     ignores_counts: bool
     skeletons: tuple[CallSkeleton, ...]
+
+    @property
+    def modules(self) -> tuple[Module, Module]:
+        """Both programs as far as they are read."""
+        return self.sides[0].module, self.sides[1].module
 
     def looked_at(self) -> tuple[set[str], set[str]]:
         """For either side names of computations in which damage was seen or is seen elsewhere.
@@ -223,7 +247,8 @@ class PrunedPair:
         They were parsed, or are equal but for their calls to one of the other side that is not named here.
         """
         names = [
-            {self.name(n, place) for place, here in self.opened[n].items() if here not in self.kept[n]} for n in (0, 1)
+            {self.name(n, place) for place, here in self.opened[n].items() if here not in self.sides[n].lines}
+            for n in (0, 1)
         ]
         for each in self.skeletons:
             lengths = [len(it.body(name)) for it, name in zip(self.fingerprints, (each.old, each.new), strict=True)]
@@ -239,36 +264,36 @@ class PrunedPair:
         return self._opened(0), self._opened(1)
 
     def _opened(self, side: int) -> dict[int, int]:
-        computations = self.modules[side].computations
+        computations = self.sides[side].module.computations
         found = {
             place: n
-            for n, place in enumerate(self.places[side])
+            for n, place in enumerate(self.sides[side].places)
             if len(computations[n].instructions) > 1 or not is_pruned(computations[n])
         }
-        return found | {place: n for n, places in self.shared[side].items() for place in places}
+        return found | {place: n for n, places in self.sides[side].shared.items() for place in places}
 
     def shared_below(self, side: int, index: int) -> list[int]:
         """A computation of the whole and what it leads to that is shared here, by places in the whole."""
 
         def called(caller: int) -> list[int]:
             found = [self.index[side].get(name, -1) for name in called_names(self.body_text(side, caller))]
-            return [callee for callee in found if self.positions[side].get(callee) in self.shared[side]]
+            return [callee for callee in found if self.sides[side].positions.get(callee) in self.sides[side].shared]
 
         return preorder([index], called)
 
     @property
     def copies(self) -> tuple[dict[int, int], dict[int, int]]:
         """For either side how many computations of the whole each of those is that are shared."""
-        old, new = ({n: len(places) for n, places in shared.items()} for shared in self.shared)
+        old, new = ({n: len(places) for n, places in side.shared.items()} for side in self.sides)
         return old, new
 
     def lines_of(self, side: int, index: int) -> Sequence[int] | None:
         """Which instruction of a computation of the whole each of those is that were read for it; None for the same."""
         here = self.opened[side][index]
-        if here not in self.shared[side] or index == self.places[side][here]:
-            return self.kept[side].get(here)
+        if here not in self.sides[side].shared or index == self.sides[side].places[here]:
+            return self.sides[side].lines.get(here)
         name, fingerprint = self.name(side, index), self.fingerprints[side]
-        pairs = fingerprint.equal_lines(self.name(side, self.places[side][here]), fingerprint, name)
+        pairs = fingerprint.equal_lines(self.name(side, self.sides[side].places[here]), fingerprint, name)
         return [b for _, b in pairs] if pairs and any(a != b for a, b in pairs) else None
 
     @cached_property
@@ -324,9 +349,9 @@ class PrunedPair:
 
     def body(self, side: int, index: int) -> Computation:
         """A computation of a pruned module; as it really is where one instruction stands for it."""
-        it = self.modules[side].computations[index]
+        it = self.sides[side].module.computations[index]
         is_placeholder = it.instructions[it.root].opcode == PLACEHOLDER and len(it.instructions) == 1
-        return self.whole[side].computations[self.places[side][index]] if is_placeholder else it
+        return self.whole[side].computations[self.sides[side].places[index]] if is_placeholder else it
 
     def widened(self, found: ModuleDiff) -> ModuleDiff:
         """The same difference with places in the whole programs."""
@@ -364,16 +389,16 @@ class PrunedPair:
         return found
 
     def _here(self, site: Site, side: int) -> Site:
-        place = self.places[side][site.computation]
-        lines = self.kept[side].get(site.computation)
+        place = self.sides[side].places[site.computation]
+        lines = self.sides[side].lines.get(site.computation)
         position = lines[site.instruction] if lines else site.instruction
-        stand_ins = site.instruction_in(self.modules[side]).called
+        stand_ins = site.instruction_in(self.sides[side].module).called
         whole = self.whole[side].computations
         if not stand_ins or not isinstance(whole, LazyComputations):
             return Site(place, position, site.computation_name, site.name, site.opcode, site.text)
         called = whole[place].instructions[position].called
         # The text with the names of what is really called, not of the equal computation that stands for it.
-        ours = [self.modules[side].computations[n].name for n in stand_ins]
+        ours = [self.sides[side].module.computations[n].name for n in stand_ins]
         names = dict(zip(ours, [whole.spans[n].name for n in called], strict=True))
         return replace(site, computation=place, instruction=position, text=renamed_calls(site.text, names))
 
@@ -435,19 +460,7 @@ def _prune(
         for side, module in enumerate(whole)
     )
     return PrunedPair(
-        whole,
-        fingerprints,
-        frozenset(pruned_keys),
-        but,
-        (first.module, second.module),
-        (first.places, second.places),
-        (first.lines, second.lines),
-        (first.positions, second.positions),
-        (first.read, second.read),
-        (first.shared, second.shared),
-        apart,
-        ignores_counts,
-        tuple(skeletons),
+        whole, fingerprints, frozenset(pruned_keys), but, (first, second), apart, ignores_counts, tuple(skeletons)
     )
 
 
@@ -526,17 +539,6 @@ def _ranks(fingerprints: Sequence[TextFingerprint], pruned_keys: set[int]) -> di
     return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
 
 
-class _PrunedSide(NamedTuple):
-    """One side of a `PrunedPair`; fields as there."""
-
-    module: Module
-    places: tuple[int, ...]
-    lines: dict[int, Sequence[int]]
-    positions: dict[int, int]
-    read: tuple[Computation, ...]
-    shared: dict[int, Sequence[int]]
-
-
 def _pruned_side(
     module: Module,
     fingerprints: Sequence[TextFingerprint],
@@ -546,7 +548,7 @@ def _pruned_side(
     ranks: Mapping[int, int],
     is_marked: bool,
     shared: Mapping[str, str],
-) -> _PrunedSide:
+) -> PrunedSide:
     fingerprint = fingerprints[side]
     index = {span.name: n for n, span in enumerate(fingerprint.program.spans)}
     skeletons_by_index = {index[(each.old, each.new)[side]]: each for each in skeletons}
@@ -593,7 +595,7 @@ def _pruned_side(
     kept_lines: dict[int, Sequence[int]] = {
         new[n]: each.lines(side) for n, each in skeletons_by_index.items() if n in new
     }
-    return _PrunedSide(
+    return PrunedSide(
         pruned,
         tuple(kept),
         kept_lines,
