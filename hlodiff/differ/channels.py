@@ -22,6 +22,7 @@ from hlodiff.differ.prepare import channel_of, tuning_of
 from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.model import Module
+from hlodiff.hlo.traversal import preorder
 
 _FIELD = "attribute:channel_id"
 
@@ -243,12 +244,13 @@ def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped
 
 def _steps(program: ProgramSide) -> set[int]:
     """Computations that run step by step: reached from the entry through loops, branches and calls, not fusions."""
-    module = program.module
-    found = [module.entry]
-    for caller in found:
-        steps = [it for it in module.computations[caller].instructions if it.opcode in ("while", "conditional", "call")]
-        found += dict.fromkeys(callee for it in steps for callee in it.called if callee not in found)
-    return set(found)
+    computations = program.module.computations
+
+    def run_in_steps(caller: int) -> Iterator[int]:
+        steps = (it for it in computations[caller].instructions if it.opcode in ("while", "conditional", "call"))
+        return (callee for it in steps for callee in it.called)
+
+    return set(preorder([program.module.entry], run_in_steps))
 
 
 def _order_edit(
@@ -280,7 +282,7 @@ def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits
         edits: those of the program: what moved is compared too, what became another spelling of itself is not.
     """
     respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
-    found: list[RawEdit] = []
+    paired: list[tuple[Place, Place, int]] = []
     for pair, mapping in mappings:
         before, after = (m.computations[c].instructions for m, c in zip(tuned, (pair.old, pair.new), strict=True))
         for position, matched in mapping.items():
@@ -289,14 +291,12 @@ def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits
                 continue
             one, other = (pair.old, position), (pair.new, matched)
             if one not in respelt[0] and other not in respelt[1]:
-                found += _edit(tuned, one, other, pair.count)
-    for edit in edits:
-        if edit.kind == "moved" and edit.old and edit.new:
-            found += _edit(tuned, edit.old, edit.new, edit.count)
+                paired.append((one, other, pair.count))
+    paired += [(edit.old, edit.new, edit.count) for edit in edits if edit.kind == "moved" and edit.old and edit.new]
+    found: list[RawEdit] = []
+    for old, new, count in paired:
+        a, b = tuning_of(at(tuned[0], old)), tuning_of(at(tuned[1], new))
+        if a != b:
+            change = FieldChange("backend_config", a or "none", b or "none")
+            found.append(RawEdit("changed", old, new, [change], count, "tuning"))
     return found
-
-
-def _edit(tuned: tuple[Module, Module], old: Place, new: Place, count: int) -> Iterator[RawEdit]:
-    a, b = tuning_of(at(tuned[0], old)), tuning_of(at(tuned[1], new))
-    if a != b:
-        yield RawEdit("changed", old, new, [FieldChange("backend_config", a or "none", b or "none")], count, "tuning")

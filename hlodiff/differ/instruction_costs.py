@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hlodiff.hlo.collectives import collective_result
 from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape, is_embedded
-from hlodiff.hlo.traversal import is_continuation
+from hlodiff.hlo.traversal import is_continuation, preorder
 
 _CONTRACTED = re.compile(
     r"lhs_contracting_dimensions\"?\s*[=:]\s*\[([\d,\s\"]*)\]|^lhs_contracting_dims=\{([\d,]*)\}$", re.MULTILINE
@@ -270,17 +270,13 @@ class _FusionTraffic:
         body = self.module.computations[index]
         if index not in self.users:
             self.users[index] = body.users()
+        users = self.users[index]
         total = 0
-        worklist = [place]
-        for value in worklist:
+        for value in preorder([place], lambda n: [u for u in users[n] if body.instructions[u].opcode == "bitcast"]):
             if value == body.root:
                 return None
-            for user in self.users[index][value]:
-                it = body.instructions[user]
-                if it.opcode == "bitcast":
-                    worklist.append(user)
-                    continue
-                taken = self._bytes_taken_by(it, value, depth)
+            for it in (body.instructions[user] for user in users[value]):
+                taken = self._bytes_taken_by(it, value, depth) if it.opcode != "bitcast" else 0
                 if taken is None:
                     return None
                 total += taken

@@ -81,34 +81,29 @@ def find_call_skeletons(
     """
     fingerprinter = TextFingerprinter({}, False)
     found: dict[tuple[str, str], CallSkeleton] = {}
-    worklist = [(entries[0], entries[1])]
-    for pair in worklist:
+
+    def calls_of(pair: tuple[str, str]) -> Sequence[tuple[str, str]]:
         lines = fingerprinter.matching_lines(fingerprints[0], fingerprints[1], *pair)
-        if lines is not None:
-            elsewhere = _called_elsewhere(fingerprints, pair, opened)
-            if not ignores_counts:
-                # Of a computation that is looked at although both programs hold it, all calls matter.
-                elsewhere |= {
-                    fingerprint.keys[name]
-                    for fingerprint, each in zip(fingerprints, opened, strict=True)
-                    for name in each
-                }
-            found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
-            worklist += [call for call in dict.fromkeys(found[pair].calls) if call not in worklist]
+        if lines is None:
+            return ()
+        # What other opened computations call too: whether it was added, removed or kept, all calls decide.
+        elsewhere = {
+            fingerprint.keys[callee]
+            for fingerprint, own, each in zip(fingerprints, pair, opened, strict=True)
+            for name, callees in each.items()
+            if name != own
+            for callee in callees
+        }
+        if not ignores_counts:
+            # Of a computation that is looked at although both programs hold it, all calls matter.
+            elsewhere |= {
+                fingerprint.keys[name] for fingerprint, each in zip(fingerprints, opened, strict=True) for name in each
+            }
+        found[pair] = _call_skeleton(fingerprints, pair, lines, elsewhere)
+        return found[pair].calls
+
+    preorder([(entries[0], entries[1])], calls_of)
     return _called_by_no_other(found, opened, (entries[0], entries[1]))
-
-
-def _called_elsewhere(
-    fingerprints: Sequence[TextFingerprint], pair: tuple[str, str], opened: Sequence[Mapping[str, Sequence[str]]]
-) -> set[int | None]:
-    """Keys of what other opened computations call too: whether it was added, removed or kept, all calls decide."""
-    return {
-        fingerprint.keys[callee]
-        for fingerprint, own, each in zip(fingerprints, pair, opened, strict=True)
-        for name, callees in each.items()
-        if name != own
-        for callee in callees
-    }
 
 
 def _call_skeleton(
