@@ -383,14 +383,10 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
         one for c in changes if c.field not in dropped for one in _of_change(c, edit, diff, follows)
     ]
     if edit.kind == "moved" and not elsewhere:
-        found.append(("structure" if _runs_otherwise(edit) else "cost", follows))
+        costs = edit.cost or (None, None)
+        runs = {cost.runs for cost in costs if cost is not None}  # more or less often than before, as out of a loop
+        found.append(("structure" if len(runs) > 1 else "cost", follows))
     return found
-
-
-def _runs_otherwise(edit: Edit) -> bool:
-    """Whether an instruction that moved runs more or less often than before, as out of a loop."""
-    old, new = edit.cost or (None, None)
-    return old is not None and new is not None and old.runs != new.runs
 
 
 def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classification:

@@ -15,10 +15,9 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
-from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, UncountedLoop, uncounted_loop
+from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, UncountedLoop, stated_trip_count, uncounted_loop
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
-from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
 from hlodiff.hlo.model import Instruction, Module, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 
@@ -77,18 +76,6 @@ class LoopTurns:
                 return uncounted_loop(self._whole, place)
             turns = known.turns
         return turns + (called in ("condition", "cond"))
-
-
-def stated_trip_count(it: Instruction) -> int | None:
-    """How often a loop turns where XLA states it.
-
-    Example:
-        >>> config = ("backend_config", '{"known_trip_count":{"n":"6"}}')
-        >>> stated_trip_count(Instruction("w", "while", Shape("tuple"), attributes=(config,)))
-        6
-    """
-    found = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
-    return int(found.group(1)) if found else None
 
 
 def with_costs(

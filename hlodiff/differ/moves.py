@@ -163,7 +163,10 @@ def with_moves(
         moves |= calls or more
         if not calls:
             break
-        known |= calls | dict(_inner_pairs(before, after, calls))
+        known |= calls
+        for a, b, _ in [inner for pair in calls.items() for inner in equal_below(before, after, pair)]:
+            orders = zip(before.contents[a].order, after.contents[b].order, strict=True)
+            known |= {(a, c): (b, d) for c, d in orders}
     threads = ((old, threads_of(before)), (new, threads_of(after)))
     counts = _move_counts(edits, moves)
     along = _moved_along(before, after, moves, counts)
@@ -203,14 +206,6 @@ def _followed(
                 taken.add(b)
     left = _holders([([a for a, _ in fresh], [b for _, b in fresh])]) if fresh else 0
     return {a: b for a, b in mapping.items() if a not in known}, left
-
-
-def _inner_pairs(old: ProgramSide, new: ProgramSide, calls: Mapping[Place, Place]) -> Iterator[tuple[Place, Place]]:
-    """Instructions inside of what moved."""
-    for pair in calls.items():
-        for a, b, _ in equal_below(old, new, pair):
-            for c, d in zip(old.contents[a].order, new.contents[b].order, strict=True):
-                yield (a, c), (b, d)
 
 
 _ALL = 10**15

@@ -79,6 +79,19 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
     return found
 
 
+def stated_trip_count(it: Instruction) -> int | None:
+    """How often a loop turns where XLA states it.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> config = ("backend_config", '{"known_trip_count":{"n":"6"}}')
+        >>> stated_trip_count(Instruction("w", "while", Shape("tuple"), attributes=(config,)))
+        6
+    """
+    found = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
+    return int(found.group(1)) if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class UncountedLoop:
     """A loop whose number of turns is not known.
@@ -191,9 +204,8 @@ class LoopSolver:
 
     def _stated_or_solved(self, index: int, position: int) -> TripCount | None:
         it = self.module.computations[index].instructions[position]
-        stated = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
-        if stated:
-            return TripCount(int(stated[1]), True)
+        if (stated := stated_trip_count(it)) is not None:
+            return TripCount(stated, True)
         self.steps = self.depth = 0
         self.asked.clear()
         try:
@@ -206,18 +218,18 @@ class LoopSolver:
         computations = self.module.computations
         if isinstance(computations, LazyComputations):
             if callee not in self._sites:
-                naming = computations.naming(computations.spans[callee].name)
-                self._sites[callee] = [place for n in naming for place in self._calls_in(n, callee)]
+                self._sites[callee] = [
+                    (index, position)
+                    for index in computations.naming(computations.spans[callee].name)
+                    for position, it in enumerate(computations[index].instructions)
+                    if callee in it.called
+                ]
         elif not self._sites:
             for index, computation in enumerate(computations):
                 for position, it in enumerate(computation.instructions):
                     for called in dict.fromkeys(it.called):
                         self._sites.setdefault(called, []).append((index, position))
         return self._sites.get(callee, [])
-
-    def _calls_in(self, index: int, callee: int) -> list[LoopPlace]:
-        instructions = self.module.computations[index].instructions
-        return [(index, position) for position, it in enumerate(instructions) if callee in it.called]
 
     def _trip_count(self, owner: _CallFrame, position: int) -> TripCount | None:
         it = self._computation(owner).instructions[position]
@@ -356,17 +368,15 @@ class LoopSolver:
         if question in self.asked:
             return None
         self.asked.add(question)
+        first, *path = state
         try:
-            return self._before(owner, position, state) if self._step_of(owner, position, state) == 0 else None
+            is_kept = self._step_of(owner, position, state) == 0
+            if not is_kept or first >= len(self._computation(owner).instructions[position].operands):
+                return None
+            found = self._linear(self._at((owner, position, ()), first, tuple(path)))
+            return found if found is not None and found[0] is None else None
         finally:
             self.asked.discard(question)
-
-    def _before(self, owner: _CallFrame, position: int, state: _State) -> _Linear | None:
-        first, *path = state
-        if first >= len(self._computation(owner).instructions[position].operands):
-            return None
-        found = self._linear(self._at((owner, position, ()), first, tuple(path)))
-        return found if found is not None and found[0] is None else None
 
     def _from_callers(self, value: _Value, kept: bool) -> _Linear | None:
         """A parameter of a computation that may be called from several places: one number if all give the same."""

@@ -79,18 +79,14 @@ def _counted(module: Module, copies: Mapping[int, int]) -> Counter[Hashable]:
 
 def interface_in_common(modules: tuple[Module, Module]) -> float:
     """Types of arguments and results that both programs have, as a share of all, from 0 to 1."""
-    old, new = map(_interface, modules)
-    total = old.total() + new.total()
-    return 2 * (old & new).total() / total if total else 1.0
-
-
-def _interface(module: Module) -> Counter[Hashable]:
-    entry = module.entry_computation
-    arguments = [entry.instructions[index].shape for index in entry.parameters()]
-    results = entry.instructions[entry.root].shape.leaves()
-    return Counter(
-        (side, shape_text(shape, False)) for side, shapes in enumerate((arguments, results)) for shape in shapes
-    )
+    found: list[Counter[Hashable]] = []
+    for entry in (module.entry_computation for module in modules):
+        taken = [entry.instructions[index].shape for index in entry.parameters()]
+        given = entry.instructions[entry.root].shape.leaves()
+        types = [("argument", shape) for shape in taken] + [("result", shape) for shape in given]
+        found.append(Counter((what, shape_text(shape, False)) for what, shape in types))
+    total = found[0].total() + found[1].total()
+    return 2 * (found[0] & found[1]).total() / total if total else 1.0
 
 
 def are_unrelated(

@@ -149,22 +149,18 @@ def short(text: str, length: int = 4) -> str:
 
 
 def _computation_names(module: Module) -> list[str]:
-    sites = call_sites(module)
-    names = _UniqueNames()
-    return [
-        names.give("main" if index == module.entry else _title(module, index, sites[index]))
-        for index in range(len(module.computations))
-    ]
-
-
-def _title(module: Module, index: int, sites: Sequence[tuple[int, int, str]]) -> str:
-    computation = module.computations[index]
-    kinds = sorted({computation_kind(module.computations[c].instructions[p].opcode, name) for c, p, name in sites}) or [
-        "unused"
-    ]
-    root = computation.instructions[computation.root]
-    signature = [_sizes(computation.instructions[p].shape) for p in computation.parameters()]
-    return f"{kinds[0]}_{root.opcode}.{short(','.join([*sorted(signature), _sizes(root.shape)]))}"
+    """The entry is `main`; others are named after what runs them, their root and the types that they take."""
+    names, titles = _UniqueNames(), []
+    for index, (computation, sites) in enumerate(zip(module.computations, call_sites(module), strict=True)):
+        if index == module.entry:
+            titles.append(names.give("main"))
+            continue
+        callers = [(module.computations[c].instructions[p].opcode, name) for c, p, name in sites]
+        kind = min((computation_kind(*caller) for caller in callers), default="unused")
+        root = computation.instructions[computation.root]
+        signature = sorted(_sizes(computation.instructions[p].shape) for p in computation.parameters())
+        titles.append(names.give(f"{kind}_{root.opcode}.{short(','.join([*signature, _sizes(root.shape)]))}"))
+    return titles
 
 
 @lru_cache(maxsize=65536)

@@ -192,7 +192,9 @@ def name_values(module: Module) -> tuple[Module, int]:
             _collect(module, index, "", {}, [], scopes, scopes[0])
             for nodes in scopes:
                 for node, name in zip(nodes, _unique_names(nodes), strict=True):
-                    names[node.computation, node.position] = name if node.prefix else _without_results(module, node)
+                    it = module.computations[node.computation].instructions[node.position]
+                    # An operation without results has no SSA name; people see its opcode.
+                    names[node.computation, node.position] = name if node.prefix else it.opcode.rpartition(".")[2]
     computations = list(module.computations)
     for index, computation in enumerate(module.computations):
         if is_function(computation):
@@ -352,11 +354,6 @@ def _hash(data: bytes) -> bytes:
     return blake2b(data, digest_size=8).digest()
 
 
-def _without_results(module: Module, node: _Node) -> str:
-    """An operation without results has no SSA name; people see its opcode."""
-    return module.computations[node.computation].instructions[node.position].opcode.rpartition(".")[2]
-
-
 def _without_collisions(nodes: Sequence[_Node], names: list[str]) -> list[str]:
     """Four hex digits can coincide: later ones in the text get a letter. Names inside reducers may repeat."""
     used: dict[str, int] = {}
@@ -391,9 +388,6 @@ def drop_labels(module: Module) -> tuple[Module, int]:
 
 
 def _without_labels(it: Instruction) -> Instruction:
-    kept = tuple((key, value) for key, value in it.attributes if not _is_label(key))
+    keys = [key.partition(".")[2] if key.startswith("result") else key for key, _ in it.attributes]
+    kept = tuple(pair for pair, key in zip(it.attributes, keys, strict=True) if key not in _LABELS)
     return it if len(kept) == len(it.attributes) else with_attributes(it, kept)
-
-
-def _is_label(key: str) -> bool:
-    return key in _LABELS or (key.startswith("result") and key.partition(".")[2] in _LABELS)
