@@ -813,3 +813,83 @@ ENTRY e {
     assert of(argument, old) == ("interface",)
     value = old.replace("copy(%p), sharding={devices=[2,1]<=", "copy(%p), sharding={devices=[1,2]<=")
     assert of(value, old) == ("placement",)
+
+
+@pytest.mark.parametrize(
+    ("taken", "is_numeric"),
+    [("%c = f32[8,8] convolution(%x, %k), dim_labels=bf_io->bf", False), ("%c = f32[8,8] add(%x, %k)", True)],
+)
+def test_a_cast_of_the_compiler_before_a_product_in_a_loop(taken: str, is_numeric: bool) -> None:
+    """Weights of a scan are rounded once before it or in each turn; every turn's product rounds them anyway."""
+    plain = f"""HloModule m
+
+%body {{
+  %t = (s32[], f32[8,8], f32[8,8]) parameter(0)
+  %n = s32[] get-tuple-element(%t), index=0
+  %x = f32[8,8] get-tuple-element(%t), index=1
+  %k = f32[8,8] get-tuple-element(%t), index=2
+  %one = s32[] constant(1)
+  %m = s32[] add(%n, %one)
+  {taken}
+  %e = f32[8,8] exponential(%c)
+  ROOT %u = (s32[], f32[8,8], f32[8,8]) tuple(%m, %e, %k)
+}}
+
+%condition {{
+  %t = (s32[], f32[8,8], f32[8,8]) parameter(0)
+  %n = s32[] get-tuple-element(%t), index=0
+  %eight = s32[] constant(8)
+  ROOT %l = pred[] compare(%n, %eight), direction=LT
+}}
+
+ENTRY e {{
+  %z = s32[] constant(0)
+  %p = f32[8,8] parameter(0)
+  %w = f32[8,8] parameter(1)
+  %start = (s32[], f32[8,8], f32[8,8]) tuple(%z, %p, %w)
+  %loop = (s32[], f32[8,8], f32[8,8]) while(%start), condition=%condition, body=%body
+  ROOT %r = f32[8,8] get-tuple-element(%loop), index=1
+}}
+"""
+    cast = plain.replace("f32[8,8])", "bf16[8,8])").replace("%k = f32", "%k = bf16").replace(", %w)", ", %d)")
+    cast = cast.replace("  %start", "  %d = bf16[8,8] convert(%w)\n  %start")
+    assert ("numerics" in of(cast, plain)) is is_numeric
+    assert ("numerics" in of(plain, cast)) is is_numeric
+
+
+@pytest.mark.parametrize(("mesh", "is_placement"), [("<[]>", False), ('<["x"=2]>', True)])
+def test_a_constraint_on_a_mesh_without_axes_places_nothing(mesh: str, is_placement: bool) -> None:
+    """JAX writes one for a key of random numbers, on any number of devices."""
+    text = f"""module @m {{
+  sdy.mesh @some = {mesh}
+  func.func public @main(%arg0: tensor<2xui32>, %arg1: tensor<2xui32>) -> tensor<2xui32> {{
+    %0 = sdy.sharding_constraint %arg0 <@some, [{{}}]> : tensor<2xui32>
+    %1 = stablehlo.add %0, %arg1 : tensor<2xui32>
+    %2 = stablehlo.multiply %1, %arg1 : tensor<2xui32>
+    return %2 : tensor<2xui32>
+  }}
+}}
+"""
+    plain = "".join(line for line in text.splitlines(keepends=True) if " %0 = " not in line and " %1 = " not in line)
+    plain = plain.replace("multiply %1", "multiply %arg0")
+    for old, new in ((text, plain), (plain, text)):
+        found = diff(read_text(old), read_text(new))
+        program = ProgramComparison("m", "cpu", "stablehlo", "changed", found)
+        shown = to_terminal(Report("diff", "a", "b", (program,)))
+        assert ("placement" in program.classes) is is_placement
+        assert ("1 sharding constraint" in shown) is is_placement
+
+
+def test_passes_say_of_how_many_products_where_not_of_all() -> None:
+    text = """HloModule m
+
+ENTRY e {
+  %x = f32[8,8]{1,0} parameter(0)
+  %a = f32[8,8]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %b = f32[8,8]{1,0} dot(%a, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+    new = text.replace("dot(%a, %x)", "dot(%a, %x), operand_precision={highest,highest}")
+    program = ProgramComparison("m", "tpu-v5e", "compiled", "changed", diff(read_text(text), read_text(new)))
+    first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
+    assert "worse on tpu-v5e: 1 of 2 matrix products in 6 passes instead of 1" in first

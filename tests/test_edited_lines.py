@@ -41,8 +41,8 @@ def build():
 LAYER, CALL = (("layer", 7), ("forward", 12)), (("forward", 13),)
 
 
-def program(opcode: str, stack: tuple[tuple[str, int], ...]) -> hlodiff.Module:
-    """One operation with its Python frames, all in model.py."""
+def program(opcode: str, stack: tuple[tuple[str, int], ...], file: str = "model.py") -> hlodiff.Module:
+    """One operation with its Python frames, all in one file."""
     names = "\n".join(f'{n} "{name}"' for n, (name, _) in enumerate(stack, 1))
     places = "\n".join(
         f"{n} {{file_name_id=1 function_name_id={n} line={line} end_line={line} column=1 end_column=9}}"
@@ -53,7 +53,7 @@ def program(opcode: str, stack: tuple[tuple[str, int], ...]) -> hlodiff.Module:
         f"{n} {{file_location_id={n} parent_frame_id={0 if n == last else n + 1}}}" for n in range(1, last + 1)
     )
     return hlodiff.read_text(
-        f'HloModule m\n\nFileNames\n1 "model.py"\n\nFunctionNames\n{names}\n\nFileLocations\n{places}\n\n'
+        f'HloModule m\n\nFileNames\n1 "{file}"\n\nFunctionNames\n{names}\n\nFileLocations\n{places}\n\n'
         f"StackFrames\n{frames}\n\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
         f'  ROOT %r = f32[8] {opcode}(%x), metadata={{op_name="jit(f)/a" stack_frame_id=1}}\n}}\n'
     )
@@ -116,6 +116,37 @@ def test_a_line_that_nobody_edited_is_not_shown_in_the_place_of_one_that_was(lin
     assert text[0].endswith("model.py:12")
     at = text.index("model.py:12 (forward)")
     assert text[at + 1 : at + 3] == ["- x = layer(x)", "+ x = layer(jnp.abs(x))"]
+
+
+class WithTraining(Sources):
+    """train.py beside it, which nobody edited."""
+
+    training = ("def step(x):", "    value = grad(forward)(x)")
+
+    def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
+        return self.training[line - 1] if file == "train.py" else super().__call__(name, target, side, file, line)
+
+    def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
+        known = self.training if file == "train.py" else self.sides[side]
+        return any(text == line.strip() for line in known)
+
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
+        return list(self.training) if file == "train.py" else super().file_lines(name, target, side, file)
+
+
+@pytest.mark.parametrize("is_new_elsewhere", [True, False])
+def test_a_line_of_another_file_that_nobody_edited_is_not_shown_in_the_place_of_one_that_was(
+    is_new_elsewhere: bool,
+) -> None:
+    """An operation of the backward pass takes the place of one of an edited line."""
+    texts = ["sine", "cosine"]
+    modules = [program(opcode, (("layer", 7),)) for opcode in texts]
+    modules[is_new_elsewhere] = program(texts[is_new_elsewhere], (("step", 2),), "train.py")
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*modules))
+    sources = WithTraining(edited(7, "    return jnp.cos(x)"))
+    lines = [line.strip() for line in str(Report("check", "a", "b", (compared,), source_line=sources)).splitlines()]
+    assert lines[0].endswith("model.py:7")
+    assert lines[lines.index("model.py:7 (layer)") + 1 :][:2] == ["- return jnp.sin(x)", "+ return jnp.cos(x)"]
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,26 @@ def test_a_loop_has_the_line_that_was_edited_where_it_is_known() -> None:
     assert main_edit("worse: temp +8 %", (), (line,), groups) == "1 loop added"
 
 
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("h = lax.stop_gradient(f(h, x))", "lax.stop_gradient() added, 1 loop gone"),
+        ("h = f(h, x) * decay", "* decay added, 1 loop gone"),
+    ],
+)
+def test_what_was_written_comes_before_the_loop_that_it_cost(new: str, words: str) -> None:
+    line = ChangedLine("rnn.py:38 (turn)", "", "h = f(h, x)", new)
+    groups = [one("removed", "while", "", where="rnn.py:42 (run)")]
+    assert main_edit("better: temp -83 %", (), (line,), groups) == words
+
+
+def test_operands_that_were_exchanged_are_shown_as_they_were_written() -> None:
+    line = ChangedLine("rnn.py:30 (cell)", "", "return (1 - z) * n + z * h", "return z * n + (1 - z) * h")
+    sentence = "the same operations are connected differently"
+    assert main_edit("same cost", (sentence,), (line,), ()) == "(1 - z) * n + z * h -> z * n + (1 - z) * h"
+    assert main_edit("same cost", (sentence,), (), ()) == sentence
+
+
 def test_the_dimensions_of_a_broadcast_are_not_the_change_where_work_was_added() -> None:
     here = "net.py:4"
     what = "broadcast_in_dim %b f32[6,5]: broadcast_dimensions: [] -> [0, 1]"

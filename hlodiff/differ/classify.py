@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from hlodiff.differ.fields import field_of
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
+from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
@@ -396,7 +397,8 @@ def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classificati
     if _is_entry_parameter(site, module.entry):
         return "interface", False
     if _is_placing(site):
-        return "placement", False
+        is_jax_own = site.opcode in _CONSTRAINTS and is_on_no_mesh(site.instruction_in(module), module)
+        return ("structure", True) if is_jax_own else ("placement", False)
     if _is_cast(site, module):
         return "numerics", follows
     if site.opcode.removesuffix("-done") in _ARRANGING:
@@ -534,7 +536,10 @@ _HANDED_OVER = frozenset(
      "collective-permute-start", "collective-permute-done", "all-to-all"]
 )  # fmt: skip
 """They give the numbers that they take, in other places or on other devices."""
-_ELSEWHERE: _Place = (-1, -1)
+_Elements = tuple[int, ...]
+_Element = tuple[int, int, _Elements]
+"""An instruction, and which element of the tuple that it gives: loops carry many values as one."""
+_ELSEWHERE: _Element = (-1, -1, ())
 
 
 def _only_products_take(module: Module, place: _Place) -> bool:
@@ -560,26 +565,51 @@ def _only_products_take(module: Module, place: _Place) -> bool:
                 callers.setdefault(callee, []).append((number, position))
     users = {}
 
-    def takers(at: _Place) -> Iterator[_Place]:
-        number, position = at
+    def takers(value: _Element) -> Iterator[_Element]:
+        number, position, elements = value
         computation = module.computations[number]
         if number not in users:
             users[number] = computation.users()
         for user in users[number][position]:
-            it = computation.instructions[user]
-            if it.opcode == "fusion":
-                for callee in it.called:
-                    inside = module.computations[callee]
-                    numbers = {n for n, operand in enumerate(it.operands) if operand == position}
-                    given = (n for n in inside.parameters() if int(inside.instructions[n].literal or 0) in numbers)
-                    yield from ((callee, parameter) for parameter in given)
-            elif it.opcode in _HANDED_OVER:
-                yield number, user
-            elif it.opcode != "convolution" or "high" in (it.attribute("operand_precision") or ""):
-                yield _ELSEWHERE
+            yield from _taken(module, (number, user), position, elements)
         if position == computation.root:
-            outside = callers.get(number, [])
-            is_fused = all(module.computations[n].instructions[p].opcode == "fusion" for n, p in outside)
-            yield from outside if outside and is_fused else [_ELSEWHERE]
+            outside = [(n, p, module.computations[n].instructions[p].opcode) for n, p in callers.get(number, ())]
+            yield from ((n, p, elements) for n, p, _ in outside)
+            if any(opcode == "while" for _, _, opcode in outside):  # the next turn takes it
+                yield from _given(module, number, (0,), elements)
+            if not outside or any(opcode not in ("fusion", "while") for _, _, opcode in outside):
+                yield _ELSEWHERE
 
-    return _ELSEWHERE not in preorder([place], lambda at: () if at == _ELSEWHERE else takers(at))
+    start: _Element = (*place, ())
+    return _ELSEWHERE not in preorder([start], lambda at: () if at == _ELSEWHERE else takers(at))
+
+
+def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> Iterator[_Element]:
+    """Where a value is once one of its users took it."""
+    number, at = user
+    it = module.computations[number].instructions[at]
+    numbers = [n for n, operand in enumerate(it.operands) if operand == position]
+    if it.opcode == "fusion":
+        for callee in it.called:
+            yield from _given(module, callee, numbers, elements)
+    elif it.opcode == "while":  # every turn takes it, and the loop gives it
+        yield number, at, elements
+        for callee in it.called:
+            yield from _given(module, callee, (0,), elements)
+    elif it.opcode == "tuple":
+        yield from ((number, at, (n, *elements)) for n in numbers)
+    elif it.opcode == "get-tuple-element" and elements:
+        if it.attribute("index") == str(elements[0]):
+            yield number, at, elements[1:]
+    elif it.opcode in _HANDED_OVER or it.opcode == "dynamic-update-slice":
+        yield number, at, elements
+    elif it.opcode != "convolution" or "high" in (it.attribute("operand_precision") or ""):
+        yield _ELSEWHERE
+
+
+def _given(module: Module, callee: int, numbers: Container[int], elements: _Elements) -> Iterator[_Element]:
+    """The parameters of a computation that a call gives a value."""
+    computation = module.computations[callee]
+    for parameter in computation.parameters():
+        if int(computation.instructions[parameter].literal or 0) in numbers:
+            yield callee, parameter, elements

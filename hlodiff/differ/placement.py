@@ -215,6 +215,23 @@ def _axis(name: str, part: str, sizes: dict[str, str]) -> str:
 _COMPUTE_TYPE = re.compile(r'_xla_compute_type\s*=\s*"([^"]*)"')
 
 
+def is_on_no_mesh(instruction: Instruction, module: Module) -> bool:
+    """Whether a sharding of StableHLO names a mesh without axes, as JAX writes it for keys of random numbers.
+
+    Such a sharding places nothing.
+
+    Args:
+        instruction: with or without a sharding.
+        module: which has the mesh.
+
+    Example:
+        >>> is_on_no_mesh(Instruction("a", "add", Shape("f32", (8,))), Module("m", "stablehlo", (), 0))
+        False
+    """
+    found = _SDY.match(instruction.attribute("sharding") or "")
+    return found is not None and module.attribute(f"sdy.mesh {found['mesh']}") == "<[]>"
+
+
 def placements(module: Module) -> dict[str, Any]:
     """The placement table of a program.
 

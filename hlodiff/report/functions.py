@@ -43,7 +43,7 @@ from hlodiff.report.shared_text import (
     format_marks,
     listed_shared,
 )
-from hlodiff.report.verdict import both_sides, decisive_numbers, format_short, product_passes
+from hlodiff.report.verdict import both_sides, decisive_numbers, format_passes, format_short
 from hlodiff.report.view import (
     ChangedLine,
     ChangeView,
@@ -276,10 +276,9 @@ def _sentence(
             continue
         targets = [target for one in group for target in one.targets]
         # How often a TPU passes over matrix products, which no number says.
-        passes = {target: pair for target in targets if (pair := product_passes(diffs.get(target), target))}
+        passes = {target: told for target in targets if (told := format_passes(diffs.get(target), target))}
         on = f" ({', '.join(passes)})" if len(passes) < len(targets) else ""
-        further = [f"matrix products in {many(b, 'pass', 'passes')} instead of {a}{on}" for a, b in passes.values()][:1]
-        words[verdict] = [*_numbers(verdict, group), *further]
+        words[verdict] = [*[f"{text}{on}" for text in passes.values()][:1], *_numbers(verdict, group)]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
         doubt = ""
@@ -791,9 +790,10 @@ class _Lines:
         """
         old, new = self.places(edit_group)
         known = old or new
-        if known is None or (old and new and old.stored != new.stored) or not self._knows_sources():
+        if known is None or not self._knows_sources():
             return old, new
-        file = self._file(self.report.programs[edit_group.edits[0][0]], known.stored)
+        program = self.report.programs[edit_group.edits[0][0]]
+        file = self._file(program, known.stored)
         if old is None or new is None:
             side = int(old is None)
             if edit := file.at(side, known.line):
@@ -802,7 +802,7 @@ class _Lines:
                 number = file.on_other_side(side, known.line)
                 other = replace(known, line=number, caller="") if number else None
             return (other, known) if side else (known, other)
-        edits = file.at(0, old.line), file.at(1, new.line)
+        edits = file.at(0, old.line), self._file(program, new.stored).at(1, new.line)
         if edits[0] is not None and edits[1] is None:
             return old, _other_side(old, edits[0], 0)
         if edits[1] is not None and edits[0] is None:

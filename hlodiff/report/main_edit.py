@@ -24,6 +24,7 @@ from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import callee_of
 from hlodiff.report.grouping import REPLACED, EditGroup
+from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
 from hlodiff.report.written import written
@@ -102,25 +103,26 @@ def main_edit(
     """
     if _BUFFER in sentence:  # that is what happened, and the only question is who did it
         return _names(lines)
+    text = written(*_edited_sources(lines))
     sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words) and _is_of_first(words, lines)]
+    if text:  # which operands they have now
+        sentences = [words for words in sentences if words != CONNECTED_DIFFERENTLY]
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
     # Whether nothing changed but what is returned.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
     cause = next(iter(causes), "")
     words = (
         _names(lines)
-        or (written(*_edited_sources(lines)) if _TYPES.match(cause) else "")  # `.astype(...) added`: the list counts
+        or (text if _TYPES.match(cause) else "")  # `.astype(...) added`: the list counts
         or cause
-        or _loops(edit_groups, lines)
-        or ("" if sentences else _attribute(lines, edit_groups) or _in_brackets(*_edited_words(lines)))
-        or ("" if sentences else written(*_edited_sources(lines)))
-        or _replaced(edit_groups)
-        or _operations(_at_edited_lines(lines, edit_groups), sentence, op_counts)
-        or ("" if sentences else written(*_edited_sources(lines), most=_MOST))
-        or (next(iter(sentences), "") if is_returned else "")
-        or _field(edit_groups)
+        or _with_text(_loops(edit_groups, lines), text)
         or _attribute(lines, edit_groups)
         or _in_brackets(*_edited_words(lines))
+        or text
+        or _replaced(edit_groups)
+        or _operations(_at_edited_lines(lines, edit_groups), sentence, op_counts)
+        or (next(iter(sentences), "") if is_returned else "")
+        or _field(edit_groups)
         or next(iter(sentences), "")
         or _amount(counts, edit_groups)
     )
@@ -370,6 +372,13 @@ def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> st
             where = where or group.where.partition(" (")[0]
     is_edited = bool(lines) and lines[0].old_source != lines[0].new_source
     return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where and not is_edited else ''}" if net else ""
+
+
+def _with_text(words: str, text: str) -> str:
+    """What happened behind what was written or deleted, where that is one piece and both have room."""
+    both = f"{text}, {words}"
+    is_one_piece = text.endswith((" added", " gone"))
+    return both if words and is_one_piece and len(both) <= _MOST else words
 
 
 def _at_edited_lines(lines: Iterable[ChangedLine], edit_groups: Sequence[EditGroup]) -> Sequence[EditGroup]:

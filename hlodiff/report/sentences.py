@@ -15,7 +15,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
 from hlodiff.differ.moves import relocations
-from hlodiff.differ.placement import donations, format_partition
+from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -35,6 +35,7 @@ _LEAST_BUFFER = 4096  # bytes; what is smaller has the size of many things
 _NEARLY = 0.01
 RESHARDED = "sharded differently"
 """What is said of arguments of another sharding."""
+CONNECTED_DIFFERENTLY = "the same operations are connected differently"
 _MOST_TYPES = 2
 _OF_SHARD_MAP = {"attribute:in_shardings": "inputs", "attribute:out_shardings": "outputs"}
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
@@ -470,7 +471,7 @@ def _runs(diff: ModuleDiff) -> Iterator[str]:
         run = "runs" if count == 1 else "run"
         yield f"{many(count, opcode)} {run} {many(after, 'time')} per call instead of {before}"
     elif before == after and diff.old.stage == "stablehlo" and _are_only_connected(diff):
-        yield "the same operations are connected differently"
+        yield CONNECTED_DIFFERENTLY
 
 
 def _are_only_connected(diff: ModuleDiff) -> bool:
@@ -830,6 +831,11 @@ def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
     loops = metrics.get("loops", (0, 0))
     for name, words in (("sdy.sharding_constraint", "sharding constraint"), ("sdy.reshard", "reshard")):
         old, new = diff.op_counts.get(name, (0, 0))
+        for edit in diff.reported:  # those of JAX's own that place nothing
+            for before, after in edit.sites if edit.kind in ("added", "removed") else ():
+                site, module = (before, diff.old) if before else (after, diff.new)
+                if site is not None and site.opcode == name and is_on_no_mesh(site.instruction_in(module), module):
+                    old, new = old - (before is not None), new - (after is not None)
         if old != new and (loops[0] == loops[1] or not old or not new):
             yield more_or_less(old, new, words)
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from hlodiff.differ.subsequence import common_ends
 
-_GLANCE = 60  # characters
+_GLANCE = 60  # characters of two expressions as they stand
+_MOST = 80
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
 _ENDS_BEFORE = _NO_EXPRESSION = frozenset(["=", ",", ":", ":="])
@@ -28,7 +29,7 @@ class _Token:
     end: int
 
 
-def written(old_source: str, new_source: str, most: int = _GLANCE) -> str:
+def written(old_source: str, new_source: str, most: int = _MOST) -> str:
     """What somebody wrote in one line; "" where that is too long or there is nothing alike.
 
     Args:
@@ -44,6 +45,8 @@ def written(old_source: str, new_source: str, most: int = _GLANCE) -> str:
         'split(key) -> split(key, 3)[1:]'
         >>> written("v = mean((x - m) ** 2, axis=-1)", "v = mean(x**2, axis=-1) - m**2", 50)
         'mean((x - m) ** 2, ...) -> mean(x**2, ...) - m**2'
+        >>> written("y = sum(x * used) / maximum(sum(used), 1)", "y = mean(x, where=used)", 50)
+        'sum(...) / maximum(...) -> mean(x, where=used)'
     """
     lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
     for side in sides:  # an argument on a line of its own
@@ -114,9 +117,34 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: in
             words = [[token.text for token in span] for span in spans]
             if all(one and _is_balanced(one) and _NO_EXPRESSION.isdisjoint(_at_the_top(one)) for one in words):
                 whole = " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
-                shown = whole if len(whole) <= most else _without_same_arguments(spans, lines)
-                return shown if len(shown) <= most else ""
+                shown = whole if len(whole) <= min(most, _GLANCE) else _without_same_arguments(spans, lines)
+                return shown if len(shown) <= most else _without_arguments(spans, lines, most)
     return ""
+
+
+def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
+    """Two expressions, the longer one or both without arguments of calls: `sum(...) / max(...) -> mean(x)`."""
+    texts = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
+    short = [_called_names(span, line) for line, span in zip(lines, spans, strict=True)]
+    longer = int(len(texts[1]) > len(texts[0]))
+    for sides in ((longer,), (0, 1)):
+        old, new = (short[side] if side in sides else text for side, text in enumerate(texts))
+        if old != new and len(old) + len(new) + len(" -> ") <= most:
+            return f"{old} -> {new}"
+    return ""
+
+
+def _called_names(span: Sequence[_Token], line: str) -> str:
+    """An expression with `...` for the arguments of each call."""
+    words = [token.text for token in span]
+    shown, at, number = "", span[0].start, 0
+    while number < len(words):
+        end = _bracket_end(words, number) if words[number] == "(" and number and words[number - 1].isidentifier() else 0
+        if end > number + 2:
+            shown, at, number = f"{shown}{line[at : span[number].end]}...", span[end - 1].start, end
+        else:
+            number += 1
+    return shown + line[at : span[-1].end]
 
 
 def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
