@@ -592,6 +592,74 @@ ENTRY e {
     assert "worse on tpu-v5e: matrix products in 3 passes instead of 1; " in first
 
 
+TRITON = """HloModule m
+
+%kernel {
+  %a = f32[64,64]{1,0} parameter(0)
+  %b = f32[64,64]{1,0} parameter(1)
+  ROOT %d = f32[64,64]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+
+ENTRY e {
+  %x = f32[64,64]{1,0} parameter(0)
+  ROOT %r = f32[64,64]{1,0} fusion(%x, %x), kind=kCustom, calls=%kernel, backend_config={"kind":"__triton_gemm"}
+}
+"""
+CUBLAS = """HloModule m
+
+ENTRY e {
+  %x = f32[64,64]{1,0} parameter(0)
+  ROOT %r = (f32[64,64]{1,0}, s8[4096]{0}) custom-call(%x, %x), custom_call_target="__cublas$gemm", backend_config={\
+"gemm_backend_config":{"alpha_real":1,"precision_config":{"operand_precision":["DEFAULT","DEFAULT"],\
+"algorithm":"ALG_UNSET"},"epilogue":"DEFAULT"}}
+}
+"""
+AS_FLOAT32 = "▲ worse on cuda-h100: matrix products in float32 instead of TF32"
+UNKNOWN = "= same cost on cuda-h100, not counting matrix products, floating-point results may differ"
+SAME = "= same cost on cuda-h100, floating-point results may differ"
+
+
+@pytest.mark.parametrize(
+    ("precision", "words"),
+    [
+        ("operand_precision={highest,highest}", AS_FLOAT32),
+        ("operand_precision={default,highest}", AS_FLOAT32),
+        ("operand_precision={high,high}", UNKNOWN),
+        ("algorithm=dot_tf32_tf32_f32", SAME),
+        ("algorithm=dot_f32_f32_f32", AS_FLOAT32),
+        ("algorithm=dot_bf16_bf16_f32_x6", UNKNOWN),
+    ],
+)
+def test_a_gpu_multiplies_float32_as_tf32_unless_the_precision_says_otherwise(precision: str, words: str) -> None:
+    def first(old: str, new: str) -> str:
+        program = ProgramComparison("m", "cuda-h100", "compiled", "changed", diff(read_text(old), read_text(new)))
+        return " ".join(to_terminal(Report("diff", "a", "b", (program,))).partition("\n  changed")[0].split())
+
+    other = TRITON.replace("rhs_contracting_dims={0}", f"rhs_contracting_dims={{0}}, {precision}")
+    assert words in first(TRITON, other)
+    back = words.replace("▲ worse", "▼ better").replace("float32 instead of TF32", "TF32 instead of float32")
+    assert back in first(other, TRITON)
+    if precision.startswith("operand"):
+        kinds = [kind.upper() for kind in precision.partition("{")[2].strip("}").split(",")]
+        gemm = CUBLAS.replace('["DEFAULT","DEFAULT"]', '["{}","{}"]'.format(*kinds))
+        assert words in first(CUBLAS, gemm)
+    assert "same cost on cuda-h100, floating" in first(*(text.replace("f32[", "bf16[") for text in (TRITON, other)))
+    in_a_loop = '{"kind":"__triton_gemm"}', '{"kind":"loop"}'
+    if words != SAME:
+        assert UNKNOWN in first(*(text.replace(*in_a_loop) for text in (TRITON, other)))
+
+
+def test_each_target_says_how_its_matrix_products_are_made() -> None:
+    tpu = TRITON.replace("kCustom", "kOutput").replace(', backend_config={"kind":"__triton_gemm"}', "")
+    programs = tuple(
+        ProgramComparison("m", target, "compiled", "changed", diff(read_text(text), read_text(other)))
+        for target, text in (("cuda-h100", TRITON), ("tpu-v5e", tpu))
+        for other in [text.replace("dims={0}", "dims={0}, operand_precision={highest,highest}")]
+    )
+    first = " ".join(to_terminal(Report("diff", "a", "b", programs)).partition("changed")[0].split())
+    assert "matrix products in float32 instead of TF32 (cuda-h100), matrix products in 6 passes instead of 1" in first
+
+
 def test_a_constant_that_only_the_compiler_worked_out_is_no_numerics_whatever_else_changed_with_it() -> None:
     """A table that `linspace` makes of more points: the compiler folds the step into another constant."""
     text = """HloModule m

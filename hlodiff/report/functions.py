@@ -43,7 +43,7 @@ from hlodiff.report.shared_text import (
     format_marks,
     listed_shared,
 )
-from hlodiff.report.verdict import both_sides, decisive_numbers, format_passes, format_short
+from hlodiff.report.verdict import both_sides, decisive_numbers, format_short, product_work
 from hlodiff.report.view import (
     ChangedLine,
     ChangeView,
@@ -275,10 +275,13 @@ def _sentence(
         if verdict == "same":
             continue
         targets = [target for one in group for target in one.targets]
-        # How often a TPU passes over matrix products, which no number says.
-        passes = {target: told for target in targets if (told := format_passes(diffs.get(target), target))}
-        on = f" ({', '.join(passes)})" if len(passes) < len(targets) else ""
-        words[verdict] = [*[f"{text}{on}" for text in passes.values()][:1], *_numbers(verdict, group)]
+        # What no number says.
+        known: dict[str, list[str]] = {}
+        for target in targets:
+            if (work := product_work(diffs.get(target), target)) and work.is_known:
+                known.setdefault(work.words, []).append(target)
+        first = [f"{said} ({', '.join(on)})" if len(on) < len(targets) else said for said, on in known.items()]
+        words[verdict] = [*first, *_numbers(verdict, group)]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
         doubt = ""
@@ -297,6 +300,10 @@ def _sentence(
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = ", as far as trip counts are known" if any(map(_is_unknown, verdicts)) else ""
         doubt = f"{doubt}{_per_turn(verdicts, programs, root)}" if doubt else _at_equal_turns(verdicts, diffs)
+        targets = [target for one in verdicts for target in one.targets]
+        unknown = [target for target in targets if product_work(diffs.get(target), target)]
+        only = _on(unknown, compared) if len(unknown) < len(targets) else ""
+        doubt += f", not counting matrix products{only}" if unknown else ""
         return "same", f"same cost{on}{doubt}", ""
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     main, numbers = next(iter(words.items()))

@@ -15,7 +15,7 @@ from math import log2
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed import ExecutedCount
 from hlodiff.differ.loops import has_same_bounds
-from hlodiff.differ.result import ModuleDiff, Site
+from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.model import Module
 from hlodiff.report.numbers import MEMORY, by_how_much, executed_pair, format_number, memory_numbers
@@ -235,14 +235,14 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
 
 
-def verdict_of(numbers: Sequence[Number], doubtful: bool = False, passes: tuple[int, int] | None = None) -> Verdict:
+def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: ProductWork | None = None) -> Verdict:
     """What numbers of one program amount to.
 
     Args:
         numbers: with their marks.
         doubtful: whether something is known that may cost more and has no number, such as a buffer that is written in
             another order: then nothing is "better" for sure.
-        passes: how often a TPU passes over each matrix product before and after, see `product_passes`.
+        products: what became of matrix products, see `product_work`.
 
     Returns:
         "mixed" where some cost more, some less, and neither side is more than four times the other, and where less
@@ -256,9 +256,9 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, passes: tuple[
     for number in numbers:
         if number.relevant and number.mark:
             most[number.mark] = max(most[number.mark], number.rank)
-    if passes:
-        way = "worse" if passes[0] < passes[1] else "better"
-        most[way] = max(most[way], _WEIGHTS["flops"].weight * min(abs(log2(passes[1] / passes[0])), _MOST_DOUBLINGS))
+    if products and products.is_known:
+        way, doublings = "worse" if products.old < products.new else "better", abs(log2(products.new / products.old))
+        most[way] = max(most[way], _WEIGHTS["flops"].weight * min(doublings, _MOST_DOUBLINGS))
     better, worse = most["better"], most["worse"]
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
@@ -386,67 +386,119 @@ def both_sides(number: Number, on: str = "") -> str:
     return f"{words} on {on}" if on else words
 
 
-# --- How often a TPU passes over a matrix product of float32: once, or more often where its precision is higher. It
-# multiplies bfloat16. `jax.lax.Precision.HIGH` splits each operand of float32 into two such values and adds three
-# products, `HIGHEST` takes three values and six products. No number of a program says so: flops stay what they were.
+# --- What products of float32 cost, which no number of a program says: flops stay what they were. A TPU multiplies
+# bfloat16: `jax.lax.Precision.HIGH` splits each operand into two such values and adds three products, `HIGHEST` takes
+# three values and six products. A GPU that has TF32, as all that are targets have, multiplies TF32 by default and
+# float32 with `HIGHEST`, outside of its matrix units. What it does with `HIGH` depends on who runs the product: cuBLAS
+# takes TF32, and Triton float32. How much longer float32 takes depends on the product.
 
 _PRODUCTS = frozenset(["dot", "convolution"])
 _PASSES = {"default": 1, "high": 3, "highest": 6}
+_TF32, _FLOAT32 = 1, 2  # one doubling
+_OF_GPUS = {_TF32: "TF32", _FLOAT32: "float32"}
+_BY_WORD = {"default": _TF32, "highest": _FLOAT32, "dot_tf32_tf32_f32": _TF32, "dot_f32_f32_f32": _FLOAT32}
 _WORDS = re.compile(r"\w+")
+_GEMM = "__cublas$gemm"
 
 
-def product_passes(diff: ModuleDiff | None, target: str | None) -> tuple[int, int] | None:
-    """The passes over each matrix product whose precision was edited, before and after.
+@dataclass(frozen=True, slots=True)
+class ProductWork:
+    """What became of matrix products.
+
+    Args:
+        old, new: how much work each is, compared with the other one; 0 where nobody knows.
+        words: what is to be said of it; "" for nothing.
+    """
+
+    old: int
+    new: int
+    words: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is more or less."""
+        return bool(self.old and self.new)
+
+
+def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | None:
+    """The work of matrix products of float32 whose precision was edited, before and after.
 
     Args:
         diff: of two compiled programs.
-        target: what they are compiled for; only TPUs work so.
+        target: what they are compiled for: TPUs and GPUs have less precise products that cost less.
 
     Returns:
-        those of most products; None where no product takes more or fewer, or some more and others fewer.
+        that of most products; None where no product takes more or less, or some more and others less.
 
     Example:
-        >>> product_passes(None, "tpu-v5e-2x2") is None
+        >>> product_work(None, "tpu-v5e-2x2") is None
         True
     """
-    if diff is None or diff.new.stage != "compiled" or not (target or "").startswith("tpu"):
+    device = (target or "").partition("-")[0]
+    if diff is None or diff.new.stage != "compiled" or device not in ("tpu", "cuda"):
         return None
-    moved = _moved(diff)
-    if len({old < new for old, new in moved}) != 1:
-        return None
-    return moved.most_common(1)[0][0]
-
-
-def format_passes(diff: ModuleDiff | None, target: str | None) -> str:
-    """What `product_passes` found: `8 of 54 matrix products in 6 passes instead of 1`; "" where it found nothing.
-
-    Args:
-        diff: of two compiled programs.
-        target: what they are compiled for.
-
-    Example:
-        >>> format_passes(None, "tpu-v5e-2x2")
-        ''
-    """
-    passes = product_passes(diff, target)
-    if diff is None or passes is None:
-        return ""
-    count, total = _moved(diff)[passes], sum(diff.op_counts.get(opcode, (0, 0))[1] for opcode in _PRODUCTS)
-    part = f"{count:,} of {total:,} " if count < total else ""
-    return f"{part}matrix products in {many(passes[1], 'pass', 'passes')} instead of {passes[0]}"
-
-
-def _moved(diff: ModuleDiff) -> Counter[tuple[int, int]]:
-    """How many products take another number of passes, by both numbers."""
+    work_of = _passes if device == "tpu" else _work_on_gpu
     found: Counter[tuple[int, int]] = Counter()
     for edit in diff.reported:
-        if "precision" in edit.fields and edit.old and edit.new and edit.new.opcode in _PRODUCTS:
-            found[_passes(edit.old, diff.old), _passes(edit.new, diff.new)] += edit.count
-    return Counter({(old, new): count for (old, new), count in found.items() if old != new})
+        if edit.old and edit.new and _is_of_precision(edit) and _is_product(edit.new, diff.new):
+            found[work_of(edit.old, diff.old), work_of(edit.new, diff.new)] += edit.count
+    moved = Counter({(old, new): count for (old, new), count in found.items() if old != new})
+    if any(0 in pair for pair in found):
+        return ProductWork(0, 0)
+    if len({old < new for old, new in moved}) != 1:
+        return None
+    (old, new), count = moved.most_common(1)[0]
+    total = sum(diff.op_counts.get(opcode, (0, 0))[1] for opcode in _PRODUCTS)
+    # Which of the custom calls are products too no count says.
+    part = (
+        f"{count:,} of {total:,} "
+        if count < total and (device == "tpu" or not diff.op_counts.get("custom-call"))
+        else ""
+    )
+    how = (f"{many(new, 'pass', 'passes')}", f"{old}") if device == "tpu" else (_OF_GPUS[new], _OF_GPUS[old])
+    return ProductWork(old, new, f"{part}matrix products in {how[0]} instead of {how[1]}")
+
+
+def _is_of_precision(edit: Edit) -> bool:
+    configs = (change for change in edit.changes if change.field == "backend_config")
+    return "precision" in edit.fields or any("precision_config" in f"{one.old} {one.new}" for one in configs)
+
+
+def _is_product(site: Site, module: Module) -> bool:
+    it = site.instruction_in(module)
+    return it.opcode in _PRODUCTS or _GEMM in (it.attribute("custom_call_target") or "")
+
+
+def _is_float32(site: Site, module: Module) -> bool:
+    it, instructions = site.instruction_in(module), module.computations[site.computation].instructions
+    return any(instructions[n].shape.element_type == "f32" for n in it.operands)
 
 
 def _passes(site: Site, module: Module) -> int:
-    it, instructions = site.instruction_in(module), module.computations[site.computation].instructions
-    if not any(instructions[n].shape.element_type == "f32" for n in it.operands):
+    if not _is_float32(site, module):
         return 1
-    return max((_PASSES.get(word, 1) for word in _WORDS.findall(it.attribute("operand_precision") or "")), default=1)
+    words = _WORDS.findall(site.instruction_in(module).attribute("operand_precision") or "")
+    return max((_PASSES.get(word, 1) for word in words), default=1)
+
+
+def _work_on_gpu(site: Site, module: Module) -> int:
+    """TF32 or float32; 0 where it is neither for sure."""
+    it = site.instruction_in(module)
+    if not _is_float32(site, module):
+        return _FLOAT32
+    if it.opcode == "custom-call":
+        config = re.search(r'"precision_config":(\{[^{}]*\})', it.attribute("backend_config") or "")
+        words = _WORDS.findall(config[1].lower()) if config else []
+        words = [word for word in words if word not in ("operand_precision", "algorithm", "alg_unset")]
+    elif it.opcode == "dot" and _is_in_triton(site, module):
+        words = _WORDS.findall(it.attribute("algorithm") or it.attribute("operand_precision") or "")
+    else:
+        return 0
+    found = {_BY_WORD.get(word.removeprefix("alg_"), 0) for word in words or ["default"]}
+    return max(found) if 0 not in found else 0
+
+
+def _is_in_triton(site: Site, module: Module) -> bool:
+    """Whether the instruction is part of a kernel that Triton compiles: what XLA computes itself is in float32."""
+    calls = (it for computation in module.computations for it in computation.instructions if it.called)
+    return any(site.computation in it.called and "triton" in (it.attribute("backend_config") or "") for it in calls)

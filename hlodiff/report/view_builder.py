@@ -32,7 +32,7 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.totals import format_checked
-from hlodiff.report.verdict import judged, other_memory, product_passes, verdict_of
+from hlodiff.report.verdict import judged, other_memory, product_work, verdict_of
 from hlodiff.report.view import (
     ChangedLine,
     Detail,
@@ -161,7 +161,7 @@ def _program(
         broken=program.broken,
         recorded=program.recorded,
         id=program.id,
-        verdict=verdict_of(numbers, reordered_write(diff) is not None, product_passes(diff, program.target)),
+        verdict=verdict_of(numbers, reordered_write(diff) is not None, product_work(diff, program.target)),
     )
 
 
