@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture import run_reader, run_recorder
 from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo.mlir import mlir_text
 from hlodiff.tracing import Function, Leaf
-from hlodiff.tracing.records import Call, CapturedValue
+from hlodiff.tracing.records import Call, CapturedValue, call_of, call_row
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 
@@ -40,9 +39,9 @@ def test_a_call_is_read_as_it_was_recorded() -> None:
         Leaf("x", "array", "f32[2]", sharding="P(i) over i=2", devices="0, 1"),
     )
     call = Call(Function("f", "a.py:1"), "a.py:9", leaves, (("donate", "yes"),), (("x64", "True"),), (2, "a.py:7"))
-    assert run_reader._call(json.loads(json.dumps(run_recorder._call(call)))) == call
+    assert call_of(json.loads(json.dumps(call_row(call)))) == call
     for name in ("call", "under"):
-        program = RawProgram(Path(), {name: json.loads(json.dumps(run_recorder._call(call)))})
+        program = RawProgram(Path(), {name: json.loads(json.dumps(call_row(call)))})
         assert [one == call for one in (program.called, program.under)] == [name == "call", name == "under"]
 
 

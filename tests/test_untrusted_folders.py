@@ -28,7 +28,7 @@ from hlodiff.snapshots import (
     writing,
 )
 from hlodiff.snapshots.trees import git
-from hlodiff.snapshots.write import replace_text
+from hlodiff.snapshots.write import replace_file
 from hlodiff.tracing import TraceCounts
 from hlodiff.workflows.record_run import INDEX, replacing
 from hlodiff.workflows.revision import checked_out
@@ -160,7 +160,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
         lambda: write_snapshot(root, snapshot().__class__("f", "", name, {})),
         lambda: remove_snapshot(root, Key("f", "c", name)),
         lambda: write_traces(root, RecordedTraces(name, "", TraceCounts(()))),
-        lambda: replace_text(root, f"{name}/x", "text"),
+        lambda: replace_file(root, f"{name}/x", b"text"),
         lambda: keep_record(root, Key(name, "", "traces"), {"format_version": 1}, None),
         lambda: drop_record(root, Key(name, "", "growth")),
         lambda: remove_traces(root, name),

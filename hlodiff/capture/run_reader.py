@@ -11,7 +11,7 @@ from typing import Any
 
 from hlodiff.capture.messages import CapturedProgram
 from hlodiff.errors import CaptureError
-from hlodiff.tracing.records import Call, CapturedValue, Function, Leaf, Trace
+from hlodiff.tracing.records import Call, Function, Leaf, Trace, call_of
 
 _DTYPES = {
     "f": "float", "bf": "bfloat", "s": "int", "i": "int", "u": "uint", "ui": "uint", "c": "complex", "pred": "bool",
@@ -38,13 +38,13 @@ class RawProgram:
     def called(self) -> Call | None:
         """The call that it was compiled for; None where there was none."""
         row = self.record.get("call")
-        return _call(row) if row else None
+        return call_of(row) if row else None
 
     @property
     def under(self) -> Call | None:
         """The run under `jax.vmap` or `jax.grad` that it was compiled for; None for a plain call."""
         row = self.record.get("under")
-        return _call(row) if row else None
+        return call_of(row) if row else None
 
     @property
     def known(self) -> Function | None:
@@ -180,7 +180,7 @@ def _read_log(raw: RawRun, folder: Path, log: list[dict[str, Any]]) -> None:
         elif kind == "program":
             events.append(RawProgram(folder, record))
         elif kind == "trace":
-            call = _call(record["call"])
+            call = call_of(record["call"])
             events.append(Trace(record["order"], call, record["within"], record["ahead"], 0.0, ""))
         elif kind == "counts":
             counts = record
@@ -214,18 +214,3 @@ def _argument(leaf: Leaf) -> dict[str, Any]:
     record: dict[str, Any] = {"path": leaf.path, "shape": shape, "dtype": dtype}
     record |= {"weak_type": True} if leaf.weak else {}
     return record | ({"sharding": leaf.sharding} if leaf.sharding else {})
-
-
-def _call(row: list[Any]) -> Call:
-    function, location, leaves, *tables, (number, where) = row
-    options, context = (tuple((str(name), str(text)) for name, text in table) for table in tables)
-    return Call(Function(*function), location, tuple(map(_leaf, leaves)), options, context, (int(number), str(where)))
-
-
-def _leaf(row: list[Any]) -> Leaf:
-    fields = dict(zip(Leaf.__slots__, row, strict=True))
-    fields["inside"] = tuple(
-        CapturedValue(str(name), str(text), int(number)) for name, text, number in fields["inside"]
-    )
-    fields["parts"] = tuple(map(_leaf, fields["parts"]))
-    return Leaf(**fields)

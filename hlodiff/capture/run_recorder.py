@@ -28,7 +28,7 @@ from hlodiff.capture.imports import message
 from hlodiff.capture.literals import LEFT_OUT
 from hlodiff.config import process_environment
 from hlodiff.tracing.observer import CompiledProgram, Event, observing
-from hlodiff.tracing.records import Call, CapturedValue, Function, Leaf, Trace
+from hlodiff.tracing.records import Trace, call_row, row_of
 
 FORMAT = 1
 _RUNNING: list[Any] = []
@@ -94,7 +94,7 @@ class _Recorder:
         try:
             self.after_fork()
             if isinstance(event, Trace):
-                call = _call(event.call)
+                call = call_row(event.call)
                 self.write({
                     "kind": "trace", "order": event.order, "call": call, "within": event.within, "ahead": event.ahead
                 })  # fmt: skip
@@ -172,9 +172,9 @@ def _program(program: CompiledProgram) -> dict[str, Any]:
     return {
         "order": program.order,
         "name": program.name,
-        "function": _row(program.function) if program.function is not None else None,
-        "call": _call(program.call) if program.call is not None else None,
-        "under": _call(program.under) if program.under is not None else None,
+        "function": row_of(program.function) if program.function is not None else None,
+        "call": call_row(program.call) if program.call is not None else None,
+        "under": call_row(program.under) if program.under is not None else None,
         "traced": program.traced,
         "platform": program.platform,
         "place": program.place,
@@ -184,23 +184,6 @@ def _program(program: CompiledProgram) -> dict[str, Any]:
         "memory": _quietly(lambda: facts.memory_figures(executable.get_compiled_memory_stats()), {}),
         "cost": _quietly(lambda: facts.cost_figures(executable.cost_analysis()), {}),
     }
-
-
-def _call(call: Call) -> list[Any]:
-    """A call as rows of its fields; `dataclasses.asdict` takes ten times as long."""
-    leaves = [_leaf(leaf) for leaf in call.leaves]
-    return [_row(call.function), call.place, leaves, call.options, call.context, call.emptied]
-
-
-def _leaf(leaf: Leaf) -> list[Any]:
-    row = dict(zip(leaf.__slots__, _row(leaf), strict=True))
-    row["inside"] = [_row(one) for one in leaf.inside]
-    row["parts"] = [_leaf(part) for part in leaf.parts]
-    return list(row.values())
-
-
-def _row(record: Function | Leaf | CapturedValue) -> list[Any]:
-    return [getattr(record, name) for name in record.__slots__]
 
 
 def _quietly(figure: Callable[[], Any], default: Any) -> Any:

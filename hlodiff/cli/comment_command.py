@@ -54,7 +54,7 @@ def command(result: Path | None, artifact: str, author: str, page: str, dry_run:
 
     Exits 0 if the comment is up to date or none is needed, and 2 if it could not be posted.
     """
-    from hlodiff.integrations.code_hosts import comment_task, is_quiet, named, post, with_command, with_commit
+    from hlodiff.integrations.code_hosts import above_totals, comment_task, is_quiet, named, post
     from hlodiff.report.comment import to_comment
     from hlodiff.report.untrusted_result import read_untrusted_view
 
@@ -68,9 +68,10 @@ def command(result: Path | None, artifact: str, author: str, page: str, dry_run:
     quiet = is_quiet(view)
     body = to_comment(view, task.link, page, task.source)
     body = body if artifact == _ARTIFACT else named(body, artifact)
-    body = with_commit(body, task.commit) if task.commit else body
+    if task.commit:  # a reader sees whether it is of the last push; code hosts make a short link of the hash
+        body = above_totals(body, f"Of commit {task.commit}.")
     if task.record and view.command == "check" and any(p.status in ("changed", "added") for p in view.programs):
-        body = with_command(body, task.record)
+        body = above_totals(body, f"Meant? Record what CI captured: `{task.record}`")
     done = post(task.comments, body, quiet, write=not dry_run)
     if dry_run:
         emit(body, None)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.keys import keys_of as keys_of
     from hlodiff.snapshots.paths import BlockedError as BlockedError
     from hlodiff.snapshots.pending import OWN_FOLDER as OWN_FOLDER
-    from hlodiff.snapshots.pending import RECORDS as RECORDS
     from hlodiff.snapshots.pending import CaptureOrigin as CaptureOrigin
     from hlodiff.snapshots.pending import Pending as Pending
     from hlodiff.snapshots.pending import PendingRecord as PendingRecord
@@ -26,13 +25,11 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.pending import holding as holding
     from hlodiff.snapshots.pending import keep_pending as keep_pending
     from hlodiff.snapshots.pending import keep_record as keep_record
-    from hlodiff.snapshots.pending import list_records as list_records
     from hlodiff.snapshots.pending import program_id as program_id
     from hlodiff.snapshots.pending import read_pending as read_pending
     from hlodiff.snapshots.pending import read_record as read_record
     from hlodiff.snapshots.pending import record_digest as record_digest
     from hlodiff.snapshots.pending import record_id as record_id
-    from hlodiff.snapshots.pending import recorded_text as recorded_text
     from hlodiff.snapshots.pending import tidy_pending as tidy_pending
     from hlodiff.snapshots.provenance import attach_source as attach_source
     from hlodiff.snapshots.provenance import name_arguments as name_arguments
@@ -51,10 +48,13 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.read import stale_of as stale_of
     from hlodiff.snapshots.read import table_in as table_in
     from hlodiff.snapshots.read import unpack as unpack
+    from hlodiff.snapshots.records import RECORDS as RECORDS
     from hlodiff.snapshots.records import RecordedTraces as RecordedTraces
     from hlodiff.snapshots.records import list_growth as list_growth
+    from hlodiff.snapshots.records import list_records as list_records
     from hlodiff.snapshots.records import read_growth as read_growth
     from hlodiff.snapshots.records import read_traces as read_traces
+    from hlodiff.snapshots.records import recorded_text as recorded_text
     from hlodiff.snapshots.records import remove_growth as remove_growth
     from hlodiff.snapshots.records import remove_traces as remove_traces
     from hlodiff.snapshots.records import scenarios_of as scenarios_of
@@ -82,14 +82,13 @@ _FILES = {
     "backup": "Backup back_up digests restore",
     "keys": "PYTEST Key is_safe keys_of",
     "paths": "BlockedError",
-    "pending": "OWN_FOLDER RECORDS CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding"
-    " keep_pending keep_record list_records program_id read_pending read_record record_digest record_id"
-    " recorded_text tidy_pending",
+    "pending": "OWN_FOLDER CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding keep_pending"
+    " keep_record program_id read_pending read_record record_digest record_id tidy_pending",
     "provenance": "attach_source name_arguments numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of table_in unpack",
-    "records": "RecordedTraces list_growth read_growth read_traces remove_growth remove_traces scenarios_of traces_of"
-    " traces_table write_growth write_traces",
+    "records": "RECORDS RecordedTraces list_growth list_records read_growth read_traces recorded_text remove_growth"
+    " remove_traces scenarios_of traces_of traces_table write_growth write_traces",
     "trees": "FolderTree GitTree Tree open_revision",
     "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot tidy write_new_snapshot"
     " write_snapshot writing",

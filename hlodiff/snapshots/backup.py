@@ -12,7 +12,8 @@ from pathlib import Path
 from hlodiff.errors import StoreError
 from hlodiff.snapshots.keys import Key
 from hlodiff.snapshots.paths import place_below
-from hlodiff.snapshots.pending import PENDING, RECORDS, record_note, record_path
+from hlodiff.snapshots.pending import PENDING, record_note
+from hlodiff.snapshots.records import RECORDS, record_path
 from hlodiff.snapshots.write import clear_errors, remove_empty, remove_snapshot, replace_file, replace_folder
 
 

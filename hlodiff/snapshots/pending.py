@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from hlodiff.errors import StoreError
-from hlodiff.snapshots.keys import Key, is_safe
+from hlodiff.snapshots.keys import Key
 from hlodiff.snapshots.paths import place_below
-from hlodiff.snapshots.read import Snapshot, read_snapshot, refuse_conflict
-from hlodiff.snapshots.records import GROWTH, TRACES
+from hlodiff.snapshots.read import Snapshot, read_snapshot
+from hlodiff.snapshots.records import LARGEST_RECORD, RECORDS, record_path, recorded_text
 from hlodiff.snapshots.trees import Tree
 from hlodiff.snapshots.write import (
     MAX_FILE_BYTES,
@@ -28,11 +28,11 @@ from hlodiff.snapshots.write import (
     ignored_by_git,
     remove_empty,
     remove_snapshot,
+    replace_file,
     replace_folder,
-    replace_text,
     writing,
 )
-from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump, load
+from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump
 
 PENDING = "pending.json"
 PENDING_VERSION = 1
@@ -266,9 +266,6 @@ def digest_of(parts: tuple[str, ...]) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()
 
 
-RECORDS = {"traces": TRACES, "growth": GROWTH}
-"""The word in place of the target in the key of a record, and its file."""
-_LARGEST = 16 * 1024 * 1024
 _RECORD_ID_DIGITS = 8
 
 
@@ -294,19 +291,6 @@ class PendingRecord:
         return record_id(self.key, self.text)
 
 
-def record_path(key: Key) -> str:
-    """Where a record lies below the snapshots folder and below the pending folder.
-
-    Raises:
-        StoreError: a part of the name is not a safe folder name.
-
-    Example:
-        >>> record_path(Key("steps", "", "traces")), record_path(Key("solve", "long", "growth"))
-        ('steps/traces.yaml', 'solve/long/growth.yaml')
-    """
-    return f"{key.folder.rpartition('/')[0]}/{RECORDS[key.target]}"
-
-
 def record_id(key: Key, text: str) -> str:
     """A short name for what was found: equal wherever and whenever the same is found.
 
@@ -315,40 +299,6 @@ def record_id(key: Key, text: str) -> str:
         '5652ac31'
     """
     return digest_of((key.folder, text))[:_RECORD_ID_DIGITS]
-
-
-def list_records(files: Iterable[str]) -> tuple[Key, ...]:
-    """Which records a list of files holds; files of other names are skipped.
-
-    Example:
-        >>> list_records(["steps/traces.yaml", "../x/growth.yaml"])
-        (Key(function='steps', case='', target='traces'),)
-    """
-    found = []
-    for file in sorted(files):
-        *parts, name = file.split("/")
-        word = next((word for word, own in RECORDS.items() if own == name), "")
-        if word and 0 < len(parts) <= (1 if word == "traces" else 2) and all(map(is_safe, parts)):
-            found.append(Key(parts[0], parts[1] if len(parts) == 2 else "", word))
-    return tuple(found)
-
-
-def recorded_text(tree: Tree, key: Key) -> str | None:
-    """A record as it is written, None where there is none; only checked to be readable.
-
-    Raises:
-        StoreError: the file is not YAML of ours, too large, or of a format of the future.
-    """
-    name = record_path(key)
-    content = tree.read([name], _LARGEST).get(name)
-    if content is None:
-        return None
-    where = f"{tree.where}/{name}"
-    refuse_conflict(content, where, f"hlodiff update {key.name}")
-    try:
-        return dump(load(content.decode("utf-8"), where))
-    except UnicodeDecodeError as error:
-        raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
 
 
 def keep_record(
@@ -375,8 +325,8 @@ def keep_record(
         with clear_errors(root):
             # A record without a note is refused, an old note with a new record would be believed.
             place_below(root, record_note(name)).unlink(missing_ok=True)
-        replace_text(root, name, text)
-        replace_text(root, record_note(name), note)
+        replace_file(root, name, text.encode())
+        replace_file(root, record_note(name), note.encode())
     return record_id(key, text)
 
 
@@ -422,7 +372,7 @@ def read_record(tree: Tree, key: Key) -> PendingRecord:
     name = record_path(key)
     note = read_note(tree, record_note(name), f"hlodiff check {key.name}")
     text = recorded_text(tree, key)
-    if text is None or text.encode() != tree.read([name], _LARGEST).get(name):
+    if text is None or text.encode() != tree.read([name], LARGEST_RECORD).get(name):
         raise StoreError("is not as hlodiff writes it", where=f"{tree.where}/{name}", hint=f"hlodiff check {key.name}")
     return PendingRecord(key, text, note.base, note.origin)
 

@@ -13,13 +13,63 @@ from hlodiff.snapshots.keys import Key, is_safe
 from hlodiff.snapshots.paths import place_below
 from hlodiff.snapshots.read import refuse_conflict, refuse_stale
 from hlodiff.snapshots.trees import FolderTree, Tree
-from hlodiff.snapshots.write import clear_errors, remove_empty, replace_text
+from hlodiff.snapshots.write import clear_errors, remove_empty, replace_file
 from hlodiff.snapshots.yaml_format import FORMAT_VERSION, dump, load
 from hlodiff.tracing.counts import TraceCounts, from_plain, to_plain
 
 TRACES = "traces.yaml"
 GROWTH = "growth.yaml"
+RECORDS = {"traces": TRACES, "growth": GROWTH}
+"""The word in place of the target in the key of a record, and its file."""
 _LARGEST = {TRACES: 16 * 1024 * 1024, GROWTH: 1024 * 1024}
+LARGEST_RECORD = max(_LARGEST.values())
+
+
+def record_path(key: Key) -> str:
+    """Where a record lies below the snapshots folder and below the pending folder.
+
+    Raises:
+        StoreError: a part of the name is not a safe folder name.
+
+    Example:
+        >>> record_path(Key("steps", "", "traces")), record_path(Key("solve", "long", "growth"))
+        ('steps/traces.yaml', 'solve/long/growth.yaml')
+    """
+    return f"{key.folder.rpartition('/')[0]}/{RECORDS[key.target]}"
+
+
+def list_records(files: Iterable[str]) -> tuple[Key, ...]:
+    """Which records a list of files holds; files of other names are skipped.
+
+    Example:
+        >>> list_records(["steps/traces.yaml", "../x/growth.yaml"])
+        (Key(function='steps', case='', target='traces'),)
+    """
+    found = []
+    for file in sorted(files):
+        *parts, name = file.split("/")
+        word = next((word for word, own in RECORDS.items() if own == name), "")
+        if word and 0 < len(parts) <= (1 if word == "traces" else 2) and all(map(is_safe, parts)):
+            found.append(Key(parts[0], parts[1] if len(parts) == 2 else "", word))
+    return tuple(found)
+
+
+def recorded_text(tree: Tree, key: Key) -> str | None:
+    """A record as it is written, None where there is none; only checked to be readable.
+
+    Raises:
+        StoreError: the file is not YAML of ours, too large, or of a format of the future.
+    """
+    name = record_path(key)
+    content = tree.read([name], LARGEST_RECORD).get(name)
+    if content is None:
+        return None
+    where = f"{tree.where}/{name}"
+    refuse_conflict(content, where, f"hlodiff update {key.name}")
+    try:
+        return dump(load(content.decode("utf-8"), where))
+    except UnicodeDecodeError as error:
+        raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
 
 
 def _read(tree: Tree, name: str, again: str) -> dict[str, Any] | None:
@@ -78,8 +128,7 @@ def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
         >>> scenarios_of(["steps/traces.yaml", "f/cpu/summary.yaml"])
         ('steps',)
     """
-    parts = [file.split("/") for file in sorted(files)]
-    return tuple(part[0] for part in parts if len(part) == 2 and part[1] == TRACES and is_safe(part[0]))
+    return tuple(key.function for key in list_records(files) if key.target == "traces")
 
 
 def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
@@ -115,7 +164,7 @@ def write_traces(root: Path, record: RecordedTraces) -> None:
     Raises:
         StoreError: the folder cannot be written.
     """
-    replace_text(root, f"{record.scenario}/{TRACES}", dump(traces_table(record)))
+    replace_file(root, f"{record.scenario}/{TRACES}", dump(traces_table(record)).encode())
 
 
 def traces_table(record: RecordedTraces) -> dict[str, Any]:
@@ -181,12 +230,8 @@ def list_growth(root: Path) -> tuple[tuple[str, str], ...]:
         >>> list_growth(Path("no such folder"))
         ()
     """
-    found = []
-    for file in FolderTree(root).files():
-        parts = file.split("/")
-        if parts[-1] == GROWTH and len(parts) in (2, 3) and all(map(is_safe, parts[:-1])):
-            found.append((parts[0], parts[1] if len(parts) == 3 else ""))
-    return tuple(sorted(found))
+    records = list_records(FolderTree(root).files())
+    return tuple(sorted((key.function, key.case) for key in records if key.target == "growth"))
 
 
 def read_growth(root: Path, function: str, case: str) -> dict[str, Any] | None:
@@ -208,7 +253,7 @@ def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any])
     with contextlib.suppress(OSError):
         if (root / name).read_text(encoding="utf-8") == text:
             return False
-    replace_text(root, name, text)
+    replace_file(root, name, text.encode())
     return True
 
 

@@ -216,22 +216,17 @@ def _source_of(snapshot: Snapshot) -> dict[str, bytes]:
     return {SOURCE: json.dumps(snapshot.source, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"}
 
 
-def replace_text(root: Path, name: str, text: str) -> None:
+def replace_file(root: Path, name: str, content: bytes) -> None:
     """Write one file beside the snapshots in one step. Call it with the folder held.
 
     Args:
         root: the snapshots folder.
         name: path below it.
-        text: what the file is to hold.
+        content: what the file is to hold.
 
     Raises:
         StoreError: it cannot be written, the name is not safe, or it or a folder on the way is a link.
     """
-    replace_file(root, name, text.encode())
-
-
-def replace_file(root: Path, name: str, content: bytes) -> None:
-    """The same for bytes: write one file beside the snapshots in one step."""
     with clear_errors(root):
         _replace_file(root, place_below(root, name), content)
 

@@ -28,8 +28,9 @@ from hlodiff.snapshots import (
     writing,
 )
 from hlodiff.snapshots.paths import place_below, refuse_links
-from hlodiff.snapshots.pending import Kind, record_path
-from hlodiff.snapshots.write import replace_text
+from hlodiff.snapshots.pending import Kind
+from hlodiff.snapshots.records import record_path
+from hlodiff.snapshots.write import replace_file
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.pending import (
     PendingProgram,
@@ -534,7 +535,7 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
     if changes:
         return Decision(one.key, "refused", changes, one.id)
     if now == "ready":
-        replace_text(shown_path(config.snapshots), record_path(one.key), one.text)
+        replace_file(shown_path(config.snapshots), record_path(one.key), one.text.encode())
     left = _dropped(drop_record, root, one.key)
     if now == "done":
         return Decision(one.key, "recorded", left, one.id)

@@ -12,8 +12,7 @@ from hlodiff.integrations.code_hosts.jobs import CommentTask as CommentTask
 from hlodiff.integrations.code_hosts.jobs import comment_task as comment_task
 from hlodiff.integrations.code_hosts.post_comment import Comments as Comments
 from hlodiff.integrations.code_hosts.post_comment import PostedComment as PostedComment
+from hlodiff.integrations.code_hosts.post_comment import above_totals as above_totals
 from hlodiff.integrations.code_hosts.post_comment import is_quiet as is_quiet
 from hlodiff.integrations.code_hosts.post_comment import named as named
 from hlodiff.integrations.code_hosts.post_comment import post as post
-from hlodiff.integrations.code_hosts.post_comment import with_command as with_command
-from hlodiff.integrations.code_hosts.post_comment import with_commit as with_commit

@@ -87,30 +87,15 @@ def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
     return "changed"
 
 
-def with_command(body: str, command: str) -> str:
-    """A comment with the way to record what CI captured, above the totals, which stay its last line.
+def above_totals(body: str, sentence: str) -> str:
+    """A comment with one more paragraph above the totals, which stay its last line.
 
     Example:
-        >>> with_command("a\\n\\n1 changed\\n", "do this")
-        'a\\n\\nMeant? Record what CI captured: `do this`\\n\\n1 changed\\n'
-    """
-    head, _, last = body.rstrip("\n").rpartition("\n")
-    return f"{head}\nMeant? Record what CI captured: `{command}`\n\n{last}\n"
-
-
-def with_commit(body: str, commit: str) -> str:
-    """A comment that says which commit it is about, above the totals: a reader sees whether it is of the last push.
-
-    Args:
-        body: the text.
-        commit: its whole hash, of which GitHub and GitLab make a short link.
-
-    Example:
-        >>> with_commit("a\\n\\n1 changed\\n", "0123abc")
+        >>> above_totals("a\\n\\n1 changed\\n", "Of commit 0123abc.")
         'a\\n\\nOf commit 0123abc.\\n\\n1 changed\\n'
     """
     head, _, last = body.rstrip("\n").rpartition("\n")
-    return f"{head}\nOf commit {commit}.\n\n{last}\n"
+    return f"{head}\n{sentence}\n\n{last}\n"
 
 
 def _first(body: str) -> str:

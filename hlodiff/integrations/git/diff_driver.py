@@ -26,14 +26,13 @@ from hlodiff.hlo.model import PROGRAM_NAMES, Instruction, Module
 from hlodiff.hlo.traversal import KINDS, multiplicities
 from hlodiff.report.lines import clip, printable
 from hlodiff.report.wording import format_bytes, format_pair, many
-from hlodiff.snapshots import Key, marked_stale
+from hlodiff.snapshots import RECORDS, Key, marked_stale
 from hlodiff.snapshots.keys import PYTEST, is_safe
 from hlodiff.snapshots.read import STALE, refuse_conflict
 from hlodiff.snapshots.yaml_format import FORMAT_VERSION, SUMMARY_VERSION, load
 from hlodiff.workflows.configuration import load_if_any
 
 _LOG = logging.getLogger(__name__)
-_RECORDS = ("traces.yaml", "growth.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def named_file(path: str) -> NamedFile:
     """
     file = PurePosixPath(path)
     folders, known = _below_snapshots(file)
-    if file.name in _RECORDS:
+    if file.name in RECORDS.values():
         return NamedFile(path, "/".join(folders if known else folders[-1:]), "", known and all(map(is_safe, folders)))
     name = "/".join(folders[:-1] if known else folders[-2:-1])
     return NamedFile(path, name, folders[-1] if folders else "", known and all(map(is_safe, folders)))
