@@ -318,6 +318,24 @@ def test_a_lost_donation_has_the_line_that_donated(old: str, new: str, line: int
     assert str(replace(known, source_line=None)).splitlines()[0].endswith(f"; model.py:{at}")
 
 
+def test_arguments_of_another_shape_have_the_size_that_was_written_for_another() -> None:
+    old, new = (
+        hlodiff.read_text(
+            f'module @m {{\n  func.func public @main(%arg0: tensor<{n}xf32> loc("x")) -> tensor<{n}xf32> {{\n'
+            f"    %0 = stablehlo.sine %arg0 : tensor<{n}xf32>\n    return %0 : tensor<{n}xf32>\n  }}\n}}\n"
+        )
+        for n in (8, 9)
+    )
+    before = [*HEAD, *REGISTERED]
+    after = [line.replace("SIZE = 8", "SIZE = 9") for line in before]
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    at = after.index("@hlodiff.register") + 1
+    sources, registered = Sources(after, old=before), {"f": ("model.py", at)}
+    first = str(Report("check", "a", "b", (compared,), source_line=sources, registered=registered)).splitlines()[0]
+    assert "1 argument of another shape" in first
+    assert first.endswith(f"; SIZE: 8 -> 9 at model.py:{after.index('SIZE = 9') + 1}")
+
+
 def test_names_are_followed_into_other_files_and_not_out_of_their_scope() -> None:
     old = {"model.py": ["from nets import rate as r", "def f(x):", "    return r * x", "def g(r):", "    return r"]}
     old["lib/nets.py"] = ["rate = 1", "x = 2"]

@@ -42,6 +42,13 @@ def one(
         ("y = scan(f, x, unroll=1)", "y = scan(f, x, unroll=True)", "unroll: 1 -> True"),
         ("dt0=0.1,", "dt0=None,", "dt0: 0.1 -> None"),
         ("RATE = 0.1", "RATE = 0.2", "RATE: 0.1 -> 0.2"),
+        ("WIDTH, SIZE, DEPTH = 12, 32, 5", "WIDTH, SIZE, DEPTH = 12, 48, 5", "SIZE: 32 -> 48"),
+        ("a, b = 12, f(32)", "a, b = 12, f(48)", "f(32) -> f(48)"),
+        (
+            "@partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable)",
+            "@partial(jax.checkpoint, policy=jax.checkpoint_policies.nothing_saveable)",
+            "policy: dots_saveable -> nothing_saveable",
+        ),
         ("step=d.PID(rtol=1e-3, atol=1e-6),", "step=d.Constant(),", "d.PID -> d.Constant"),
         ("y = f(x) + a", "y = g(x, 2) + a", "f() -> g()"),
         ("y = f(x) + a", "y = g(f(x)) + a", "g() added"),

@@ -21,7 +21,7 @@ from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import REPLACED, EditGroup, Key, format_follows
-from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone
+from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost, format_settings, notes
@@ -201,6 +201,9 @@ def _function(
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
+    elif cause and at and _DONATED not in cause:
+        edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
+        at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
     margin = max(own_margins, key=lambda one: one.share, default=None)
     view = FunctionView(

@@ -142,6 +142,16 @@ def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
     return any(re.search(rf"literal: {numbers}(?![\d.])", change.what) for change in lines[0].changes)
 
 
+def written_name(line: ChangedLine) -> str:
+    """The name, number or argument that was written for another one in a line; "" where something else was.
+
+    Example:
+        >>> written_name(ChangedLine("net.py:4", "", "WIDTH, DEPTH = 64, 2", "WIDTH, DEPTH = 96, 2"))
+        'WIDTH: 64 -> 96'
+    """
+    return _names((line,))
+
+
 # --- what was written ------------------------------------------------------------------------------------------------
 
 
@@ -164,8 +174,9 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     before = _without_annotation(["", "", *old[: places[0]]])
     is_argument = _depth(before) > 0 or old[-1] == ","  # on a line of its own
     is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
-    if before[-1] == "=" and before[-2].isidentifier() and (is_argument or is_number):
-        return f"{before[-2]}: {one} -> {other}"  # a bare number says nothing; `axis: 0 -> 1` does
+    name = _unpacked_name(old, places[0]) or (before[-2] if before[-1] == "=" else "")
+    if name.isidentifier() and (is_argument or is_number):
+        return _shortest(f"{name}: ", one, other)  # a bare number says nothing; `axis: 0 -> 1` does
     if is_argument and all(word[-1] in "\"'" for word in (one, other)):
         return f"{one} -> {other}"
     if not all(word[0].isalpha() or word[0] == "_" for word in (one, other)):
@@ -173,6 +184,23 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
     ends = "()" if called and "." not in one + other else ""
     return f"{one}{ends} -> {other}{ends}"
+
+
+def _shortest(before: str, one: str, other: str) -> str:
+    """Both names, without the module that both are of where that is too long."""
+    module = one.rpartition(".")[0]
+    if module == other.rpartition(".")[0] and len(before + one + other) + len(" -> ") > _MOST:
+        one, other = (name.removeprefix(f"{module}.") for name in (one, other))
+    return f"{before}{one} -> {other}"
+
+
+def _unpacked_name(words: Sequence[str], place: int) -> str:
+    """The name that takes a value of `a, b = 1, 2`; "" where the value is no plain one of such a line."""
+    at = words.index("=") if "=" in words else 0
+    names, values = words[:at:2], words[at + 1 :: 2]
+    commas = {*words[1:at:2], *words[at + 2 :: 2]}
+    is_one_each = len(names) == len(values) > 1 and commas == {","} and all(map(str.isidentifier, names))
+    return names[(place - at - 1) // 2] if is_one_each and place > at and (place - at) % 2 else ""
 
 
 def _without_annotation(words: list[str]) -> list[str]:
