@@ -224,12 +224,28 @@ def _edits(a: str, b: str) -> int:
     return row[-1]
 
 
+def suggestion(word: str, known: Iterable[str], otherwise: str = "known") -> str:
+    """A hint for a word that is none of the known ones.
+
+    Args:
+        word: what was typed.
+        known: what could have been meant.
+        otherwise: what stands before all of them, where none is near.
+
+    Example:
+        >>> suggestion("tagets", ["modules", "targets"]), suggestion("x", ["modules", "targets"], "keys")
+        ('did you mean `targets`?', 'keys: modules, targets')
+    """
+    known = list(known)
+    near = closest(word, known)
+    return f"did you mean `{near}`?" if near else f"{otherwise}: {', '.join(known)}"
+
+
 def reject_unknown_keys(table: Mapping[str, object], known: Iterable[str], name: str, where: str) -> None:
     known = list(known)
     for key in table:
         if key not in known:
-            near = closest(key, known)
-            hint = f"did you mean `{near}`?" if near else f"known keys: {', '.join(known)}"
+            hint = suggestion(key, known, "known keys")
             raise ConfigError(f"unknown key `{key}` in [{name}]", where=where, hint=hint)
 
 
@@ -238,8 +254,7 @@ def wrong(value: object, where: str, expected: str) -> ConfigError:
 
 
 def _unknown(what: str, word: str, known: list[str] | tuple[str, ...], where: str) -> ConfigError:
-    near = closest(word, known)
-    return ConfigError(what, where=where, hint=f"did you mean `{near}`?" if near else f"known: {', '.join(known)}")
+    return ConfigError(what, where=where, hint=suggestion(word, known))
 
 
 def _reject(table: Mapping[str, object], known: Iterable[str], where: str) -> None:

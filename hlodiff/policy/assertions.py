@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hlodiff.config import budgets, closest, measured_as, rules
+from hlodiff.config import budgets, measured_as, rules, suggestion
 from hlodiff.differ import diff
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import ConfigError
-from hlodiff.hlo.collectives import FAMILIES, Collective, collectives
+from hlodiff.hlo.collectives import FAMILIES, collectives
 from hlodiff.hlo.grammar import donated_parts
 from hlodiff.hlo.metadata import own_frame, shown_file
-from hlodiff.hlo.model import Frame, Module, Shape
+from hlodiff.hlo.model import Module, Shape
 from hlodiff.hlo.traversal import multiplicities
 from hlodiff.policy.budgets import MetricPair, format_metric, over_budget
 from hlodiff.policy.program_pair import Hit, ProgramPair, type_of
@@ -61,7 +61,9 @@ class Program:
             >>> program.metric("temp_bytes")  # doctest: +SKIP
             4096
         """
-        _known_metric(name)
+        __tracebackhide__ = True
+        if measured_as(name) is None:
+            _typed(lambda: budgets([{name: 0}], ""), "metric")  # which says what was meant
         value = self._measured().value(name)[1]
         if value is None:
             raise ConfigError(f"`{name}` is not known for {self.target}: the compiler does not report it")
@@ -130,12 +132,25 @@ class Program:
         """
         __tracebackhide__ = True
         if kind and kind not in FAMILIES:
-            raise ConfigError(f"unknown collective `{kind}`", hint=_suggestion(kind, FAMILIES))
-        found = [one for one in self._collectives(kind) if self._is_over(one, min_dimension, min_bytes)]
+            raise ConfigError(f"unknown collective `{kind}`", hint=suggestion(kind, FAMILIES))
+        module, weights = self.compiled, multiplicities(self.compiled)
+        found = []
+        for one in collectives(module):
+            shape = module.computations[one.computation].instructions[one.instruction].shape
+            is_asked = kind in ("", one.family) and weights[one.computation].total
+            if is_asked and one.bytes >= min_bytes and _largest(shape, one.dimension) >= min_dimension:
+                found.append(one)
         if axis and found:
             found, unknown = over_axis(found, self.stablehlo, axis)
             self._fail_for([Hit(unknown, "")] if unknown else [])
-        self._fail_for(self._hit(one) for one in found)
+        hits = []
+        for one in found:
+            it = module.computations[one.computation].instructions[one.instruction]
+            size = _largest(it.shape, one.dimension)
+            over = f" over dimension {one.dimension} of {size}" if one.dimension is not None else ""
+            what = f"{it.opcode} %{it.name} {type_of(it)} is of the kind {one.family}{over}"
+            hits.append(Hit(what, "", module.stack(it.frame)))
+        self._fail_for(hits)
 
     def assert_aliased_bytes(self, at_least: int) -> None:
         """Donated arguments give their memory to results: at least so many bytes.
@@ -242,31 +257,16 @@ class Program:
     def _measured(self) -> MetricPair:
         return MetricPair(self._alone(self.compiled))
 
-    def _collectives(self, kind: str) -> list[Collective]:
-        weights = multiplicities(self.compiled)
-        found = collectives(self.compiled)
-        return [one for one in found if weights[one.computation].total and kind in ("", one.family)]
-
-    def _is_over(self, one: Collective, min_dimension: int, min_bytes: int) -> bool:
-        shape = self.compiled.computations[one.computation].instructions[one.instruction].shape
-        return one.bytes >= min_bytes and _largest(shape, one.dimension) >= min_dimension
-
-    def _hit(self, one: Collective) -> Hit:
-        it = self.compiled.computations[one.computation].instructions[one.instruction]
-        over = (
-            f" over dimension {one.dimension} of {_largest(it.shape, one.dimension)}"
-            if one.dimension is not None
-            else ""
-        )
-        what = f"{it.opcode} %{it.name} {type_of(it)} is of the kind {one.family}{over}"
-        return Hit(what, "", self.compiled.stack(it.frame))
-
     def _fail_for(self, hits: Iterable[Hit]) -> None:
         """Raise where there is anything to say."""
         __tracebackhide__ = True
         found = list(hits)
         if found:
-            lines = [f"  {hit.what}{_place(hit.source, self.root)}" for hit in found[:_MOST_LINES]]
+            lines = []
+            for hit in found[:_MOST_LINES]:
+                frame = own_frame(hit.source)
+                at = f" ({shown_file(frame.file, self.root)}:{frame.line}, {frame.function})" if frame else ""
+                lines.append(f"  {hit.what}{at}")
             lines += [f"  and {len(found) - _MOST_LINES:,} more"] if len(found) > _MOST_LINES else []
             raise AssertionError("\n".join([f"{self.name} on {self.target}:", *lines]))
 
@@ -279,17 +279,6 @@ def _largest(shape: Shape, dimension: int | None) -> int:
     return max((each[dimension] for each in sizes if dimension < len(each)), default=0)
 
 
-def _place(source: tuple[Frame, ...], root: str) -> str:
-    frame = own_frame(source)
-    return f" ({shown_file(frame.file, root)}:{frame.line}, {frame.function})" if frame else ""
-
-
-def _known_metric(name: str) -> None:
-    __tracebackhide__ = True
-    if measured_as(name) is None:
-        _typed(lambda: budgets([{name: 0}], ""), "metric")  # which says what was meant
-
-
 def _typed(read: Callable[[], T], call: str) -> T:
     """What was typed as arguments of a call, read as configuration is; a mistake is shown where it was made."""
     __tracebackhide__ = True
@@ -300,8 +289,3 @@ def _typed(read: Callable[[], T], call: str) -> T:
         of = error.where.strip(" 1.:")  # the metric or option, behind the number of a table
     # Outside: how it was read says nothing to a test.
     raise ConfigError(what, where=f"{call}: {of}" if of else call, hint=hint)
-
-
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    near = closest(word, known)
-    return f"did you mean `{near}`?" if near else f"known: {', '.join(known)}"

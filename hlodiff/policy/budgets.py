@@ -42,29 +42,19 @@ class MetricPair:
         if (not kind and name.startswith(("memory.", "cost."))) or name in _RAW:
             old, new = self.program.old_facts.get(name), self.program.new_facts.get(name)
             return old, new
-        if self.program.diff is not None:
-            return self._pair(kind, name)
-        whole, by_kind = self._counted()
-        value = by_kind.get(kind, {}).get(name, 0) if kind else whole.get(name, 0)
-        return (None if self.program.status == "added" else value), value
-
-    def _pair(self, kind: str, name: str) -> Pair:
-        diff = self.program.diff
-        assert diff is not None
-        if kind:
-            return diff.kinds.get(kind, {}).get(name, (0, 0))
-        if name.startswith("op."):
-            return diff.op_counts.get(name.removeprefix("op."), (0, 0))
-        return diff.metrics.get(name, (0, 0))
-
-    def _counted(self) -> tuple[_Table, Mapping[str, _Table]]:
+        if (diff := self.program.diff) is not None:
+            if not kind and name.startswith("op."):
+                return diff.op_counts.get(name.removeprefix("op."), (0, 0))
+            return (diff.kinds.get(kind, {}) if kind else diff.metrics).get(name, (0, 0))
         if self._alone is None:
             assert self.program.now is not None
             counts = count(self.program.now)
             ops = {f"op.{opcode}": number for opcode, number in counts.ops.items()}
             costs = static_costs(self.program.now)
             self._alone = {**metrics_of(counts), **costs, **ops}, metrics_by_kind(counts)
-        return self._alone
+        whole, by_kind = self._alone
+        value = by_kind.get(kind, {}).get(name, 0) if kind else whole.get(name, 0)
+        return (None if self.program.status == "added" else value), value
 
 
 # Facts that are no table of their own: only raw text shows them.
@@ -179,11 +169,8 @@ class Margin:
         """`temp_bytes at 80 % of its budget (24 B of 30 B)`."""
         share = f"{floor(100 * self.share)} %"  # 100 % is a budget that is used up, nothing below
         sides = [format_metric(self.metric, number) for number in (self.value, self.most)]
-        return f"{self.metric} at {share} of its budget ({sides[0]} of {sides[1]}{self._on})"
-
-    @property
-    def _on(self) -> str:
-        return f", {self.target}" if self.target else ""
+        on = f", {self.target}" if self.target else ""
+        return f"{self.metric} at {share} of its budget ({sides[0]} of {sides[1]}{on})"
 
 
 def margins(measured: MetricPair, budget: Budget) -> Iterator[Margin]:
@@ -344,25 +331,16 @@ def _cause(measured: MetricPair, metric: str) -> Edit | None:
     wanted = _counts(metric)
     brought = [edit for edit in diff.reported if edit.new is not None and edit.kind in ("added", "changed")]
     if wanted is not None:
-        brought = [e for e in brought if e.new and wanted(_instruction(measured, e.new.computation, e.new.instruction))]
+        brought = [edit for edit in brought if edit.new and wanted(edit.new.instruction_in(diff.new))]
         brought = [e for e in brought if e.kind == "added" or "opcode" in e.fields or "shape" in e.fields]
-    grown = [(more, -number) for number, edit in enumerate(brought) if (more := _more(edit, metric)) > 0]
+    grown = []
+    for number, edit in enumerate(brought):  # what each adds, by the size that stands behind the metric
+        costs = edit.cost or (None, None)
+        old, new = (0 if cost is None else cost.flops if metric == "flops" else cost.written for cost in costs)
+        grown += [(new - old, -number)] if new > old else []
     if grown:
         return brought[-max(grown)[1]]
     return brought[0] if wanted is not None and brought else None
-
-
-def _more(edit: Edit, metric: str) -> float:
-    """What an edit adds, by the size that stands behind the metric."""
-    old, new = edit.cost or (None, None)
-    sizes = [0 if side is None else side.flops if metric == "flops" else side.written for side in (old, new)]
-    return sizes[1] - sizes[0]
-
-
-def _instruction(measured: MetricPair, computation: int, position: int) -> Instruction:
-    diff = measured.program.diff
-    assert diff is not None
-    return diff.new.computations[computation].instructions[position]
 
 
 class _InstructionFilter:

@@ -59,7 +59,17 @@ def closest_margins(programs: Iterable[ProgramComparison], config: Config) -> di
 
 
 def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:
-    yield from _outcomes(both, _fail_on(both, config))
+    fails: Iterable[str] = FAIL_ON
+    if config is not None:  # the last table that is for the program, else what holds for all
+        fails = [config.fail_on, *(one.fail_on for one in config.changes if both.fits(one.functions, one.targets))][-1]
+    found: dict[str, Finding] = {}  # what the comparison came to: one finding of each rule
+    for stage in (both.stablehlo, both.compiled):
+        if stage is not None and stage.status == "changed":
+            found.setdefault("changed", _changed(both, fails))
+        elif stage is not None and stage.status != "identical":
+            one = _outcome(stage)
+            found.setdefault(one.rule, one)
+    yield from found.values()
     if config is None:
         return
     for program in both.programs():
@@ -70,14 +80,6 @@ def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:
     for use in config.rules:
         if both.fits(use.functions, use.targets):
             yield from _of_rule(both, use)
-
-
-def _fail_on(both: ProgramPair, config: Config | None) -> tuple[str, ...]:
-    """The classes and stages that fail a program: those of the last table that is for it, else those for all."""
-    if config is None:
-        return FAIL_ON
-    own = [table.fail_on for table in config.changes if both.fits(table.functions, table.targets)]
-    return own[-1] if own else config.fail_on
 
 
 def _of_rule(both: ProgramPair, use: RuleUse) -> Iterator[Finding]:
@@ -100,18 +102,6 @@ def _of_rule(both: ProgramPair, use: RuleUse) -> Iterator[Finding]:
             hit.source,
             hit.subject,
         )
-
-
-def _outcomes(both: ProgramPair, fails: Iterable[str]) -> Iterator[Finding]:
-    """What the comparison came to: one finding of each rule."""
-    found: dict[str, Finding] = {}
-    for program in (both.stablehlo, both.compiled):
-        if program is not None and program.status == "changed":
-            found.setdefault("changed", _changed(both, fails))
-        elif program is not None and program.status != "identical":
-            one = _outcome(program)
-            found.setdefault(one.rule, one)
-    yield from found.values()
 
 
 def _changed(both: ProgramPair, fails: Iterable[str]) -> Finding:

@@ -495,7 +495,7 @@ def _stage_views(
         what = "; ".join(fresh)
         reported_before.update(reported_on.get(targets, ()))
         noted = dict.fromkeys(
-            f"{title}: {line}" for text in whole for title, part in notes(text.program) for line in part if line
+            f"{note.title}: {line}" for text in whole for note in notes(text.program) for line in note.lines
         )
         view = StageView(own[0].stage, targets, what, listed, notes=tuple(noted))
         if view.what or view.lines or view.notes:

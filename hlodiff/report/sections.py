@@ -11,7 +11,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.numbers import Row, by_how_much, executed_numbers, families, format_number
 from hlodiff.report.report import Report, ToolchainChange
-from hlodiff.report.view import Number
+from hlodiff.report.view import Number, Section
 from hlodiff.report.wording import (
     Unit,
     format_arrow,
@@ -28,8 +28,6 @@ COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's e
 _MOST_OPS = 10
 _MOST_LINES = 6
 
-# (title, what), in the order of the report.
-Section = tuple[str, list[str]]
 Metrics = Mapping[str, tuple[float, float]]
 # What a reviewer asks for: a metric, its words, its unit and the metric of its bytes, of one call of the program.
 _MOVES: tuple[tuple[str, str, Unit, str], ...] = (
@@ -67,7 +65,7 @@ def sections(program: ProgramComparison) -> list[Section]:
         program: one with both sides.
 
     Returns:
-        titles and lines without markup, not yet escaped.
+        in the order of the report; lines without markup, not yet escaped.
 
     Example:
         >>> sections(ProgramComparison("f", "cpu", "compiled", "identical"))
@@ -94,10 +92,9 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("memory", [_pairs(_prefixed(metrics, "memory."), format_bytes)]),
         ("work", [_executed(executed, _WORK)]),
         ("XLA's cost", [costs and costs + loops.words()]),
-        *notes(program),
     ]
-    kept = [(title, [line for line in lines if line]) for title, lines in found]
-    return [(title, lines) for title, lines in kept if lines]
+    kept = [Section(title, tuple(line for line in lines if line)) for title, lines in found]
+    return [*(section for section in kept if section.lines), *notes(program)]
 
 
 def notes(program: ProgramComparison) -> list[Section]:
@@ -111,9 +108,9 @@ def notes(program: ProgramComparison) -> list[Section]:
     if program.passes is not None:
         from hlodiff.report.passes import blame_lines
 
-        found.append(("passes", blame_lines(program.passes)))
-    limits = program.diff.limits if program.diff else ()
-    return [*found, ("limits", list(limits))] if limits else found
+        found.append(Section("passes", tuple(line for line in blame_lines(program.passes) if line)))
+    found.append(Section("limits", tuple(program.diff.limits) if program.diff else ()))
+    return [section for section in found if section.lines]
 
 
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
@@ -138,9 +135,8 @@ def _by_kind(program: ProgramComparison) -> list[str]:
             if pair[0] == pair[1]:
                 continue
             short = name.removeprefix("collectives.").removeprefix("custom_calls.").replace("_", " ")
-            short = (
-                f"{STAGE_NAMES[program.stage]} ops" if name == "ops" else short
-            )  # of two stages they are two numbers
+            if name == "ops":  # of two stages they are two numbers
+                short = f"{STAGE_NAMES[program.stage]} ops"
             has_size = name in _SIZES or name.startswith("collectives.")
             size = metrics.get(_SIZES.get(name, name.replace("collectives.", "collective_bytes.")), (0, 0))
             carried = f" ({format_arrow(*size, format_bytes)})" if has_size and any(size) else ""

@@ -281,9 +281,9 @@ def _body(
         if compilers and is_known:
             continue
         yield Line(2, f"{STAGE_NAMES[text.stage]}{format_targets(text.targets)}: {text.headline}", wrap=True)
-        for title, lines in text.sections:
-            for number, line in enumerate(lines):
-                yield Line(4, line, title="" if number else title, wrap=True)
+        for section in text.sections:
+            for number, line in enumerate(section.lines):
+                yield Line(4, line, title="" if number else section.title, wrap=True)
         if numbers := texts.numbers(text):
             listed = (*listed_shared(report, texts), *texts.repeated)
             yield Line(4, format_marks(numbers, listed), title="shared", wrap=True)

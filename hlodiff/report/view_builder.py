@@ -223,7 +223,7 @@ def fingerprint(finding: Finding) -> str:
 
 def _detail(program_text: ProgramText, texts: ReportTexts, report: Report, folded: Collection[str]) -> Detail:
     own = texts.own(program_text)
-    sections = [Section(title, tuple(lines)) for title, lines in program_text.sections]
+    sections = list(program_text.sections)
     groups: tuple[Group, ...] = ()
     more = ""
     if len(own) > MOST_EDIT_GROUPS and not report.all:

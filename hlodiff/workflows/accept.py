@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from hlodiff.config import Config, closest, refuse_in_ci, shown_path
+from hlodiff.config import Config, closest, refuse_in_ci, shown_path, suggestion
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.errors import HlodiffError, StoreError, UsageError
+from hlodiff.errors import StoreError, UsageError
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.report import Report
 from hlodiff.report.shared_text import texts_of
@@ -161,13 +161,24 @@ def by_change(config: Config, selection: Selection, programs: Sequence[PendingPr
     """
     if not (selection.patterns or selection.classes):
         return SelectionResult([one.key for one in programs])
-    _refuse_unknown(selection.classes)
-    compared = {one.key: _compare(config, one) for one in programs}
+    for word in selection.classes:
+        if word not in (known := (*CLASSES, *RECORDS)):
+            raise UsageError(f"there is no class of change called `{word}`", hint=suggestion(word, known, "classes"))
+    compared = {}
+    for one in programs:
+        base = base_of(config, one.key)
+        before = base.stored.snapshot.summary.get("toolchain") if base.stored else None
+        same_toolchain = before == one.pending.snapshot.summary.get("toolchain")
+        compared[one.key] = _PendingComparison(compare_pending(config, one, base).programs, same_toolchain)
     result = SelectionResult()
     of_pattern = _by_pattern(config, selection.patterns, compared)
-    for key, one in compared.items():
+    for key, comparison in compared.items():
         reasons = [of_pattern[key]] if selection.patterns else []
-        reasons += [_by_class(selection.classes, one.stages)] if selection.classes else []
+        if selection.classes:
+            found = classes_of_program(comparison.stages)
+            others = [name for name in found if name not in selection.classes]
+            reason = f"is also {', '.join(others)}" if others else ""
+            reasons.append(reason if len(others) < len(found) else None)
         if all(reason == "" for reason in reasons):
             result.keys.append(key)
         elif all(reason is not None for reason in reasons):
@@ -181,13 +192,6 @@ class _PendingComparison:
 
     stages: tuple[ProgramComparison, ...]
     same_toolchain: bool
-
-
-def _compare(config: Config, one: PendingProgram) -> _PendingComparison:
-    base = base_of(config, one.key)
-    before = base.stored.snapshot.summary.get("toolchain") if base.stored else None
-    same = before == one.pending.snapshot.summary.get("toolchain")
-    return _PendingComparison(compare_pending(config, one, base).programs, same)
 
 
 def _by_pattern(
@@ -212,33 +216,11 @@ def _by_pattern(
         # What the compiler makes of a change belongs to it, as long as it is the same compiler.
         rest = made if not written or not one.same_toolchain else {}
         others = [own for own in {**written, **rest} if own not in chosen]
+        more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
+        words = f"has other changes too: pattern{'s' * (len(others) > 1)} {', '.join(others[:5])}{more}"
         touched = bool(chosen & {*written, *made})
-        found[key] = _others(others) if touched else None
+        found[key] = (words if others else "") if touched else None
     return found
-
-
-def _others(patterns: Sequence[str]) -> str:
-    if not patterns:
-        return ""
-    more = f" and {len(patterns) - 5:,} more" if len(patterns) > 5 else ""
-    return f"has other changes too: pattern{'s' * (len(patterns) > 1)} {', '.join(patterns[:5])}{more}"
-
-
-def _refuse_unknown(classes: Sequence[str]) -> None:
-    for word in classes:
-        known = (*CLASSES, *RECORDS)
-        if word not in known:
-            near = closest(word, known)
-            hint = f"did you mean `{near}`?" if near else f"classes: {', '.join(known)}"
-            raise UsageError(f"there is no class of change called `{word}`", hint=hint)
-
-
-def _by_class(classes: Sequence[str], stages: tuple[ProgramComparison, ...]) -> str | None:
-    found = classes_of_program(stages)
-    if not set(found) & set(classes):
-        return None
-    others = [name for name in found if name not in classes]
-    return f"is also {', '.join(others)}" if others else ""
 
 
 def classes_of_program(stages: Sequence[ProgramComparison]) -> tuple[str, ...]:
@@ -422,7 +404,12 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
             what if root.is_dir() else f"nothing is pending: {what}", where=str(shown_path(root)), hint=hint
         )
     if not selection:
-        raise UsageError(f"{_counted(keys)} pending, and none was named", hint=_choices(keys))
+        records_here = sum(is_record(key) for key in keys)  # traces and growth are records
+        counts = ((len(keys) - records_here, "program"), (records_here, "record"))
+        what = " and ".join(many(count, word) for count, word in counts if count)
+        names = format_names(list(dict.fromkeys(key.name for key in keys)), 5)
+        hint = f"name programs, or pass --everything; pending: {names}"
+        raise UsageError(f"{what} pending, and none was named", hint=hint)
     by_names = [key for key in keys if selected(key, selection.words, selection.targets)]
     # Ids are known once programs are read; where names are enough, no other program is read.
     if all(any(selected(key, [word], ()) for key in by_names) for word in selection.words) and by_names:
@@ -433,32 +420,14 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
     ids = {key: one.id for key, one in everything.items()} | {key: one.id for key, one in records.items()}
     named = by_name(selection, {key: ids.get(key, "") for key in keys})
     matching = by_change(config, selection, [everything[key] for key in named if key in everything])
+    reasons = {key: tuple(filter(None, broken[key].render().split("\n"))) for key in named if key in broken}
+    kinds = {key: kind_of(config, records[key]) for key in named if key in records}
     return PendingSelection(
         tuple(everything[key] for key in matching.keys),
-        tuple(Decision(key, "refused", _error_lines(broken[key])) for key in named if key in broken),
+        tuple(Decision(key, "refused", why) for key, why in reasons.items()),
         tuple(Decision(key, "left", (why,), ids[key]) for key, why in matching.left.items()),
-        tuple(records[key] for key in records_by_change(selection, _kinds(config, records, named))),
+        tuple(records[key] for key in records_by_change(selection, kinds)),
     )
-
-
-def _kinds(config: Config, records: Mapping[Key, PendingRecord], named: Sequence[Key]) -> dict[Key, Kind]:
-    return {key: kind_of(config, records[key]) for key in named if key in records}
-
-
-def _counted(keys: Sequence[Key]) -> str:
-    """`3 programs and 1 record`: traces and growth are records."""
-    records = sum(is_record(key) for key in keys)
-    counts = ((len(keys) - records, "program"), (records, "record"))
-    return " and ".join(many(count, word) for count, word in counts if count)
-
-
-def _choices(keys: Sequence[Key]) -> str:
-    names = list(dict.fromkeys(key.name for key in keys))
-    return f"name programs, or pass --everything; pending: {format_names(names, 5)}"
-
-
-def _error_lines(error: HlodiffError) -> tuple[str, ...]:
-    return tuple(line for line in error.render().split("\n") if line)
 
 
 def accept_program(config: Config, one: PendingProgram, root: Path, freshness: Freshness) -> Decision:
