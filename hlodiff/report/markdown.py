@@ -87,29 +87,18 @@ def title(view: ReportView) -> list[str]:
         lines = [f"### {f'{sign} hlodiff: '.lstrip()}{escape_markdown(clip(view.verdict, 2 * WIDEST))}", ""]
         lines += [sides, ""] if sides else []
     if len(view.functions) == 1 and view.functions[0].what:
-        lines += [_what(view.functions[0]), ""]
+        only = view.functions[0]  # what happened to it is else below the fold
+        lines += [f"{code(clip(only.name, WIDEST))}: {escape_markdown(clip(only.what, 2 * WIDEST))}", ""]
     lines += [text for line in (() if view.brief else view.written) for text in (*_place(line), *_sources(line), "")]
     if view.verdict and view.next:
         label, command = split_next(view.next)
         lines += [f"{label}: {code(command)}", ""]
-    lines += _toolchain(view)
-    lines += [f"- {escape_markdown(words)}" for words in view.causes]
-    return [*lines, *([""] if view.toolchain else [])]
-
-
-def _what(function: FunctionView) -> str:
-    """What happened to the one function that changed, which is else below the fold."""
-    return f"{code(clip(function.name, WIDEST))}: {escape_markdown(clip(function.what, 2 * WIDEST))}"
-
-
-def _toolchain(view: ReportView) -> list[str]:
-    """What differs between the toolchains: an item for each kind and the targets that have it."""
-    found = []
     for (kind, targets), changes in toolchain_by_kind(view.toolchain).items():
         words = (f"{escape_markdown(one.what)} {format_pair(code(one.old), code(one.new))}" for one in changes)
         on = f" ({escape_markdown(', '.join(targets))})" if targets else ""
-        found.append(f"- {kind} differs: {', '.join(words)}{on}")
-    return found
+        lines.append(f"- {kind} differs: {', '.join(words)}{on}")
+    lines += [f"- {escape_markdown(words)}" for words in view.causes]
+    return [*lines, *([""] if view.toolchain else [])]
 
 
 def totals(view: ReportView, link: str = "") -> str:
@@ -134,7 +123,10 @@ def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS
     shown, more = (rows, ()) if most is not None else (rows[:MOST_ROWS], rows[MOST_ROWS:])
     if not shown:
         return []
-    sources = _sources_of(view, links.source) if links.source else {}
+    sources: dict[str, str] = {}  # the address of each line that a row may name, as the row writes it
+    for where in (*(one.where for one in view.functions), *(one.where for one in view.programs)):
+        if links.source and where and (at := line_in_repository(where, view.folder)):
+            sources[f"{where.file}:{where.line}"] = f"{links.source}{quote(at[0])}#L{at[1]}"
     lines = [*verdict_table(shown, links, sources), ""]
     if more:
         names = {name for row in more for name in (row.name, *row.also)}
@@ -395,13 +387,6 @@ def verdict_words(verdict: str) -> str:
     return f"{SIGNS[verdict]} {word}" if verdict in SIGNS else escape_markdown(word)
 
 
-def _sources_of(view: ReportView, source: str) -> dict[str, str]:
-    """The address of each line that a row may name, as the row writes it."""
-    places = {one.where for one in view.functions if one.where} | {one.where for one in view.programs if one.where}
-    found = {f"{where.file}:{where.line}": line_in_repository(where, view.folder) for where in places}
-    return {words: f"{source}{quote(at[0])}#L{at[1]}" for words, at in found.items() if at}
-
-
 def verdict_table(
     rows: Sequence[VerdictRow], links: Links = NO_LINKS, sources: Mapping[str, str] = NO_SOURCES
 ) -> list[str]:
@@ -414,42 +399,32 @@ def verdict_table(
     """
     if not rows:
         return []
-    columns = {
-        "function": [_names(row) for row in rows],
-        "target": [_targets(row.targets) for row in rows],
-        "verdict": [verdict_words(row.verdict) for row in rows],
-        "largest change": [escape_markdown(clip(row.sides or row.largest, _WIDEST)) for row in rows],
-        "line": [_linked_line(row.where, sources) for row in rows],
-    }
-    if links.details or links.page:
-        columns["link"] = [f"[details]({_on_page(row, links.page) if links.page else links.details})" for row in rows]
-    kept = [name for name, cells in columns.items() if any(cells)]
+    table = [_cells(row, links, sources) for row in rows]
+    kept = [name for name in table[0] if any(cells[name] for cells in table)]
     lines = [f"| {' | '.join(kept)} |", f"|{' --- |' * len(kept)}"]
-    return [*lines, *(f"| {' | '.join(columns[name][n] for name in kept)} |" for n in range(len(rows)))]
+    return [*lines, *(f"| {' | '.join(cells[name] for name in kept)} |" for cells in table)]
 
 
-def _linked_line(where: str, sources: Mapping[str, str]) -> str:
-    words = code(clip(where, 2 * _WIDEST)) if where else ""
-    return f"[{words}]({sources[where]})" if words and where in sources else words
-
-
-def _on_page(row: VerdictRow, page: str) -> str:
-    """Where the page has the first program of a row."""
-    address = program_address(row.name, row.targets[0] if row.targets else None)
-    return page.partition("#")[0] + fragment(address)
-
-
-def _names(row: VerdictRow) -> str:
-    """The function; with others of the same row: the first few and how many more."""
+def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[str, str]:
+    """A row by the names of its columns."""
     names = [code(clip(name, _WIDEST)) for name in (row.name, *row.also[:2])]
     left = len(row.also) + 1 - len(names)
-    return ", ".join(names) + (f" and {left:,} more" if left else "")
-
-
-def _targets(targets: Sequence[str]) -> str:
-    if len(targets) > _MOST_TARGETS:
-        return f"{code(targets[0])} and {len(targets) - 1} more"
-    return ", ".join(map(code, targets))
+    targets = ", ".join(map(code, row.targets))
+    if len(row.targets) > _MOST_TARGETS:
+        targets = f"{code(row.targets[0])} and {len(row.targets) - 1} more"
+    where = code(clip(row.where, 2 * _WIDEST)) if row.where else ""
+    details = links.details
+    if links.page:  # the first program of the row
+        address = program_address(row.name, row.targets[0] if row.targets else None)
+        details = links.page.partition("#")[0] + fragment(address)
+    return {
+        "function": ", ".join(names) + (f" and {left:,} more" if left else ""),
+        "target": targets,
+        "verdict": verdict_words(row.verdict),
+        "largest change": escape_markdown(clip(row.sides or row.largest, _WIDEST)),
+        "line": f"[{where}]({sources[row.where]})" if where and row.where in sources else where,
+        "link": f"[details]({details})" if details else "",
+    }
 
 
 def function_fold(function: FunctionView, view: ReportView, unfolded: bool = False) -> list[str]:
@@ -496,23 +471,27 @@ def _stage(stage: StageView) -> Iterator[str]:
     head = f"**{STAGE_NAMES[stage.stage]}**{escape_markdown(format_targets(stage.targets))}"
     yield f"{head}: {escape_markdown(clip(stage.what, _LONGEST))}" if stage.what else head
     yield ""
+    is_written = stage.stage == "stablehlo"
     for line in stage.lines:
-        yield from _line(line, stage)
+        where = code(clip(line.where, 2 * _WIDEST)) if line.where else ""
+        if is_written and where:
+            yield from (*_place(line), *_sources(line))
+        for change in line.changes:
+            own = code(change.where[0]) if change.where and line.is_elsewhere else ""
+            at = own if is_written else where
+            kind, _, words = format_listed(change).partition(" ")
+            beside = format_beside(change, stage.stage)
+            cost = f" ({escape_markdown(beside)})" if beside else ""
+            yield f"- {escape_markdown(kind)} {code(clip(words, _LONGEST))}{cost}{f' at {at}' if at else ''}"
+            if len(change.where) > 1:  # the whole stack, where that was asked for
+                yield f"  - {'<br>'.join(map(code, change.where))}"
+            if change.passes:
+                yield f"  - {escape_markdown(change.passes)}"
+        if is_written:
+            yield ""
     if stage.left:
         yield f"- ... and {many(stage.left, 'more change')}, {MORE}"
     yield from (f"- {escape_markdown(note)}" for note in stage.notes)
-
-
-def _line(line: ChangedLine, stage: StageView) -> Iterator[str]:
-    is_written = stage.stage == "stablehlo"
-    where = code(clip(line.where, 2 * _WIDEST)) if line.where else ""
-    if is_written and where:
-        yield from (*_place(line), *_sources(line))
-    for change in line.changes:
-        own = code(change.where[0]) if change.where and line.is_elsewhere else ""
-        yield from _listed_change(change, stage.stage, own if is_written else where)
-    if is_written:
-        yield ""
 
 
 def _place(line: ChangedLine) -> Iterator[str]:
@@ -528,17 +507,6 @@ def _sources(line: ChangedLine) -> Iterator[str]:
         yield from [f"- is {code(line.new_source)}"] if line.new_source else []
     elif text := line.new_source:
         yield f"- {code(text)}"
-
-
-def _listed_change(change: ChangeView, stage: str, where: str) -> Iterator[str]:
-    kind, _, words = format_listed(change).partition(" ")
-    beside = format_beside(change, stage)
-    cost = f" ({escape_markdown(beside)})" if beside else ""
-    yield f"- {escape_markdown(kind)} {code(clip(words, _LONGEST))}{cost}{f' at {where}' if where else ''}"
-    if len(change.where) > 1:  # the whole stack, where that was asked for
-        yield f"  - {'<br>'.join(map(code, change.where))}"
-    if change.passes:
-        yield f"  - {escape_markdown(change.passes)}"
 
 
 def _numbers_by_target(function: FunctionView) -> list[str]:

@@ -235,6 +235,34 @@ class FolderTree:
         return contents
 
 
+@dataclass(frozen=True, slots=True)
+class RenamedFolder:
+    """A tree in which one folder is called by its snapshot's full name.
+
+    Args:
+        tree: the files.
+        folder: what the folder is called in it; "" for all of it.
+        name: what it is called here.
+    """
+
+    tree: Tree
+    folder: str
+    name: str
+
+    @property
+    def where(self) -> str:
+        return self.tree.where
+
+    def files(self) -> tuple[str, ...]:
+        return self.tree.files()
+
+    def read(self, names: Sequence[str], limit: int = LARGEST) -> dict[str, bytes]:
+        prefix = f"{self.folder}/" if self.folder else ""
+        actual = {name: prefix + name.removeprefix(self.name + "/") for name in names}
+        found = self.tree.read(list(actual.values()), limit)
+        return {name: found[real] for name, real in actual.items() if real in found}
+
+
 def _unreadable(error: OSError) -> None:
     """What cannot be listed is no empty folder: its snapshots would look as if they had been deleted."""
     if not isinstance(error, FileNotFoundError):

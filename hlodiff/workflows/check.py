@@ -15,7 +15,7 @@ from hlodiff.capture.executor import executed_on, executor_asked_for
 from hlodiff.config import Config, in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
-from hlodiff.errors import HlodiffError, UsageError
+from hlodiff.errors import UsageError
 from hlodiff.policy import (
     FAILED,
     PROGRAM_RULES,
@@ -268,7 +268,10 @@ class CheckRun:
         with self.clock("reading snapshots"):
             stored, invalid = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
         for key, error in invalid.items():
-            self._compare(key, failed_programs(key, replace(failure_of(error), advice=_repair(key, error))), [])
+            # Recording it again repairs it, unless a newer hlodiff wrote it or something is in its way.
+            other = isinstance(error, FutureFormatError | BlockedError) or error.what.startswith("internal error")
+            advice = error.hint if other else f"hlodiff update {key.name} --target {key.target}"
+            self._compare(key, failed_programs(key, replace(failure_of(error), advice=advice)), [])
         for key in chosen.orphaned:
             if key in stored:
                 self._compare(key, _programs_of(stored[key]), [])
@@ -361,12 +364,6 @@ def timing(key: Key, captured: CapturedProgram) -> Timing:
     return Timing(key.name, key.target, *times, instructions(captured.stablehlo), compiled)
 
 
-def _repair(key: Key, error: HlodiffError) -> str:
-    """The command that records an invalid snapshot again, unless a newer one wrote it or something is in its way."""
-    other = isinstance(error, FutureFormatError | BlockedError) or error.what.startswith("internal error")
-    return error.hint if other else f"hlodiff update {key.name} --target {key.target}"
-
-
 def check_snapshots(
     run: CheckRun, names: Sequence[str], targets: Sequence[str], everything: bool, jobs: int | None
 ) -> Report:
@@ -453,13 +450,12 @@ def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str], *, here: bo
     """
     words = {"traces": "traces", "traces-new": "traces", GROWTH_RULE: "growth"}
     ids = {(key.name, key.target): own for key, own in kept.items()}
-    named = [ids.get((f.program, words.get(f.rule, "")), "") for f in findings]
-    return tuple(_named(finding, own, here) for finding, own in zip(findings, named, strict=True))
-
-
-def _named(finding: Finding, own: str, here: bool) -> Finding:
-    is_accepted = own and here and finding.advice.startswith("hlodiff ")
-    return replace(finding, id=own, advice=f"hlodiff accept {own}" if is_accepted else finding.advice)
+    named = []
+    for finding in findings:
+        own = ids.get((finding.program, words.get(finding.rule, "")), "")
+        is_accepted = own and here and finding.advice.startswith("hlodiff ")
+        named.append(replace(finding, id=own, advice=f"hlodiff accept {own}" if is_accepted else finding.advice))
+    return tuple(named)
 
 
 # --- The command to type after a check.
@@ -477,18 +473,13 @@ def following_all(
     commands = [command for command in both if command]
     if len(commands) < 2:
         return commands[0] if commands else ""
-    for verb in ("hlodiff update", "hlodiff accept"):
-        if all(command.startswith(verb) or command == "hlodiff review" for command in commands):
-            return _joined(verb, commands)
+    if all(command.startswith("hlodiff update") or command == "hlodiff review" for command in commands):
+        return commands[0] if commands[0] == commands[1] == "hlodiff update --prune" else "hlodiff update"
+    verb = "hlodiff accept"
+    if all(command.startswith(verb) or command == "hlodiff review" for command in commands):  # few names by name
+        names = dict.fromkeys(name for command in commands for name in command.removeprefix(verb).split())
+        return "hlodiff review" if "hlodiff review" in commands else format_command(verb, names, "hlodiff review")
     return commands[0]
-
-
-def _joined(verb: str, commands: Sequence[str]) -> str:
-    """Two commands as one: for few names by name."""
-    if verb == "hlodiff update":
-        return commands[0] if commands[0] == commands[1] == "hlodiff update --prune" else verb
-    names = dict.fromkeys(name for command in commands for name in command.removeprefix(verb).split())
-    return "hlodiff review" if "hlodiff review" in commands else format_command(verb, names, "hlodiff review")
 
 
 def following(programs: tuple[ProgramComparison, ...], code: int, findings: Sequence[Finding] = ()) -> str:
@@ -511,13 +502,11 @@ def _once_judged(programs: tuple[ProgramComparison, ...], findings: Sequence[Fin
     if not broken:
         return next((program.advice for program in programs if program.recorded and program.advice), "")
     advice = [program.advice for program in broken if program.advice.startswith("hlodiff ")]
-    return _heal_all(advice, broken) if advice else f"hlodiff check {broken[0].name}, once it is repaired"
-
-
-def _heal_all(advice: Sequence[str], broken: Sequence[ProgramComparison]) -> str:
-    """One command for all that is broken, where recording it again repairs all of it, as after a merge."""
+    if not advice:
+        return f"hlodiff check {broken[0].name}, once it is repaired"
     if len(dict.fromkeys(advice)) == 1 or not all(one.advice.startswith("hlodiff update ") for one in broken):
         return advice[0]
+    # Recording again repairs all of it, as after a merge.
     return format_command("hlodiff update", dict.fromkeys(one.name for one in broken))
 
 

@@ -146,8 +146,7 @@ def _compare_both(old: SideProgram, new: SideProgram, limits: Limits) -> Program
         facts = raw_metrics(before), raw_metrics(after)
     else:
         facts = _facts(old, before.stage), _facts(new, after.stage)
-    donated = donated_parameters(new.snapshot.summary) if new.snapshot else ()
-    return ProgramComparison(new.name, new.target, after.stage, status, found, *facts, donated=donated)
+    return ProgramComparison(new.name, new.target, after.stage, status, found, *facts, donated=_donated(new))
 
 
 def _facts(program: SideProgram, stage: Stage) -> dict[str, float]:

@@ -118,6 +118,9 @@ def _numbered(case: str, number: int) -> str:
     return f"{case}-{number}" if case else f"again-{number}"
 
 
+_SHAPE = re.compile(r"\[([\d,]*)\]")
+
+
 def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
     """What tells a call from the first one of its function: arrays of another type, other static values.
 
@@ -125,26 +128,21 @@ def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
         >>> difference([Leaf("n", "value", "4")], [Leaf("n", "value", "8")])
         'n-8'
     """
-    before, now = ({leaf.path: _leaf_text(leaf) for leaf in side if _is_value(leaf)} for side in (first, leaves))
-    parts = [f"{path}-{_shape(text)}" for path, text in now.items() if before.get(path) != text]
+    texts: list[dict[str, str]] = []
+    for side in (first, leaves):  # containers and what is not there show in the paths of the rest
+        values = [leaf for leaf in side if leaf.path and leaf.kind not in ("node", "none")]
+        words = {leaf.path: ("weak" if leaf.weak else "", leaf.text, leaf.sharding) for leaf in values}
+        texts.append({path: " ".join(filter(None, each)) for path, each in words.items()})
+    before, now = texts
+    # `f32[3,64]` as `f32-3x64`.
+    shown = {
+        path: _SHAPE.sub(lambda m: "-" + m[1].replace(",", "x") if m[1] else "", text) for path, text in now.items()
+    }
+    parts = [f"{path}-{shown[path]}" for path, text in now.items() if before.get(path) != text]
     parts += [f"no-{path}" for path in before if path not in now]
     case = safe("_".join(parts)) if parts else ""
     # A case must not look like a target: both are folders of one function.
     return f"with-{case}" if case.startswith(("cpu", "attached")) else case
-
-
-def _is_value(leaf: Leaf) -> bool:
-    """Containers and what is not there show in the paths of the rest."""
-    return bool(leaf.path) and leaf.kind not in ("node", "none")
-
-
-def _leaf_text(leaf: Leaf) -> str:
-    return " ".join(filter(None, ["weak" if leaf.weak else "", leaf.text, leaf.sharding]))
-
-
-def _shape(text: str) -> str:
-    """`f32[3,64]` as `f32-3x64`."""
-    return re.sub(r"\[([\d,]*)\]", lambda m: "-" + m[1].replace(",", "x") if m[1] else "", text)
 
 
 def safe(name: str) -> str:
@@ -209,7 +207,10 @@ def write_recording(folder: Path, raw: RawRun, root: str, step: Callable[[str, i
     for program in raw.programs:
         step(program.function, 0)
         try:
-            same = (program.function, program.place, program.target, _digest(program))
+            digest = sha256()
+            for part in program.bytes():
+                digest.update(sha256(part).digest())
+            same = (program.function, program.place, program.target, digest.hexdigest())
             known = by_bytes.get(same)
             if known is None:
                 known = _one_more(folder, program, root, names, by_program)
@@ -237,24 +238,12 @@ def _one_more(
     if same not in known:
         key = names.key(program.function, program.place, program.target, program.leaves if program.called else None)
         known[same] = RecordedProgram(key, program)
-        write_new_snapshot(folder, _named(snapshot, key))
+        head: dict[str, Any] = {"format_version": snapshot.summary["format_version"], "function": key.function}
+        head |= {"case": key.case} if key.case else {}
+        rest = {name: value for name, value in snapshot.summary.items() if name not in ("function", "case")}
+        texts = snapshot.stablehlo, snapshot.compiled, snapshot.source
+        write_new_snapshot(folder, Snapshot(key.function, key.case, key.target, head | rest, *texts))
     return known[same]
-
-
-def _named(snapshot: Snapshot, key: Key) -> Snapshot:
-    head: dict[str, Any] = {"format_version": snapshot.summary["format_version"], "function": key.function}
-    head |= {"case": key.case} if key.case else {}
-    rest = {name: value for name, value in snapshot.summary.items() if name not in ("function", "case")}
-    return Snapshot(
-        key.function, key.case, key.target, head | rest, snapshot.stablehlo, snapshot.compiled, snapshot.source
-    )
-
-
-def _digest(program: RawProgram) -> str:
-    digest = sha256()
-    for part in program.bytes():
-        digest.update(sha256(part).digest())
-    return digest.hexdigest()
 
 
 def write_accounts(folder: Path, raw: RawRun, found: RunRecording, root: str) -> None:

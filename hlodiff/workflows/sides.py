@@ -271,8 +271,9 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
 
 def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
     from hlodiff.snapshots.read import read_snapshot, source_problem
+    from hlodiff.snapshots.trees import RenamedFolder
 
-    where, renamed = f"{tree.where}/{folder}" if folder else tree.where, _RenamedFolder(tree, folder, key.folder)
+    where, renamed = f"{tree.where}/{folder}" if folder else tree.where, RenamedFolder(tree, folder, key.folder)
     try:
         snapshot = read_snapshot(renamed, key)
     except HlodiffError as error:
@@ -283,28 +284,6 @@ def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
         side.notes.append(f"{where}/source.json {problem}: Python lines may be missing")
     side.programs += snapshot_programs(snapshot, where, key=key)
     (side.with_lines if snapshot.source or problem else side.without_lines).append(key.name)
-
-
-@dataclass(frozen=True, slots=True)
-class _RenamedFolder:
-    """A tree in which one folder is called by its snapshot's full name."""
-
-    tree: Tree
-    folder: str
-    name: str
-
-    @property
-    def where(self) -> str:
-        return self.tree.where
-
-    def files(self) -> tuple[str, ...]:
-        return self.tree.files()
-
-    def read(self, names: Any, limit: int = 1 << 28) -> dict[str, bytes]:
-        prefix = f"{self.folder}/" if self.folder else ""
-        actual = {name: prefix + name.removeprefix(self.name + "/") for name in names}
-        found = self.tree.read(list(actual.values()), limit)
-        return {name: found[real] for name, real in actual.items() if real in found}
 
 
 def _add_dumps(side: Side, tree: Tree, dumps: Mapping[str, re.Match[str]]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
-from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame, portable_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.addresses import edit_address
@@ -170,6 +170,13 @@ def _change(edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | Non
     roots = {number for _, number in edit_group.edits}
     followers = [edit for edit in edits if edit.cause in roots]
     first = own[0]
+    rows = []  # field, old and new value, in words
+    for change in first.changes:
+        if change.field in ("opcode", "computation") or change in listed_changes(first):
+            words = format_field_change(change, first)
+            name, colon, values = words.partition(": ")
+            before, arrow, after = values.partition(" -> ")
+            rows.append([*map(_plain, (name, before, after) if colon and arrow else (words, "", ""))])
     value: dict[str, Any] = {
         "kind": edit_group.kind,
         "count": edit_group.count,
@@ -177,8 +184,8 @@ def _change(edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | Non
         "where": _plain(edit_group.where),
         "cost": format_cost(*edit_group.cost, str(edit_group.key[0])),
         "scope": _plain(first.op_name or ""),
-        "fields": _fields(first),
-        "texts": [_text(first.old), _text(first.new)],
+        "fields": rows,
+        "texts": [_plain(site.text) if site else "" for site in (first.old, first.new)],
         "stack": [_plain(frame) for frame in edit_group.stack[:_MOST_FRAMES]],
         "sources": subject.sources.both(subject.program, subject.stacks(own)),
         "follows": format_follows(edit_group),
@@ -193,18 +200,6 @@ def _change(edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | Non
     return value
 
 
-def _fields(edit: Edit) -> list[list[str]]:
-    """Field, old and new value, in words."""
-    rows = []
-    for change in edit.changes:
-        if change.field in ("opcode", "computation") or change in listed_changes(edit):
-            words = format_field_change(change, edit)
-            name, colon, values = words.partition(": ")
-            old, arrow, new = values.partition(" -> ")
-            rows.append([name, old, new] if colon and arrow else [words, "", ""])
-    return [[_plain(part) for part in row] for row in rows]
-
-
 def _sites(edits: Iterable[Edit], listing: Listing | None, limits: PageLimits) -> list[list[int]]:
     """Lines of the old and of the new side, -1 for none."""
     found: list[list[int]] = []
@@ -214,10 +209,6 @@ def _sites(edits: Iterable[Edit], listing: Listing | None, limits: PageLimits) -
             if max(lines) >= 0:
                 found.append(lines)
     return found[: limits.sites]
-
-
-def _text(site: Site | None) -> str:
-    return _plain(site.text) if site else ""
 
 
 def _plain(text: str) -> str:
@@ -309,10 +300,10 @@ def _accounts(subject: Subject, room: int) -> Iterator[dict[str, Any]]:
             words = _TOO_MANY.format(size=size_of(program), most=subject.limits.instructions)
         else:
             yield from _with_both_sides(subject, diff, bare, room, words)
-        yield bare | {"left_out": [words, _NO_DRAWINGS], "changes": _changes(subject, diff, None)}
+        yield bare | {"left_out": [words, _NO_DRAWINGS], "changes": changes_of(subject, diff, None)}
         for most in _FEWER:
             fewer = replace(subject, limits=replace(subject.limits, changes=most, sites=most))
-            yield bare | {"left_out": [words, _NO_DRAWINGS], "changes": _changes(fewer, diff, None)}
+            yield bare | {"left_out": [words, _NO_DRAWINGS], "changes": changes_of(fewer, diff, None)}
         yield bare | {"left_out": [words, _NO_CHANGES]}
     yield {"tables": [], "left_out": [_NOTHING], "limits": []}
 
@@ -329,7 +320,7 @@ def _with_both_sides(
         )
         notes = list(shown.left_out) if shown else [words]
         notes += [f"{many(missing, 'drawing')} not shown: the page has no room for more."] if missing else []
-        value = bare | {"left_out": notes, "changes": _changes(subject, diff, shown), "drawings": drawings}
+        value = bare | {"left_out": notes, "changes": changes_of(subject, diff, shown), "drawings": drawings}
         yield value | ({"cut": shown.cut, "listing": shown.value | _remarks(subject.program, shown)} if shown else {})
 
 
@@ -348,10 +339,6 @@ def _remarks(program: ProgramComparison, listing: Listing) -> dict[str, Any]:
             numbers.append(texts.setdefault(text, len(texts)) if words else -1)
         found.append(numbers)
     return {"remarks": {"texts": list(texts), "of": found}}
-
-
-def _changes(subject: Subject, diff: ModuleDiff, listing: Listing | None) -> dict[str, Any]:
-    return changes_of(subject, diff, listing)
 
 
 _SHARE = 8  # how much more than its equal share a program may take
