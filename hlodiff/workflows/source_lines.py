@@ -210,13 +210,12 @@ def of_trees(root: Path, snapshots: Path, trees: tuple[Tree | None, Tree | None]
     Example:
         >>> of_trees(Path("."), Path("snapshots"), (None, None))
     """
-    old, new = (_side_of(snapshots, tree) for tree in trees)
-    return SourceLines(root, (old, new)) if old or new else None
-
-
-def _side_of(snapshots: Path, tree: Tree | None) -> SourceSide | None:
-    if isinstance(tree, GitTree):
-        return SourceSide(tree.spec.partition(":")[0], snapshots)
-    if isinstance(tree, FolderTree) and tree.root.resolve() == snapshots.resolve():
-        return SourceSide(WORK_TREE, snapshots)
-    return None
+    sides: list[SourceSide | None] = []
+    for tree in trees:
+        side = None
+        if isinstance(tree, GitTree):
+            side = SourceSide(tree.spec.partition(":")[0], snapshots)
+        elif isinstance(tree, FolderTree) and tree.root.resolve() == snapshots.resolve():
+            side = SourceSide(WORK_TREE, snapshots)
+        sides.append(side)
+    return SourceLines(root, (sides[0], sides[1])) if any(sides) else None

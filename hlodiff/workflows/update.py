@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -156,14 +156,16 @@ def update(
         run = _UpdateRun(config, PendingWriter(pending_folder(config), config.max_file_bytes), unchanged, rewrite)
         try:
             run.update_all(chosen, jobs)
-            run.orphans(chosen, prune)
-            if not rewrite:
-                run.scenarios(chosen, jobs, prune)
+            for key in chosen.orphaned:
+                if prune:
+                    remove_snapshot(config.snapshots, key)
+                run.rows[key] = UpdateRow(key, "deleted" if prune else "orphaned")
+            for one in () if rewrite else update_scenarios(config, chosen.scenarios, jobs, prune):
+                run.traces.append(UpdateRow(Key(one.name, "", "traces"), one.status, one.what, one.log))
             growth = () if rewrite else update_growth(config, discovery, chosen, names, jobs, prune)
-            run.forget_records(
-                Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked"
-            )
-            run.forget_records(row.key for row in run.traces)
+            grown = [Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked"]
+            for key in (*grown, *(row.key for row in run.traces)):  # recorded now, or outdated
+                run.pending.forget_record(key)
             run.pending.tidy()
         except KeyboardInterrupt:
             done = sum(row.status in _RECORDED for row in run.rows.values())
@@ -183,14 +185,17 @@ class _UpdateRun:
     rewrite: bool = False
     rows: dict[Key, UpdateRow] = field(default_factory=dict)
     traces: list[UpdateRow] = field(default_factory=list)
+    """Of scenarios; the target of their rows is `traces`."""
 
     def update_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
         stored, invalid = load_stored(self.config, chosen.registered)
         for key, error in invalid.items():
             if isinstance(error, FutureFormatError) or self.rewrite:
                 self.rows[key] = _failed(key, error)
-        if self.rewrite:
-            self._without_snapshot(chosen, stored)
+        for key in chosen.registered if self.rewrite else ():
+            if key not in stored and key not in self.rows:
+                hint = f"hint: hlodiff update {key.name} --target {key.target}"
+                self.rows[key] = UpdateRow(key, "not checked", ("there is no snapshot to rewrite", hint))
         keys = [key for key in chosen.registered if key not in self.rows]
         known = {} if self.rewrite else intact_snapshots(stored)
         with closing(capture_programs(self.config, requests_for(keys, known), jobs, then="recording")) as outcomes:
@@ -218,7 +223,12 @@ class _UpdateRun:
             snapshot = build_snapshot(outcome, str(self.config.root), self.config.large_constants)
             if self.rewrite:
                 assert old is not None
-                return self._rewrite(key, snapshot, old)
+                if (snapshot.stablehlo, snapshot.compiled) != (old.snapshot.stablehlo, old.snapshot.compiled):
+                    hint = f"hint: hlodiff update {key.name} --target {key.target}"
+                    reason = "the program is not the recorded one any more, so nothing was rewritten"
+                    return UpdateRow(key, "failed", (reason, hint))
+                written = rewrite_snapshot(shown_path(self.config.snapshots), snapshot)
+                return UpdateRow(key, "rewritten" if written else "unchanged")
             written = write_snapshot(shown_path(self.config.snapshots), snapshot, self.config.max_file_bytes)
             self.unchanged.remember(snapshot, outcome.inputs, outcome.around)
             if not written:
@@ -230,37 +240,6 @@ class _UpdateRun:
             raise  # the folder cannot be written, so the next program would fail as well
         except Exception as error:
             return _failed(key, expected_error(error))
-
-    def _without_snapshot(self, chosen: ChosenFunctions, stored: Mapping[Key, ParsedSnapshot]) -> None:
-        for key in chosen.registered:
-            if key not in stored and key not in self.rows:
-                hint = f"hint: hlodiff update {key.name} --target {key.target}"
-                self.rows[key] = UpdateRow(key, "not checked", ("there is no snapshot to rewrite", hint))
-
-    def _rewrite(self, key: Key, snapshot: Snapshot, old: ParsedSnapshot) -> UpdateRow:
-        recorded = old.snapshot
-        if (snapshot.stablehlo, snapshot.compiled) != (recorded.stablehlo, recorded.compiled):
-            hint = f"hint: hlodiff update {key.name} --target {key.target}"
-            reason = "the program is not the recorded one any more, so nothing was rewritten"
-            return UpdateRow(key, "failed", (reason, hint))
-        written = rewrite_snapshot(shown_path(self.config.snapshots), snapshot)
-        return UpdateRow(key, "rewritten" if written else "unchanged")
-
-    def orphans(self, chosen: ChosenFunctions, prune: bool) -> None:
-        for key in chosen.orphaned:
-            if prune:
-                remove_snapshot(self.config.snapshots, key)
-            self.rows[key] = UpdateRow(key, "deleted" if prune else "orphaned")
-
-    def scenarios(self, chosen: ChosenFunctions, jobs: int | None, prune: bool) -> None:
-        """Run scenarios; the target of their rows is `traces`."""
-        for one in update_scenarios(self.config, chosen.scenarios, jobs, prune):
-            self.traces.append(UpdateRow(Key(one.name, "", "traces"), one.status, one.what, one.log))
-
-    def forget_records(self, keys: Iterable[Key]) -> None:
-        """Forget pending traces and growth of an earlier check: they are recorded now, or outdated."""
-        for key in keys:
-            self.pending.forget_record(key)
 
 
 def _failed(key: Key, error: HlodiffError) -> UpdateRow:
