@@ -446,22 +446,12 @@ def _registration(build: Any, name: str | None, targets: Sequence[str] | None) -
     if problem:
         hint = '@hlodiff.register(name="a_safe_name")'
         raise RegistryError(f"{name!r} cannot be the name of a function: {problem}", where=where, hint=hint)
-    file, _, line = where.rpartition(":")
-    module = str(getattr(build, "__module__", ""))
-    checked = _checked_targets(name, targets, where)
-    return Registration(name, build, checked, module, file, int(line), _takes_target(name, build, where))
-
-
-def _checked_targets(name: str, targets: Sequence[str] | None, where: str) -> tuple[str, ...] | None:
-    if targets is None:
-        return None
-    if isinstance(targets, str) or not targets or not all(isinstance(t, str) for t in targets):
+    if targets is not None and (
+        isinstance(targets, str) or not targets or not all(isinstance(target, str) for target in targets)
+    ):
         hint = 'targets=["cpu", "tpu-v5e-2x2"]'
         raise RegistryError(f"`targets` of `{name}` must be a list of names, not {targets!r}", where=where, hint=hint)
-    return tuple(dict.fromkeys(targets))
-
-
-def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
+    checked = None if targets is None else tuple(dict.fromkeys(targets))
     parameters = _parameters(build)
     needed = _needed(parameters)
     if any(parameter != "target" for parameter in needed):
@@ -471,7 +461,9 @@ def _takes_target(name: str, build: Callable[..., object], where: str) -> bool:
             hint="decorate a function that returns hlodiff.Case(your_function, *its_arguments); "
             "a parameter that `grow` names needs a default",
         )
-    return any(p.name == "target" for p in parameters)
+    file, _, line = where.rpartition(":")
+    takes_target = any(parameter.name == "target" for parameter in parameters)
+    return Registration(name, build, checked, str(getattr(build, "__module__", "")), file, int(line), takes_target)
 
 
 def _parameters(fn: Callable[..., object]) -> list[inspect.Parameter]:
