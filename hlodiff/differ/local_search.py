@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import eq
 from typing import NamedTuple
 
 from hlodiff.differ.fields import field_changes
@@ -111,6 +113,13 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
     return max(max(len(ours), len(theirs)) - len(ours & theirs), 1)
 
 
+def _cost_alone(it: Instruction, bodies: Bodies) -> int:
+    """Of an instruction that came or went, with all it calls."""
+    if not it.calls or it.opcode not in CALLS:
+        return EDIT
+    return EDIT * (1 + sum(map(bodies.size, it.called)))
+
+
 Move = tuple[int, int]
 """An old instruction and its new match; -1 for none."""
 _NOTHING = (0, 0)
@@ -145,16 +154,14 @@ class _KnownBounds:
     """What bounds need of a pairing while nothing moves.
 
     Args:
-        near: see `_edited_near`.
-        saved: how much cheaper an instruction can get with its match.
-        saved_near: see `_saved_near`.
+        slack: of each instruction of either side, see `_slack`; negative where it is not known.
+        near: for either side, see `_edited_near`.
         misfits: by instruction and match, see `_all_misfits`.
         least: see `least_after`.
     """
 
-    near: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    saved: dict[int, int] = field(default_factory=dict)
-    saved_near: dict[tuple[int, int], int] = field(default_factory=dict)
+    slack: tuple[list[int], list[int]]
+    near: tuple[dict[int, list[int]], dict[int, list[int]]] = field(default_factory=lambda: ({}, {}))
     misfits: dict[Move, _Misfits] = field(default_factory=dict)
     least: dict[Move, int] = field(default_factory=dict)
 
@@ -196,7 +203,9 @@ class CostModel:
         self._elements, self._operand_symmetric = elements, operand_symmetric
         self._priced = self._walked = self._looked = self.scored = 0
         self._size = old.size
-        self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._own = old.labels[OWN], new.labels[OWN]
+        self._opcodes = old.labels[STRUCTURE], new.labels[STRUCTURE]
+        self._alone = tuple([[_cost_alone(it, held) for it in side.computation.instructions] for side, held in zip((old, new), bodies, strict=True)])
         self._by_label = known
         self._watched: dict[tuple[int, int, int], int] = {}
         self._of_elements: PairCosts = {}
@@ -204,9 +213,10 @@ class CostModel:
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
         # What bounds look at again and again: where nothing was moved yet, and while several moves are compared.
-        self._settled = _KnownBounds()
-        self._passing: _KnownBounds | None = None
-        self.costs = [self.cost(n) for n in range(old.size + 2)], [self.cost_of_new(n) for n in range(new.size)]
+        self._settled = self._passing = self._nothing_known()
+        self.costs = [self.cost(n) for n in range(old.size + 2)], [
+            0 if matched >= 0 else alone for matched, alone in zip(pairing.new, self._alone[1], strict=True)
+        ]
         self.total = sum(map(sum, self.costs))
 
     @property
@@ -287,7 +297,7 @@ class CostModel:
         left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
         self._known.clear()
-        self._settled = _KnownBounds()
+        self._settled = self._nothing_known()
         return left
 
     def update(self) -> int:
@@ -315,7 +325,7 @@ class CostModel:
         news.clear()
         certain = [n for n in olds if n < self._size and mapping[n] < 0]
         for position in certain:
-            self._set_cost(0, position, self._cost_alone(self.old, position, 0))
+            self._set_cost(0, position, self._alone[0][position])
         olds.difference_update(certain)
         saved = {n: most for n in olds if costs[0][n] and (most := self._saved_by_operands(n))}
         least = self.total - sum(saved.values())
@@ -356,7 +366,7 @@ class CostModel:
             return EDIT * edits * any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs)
         matched = self.pairing.old[position]
         if matched < 0:
-            return self._cost_alone(self.old, position, 0)
+            return self._alone[0][position]
         inside, own = self._pair(position, matched)
         if self._is_parameter[position]:
             return (
@@ -370,7 +380,7 @@ class CostModel:
 
     def cost_of_new(self, position: int) -> int:
         """Of a new instruction that has no match."""
-        return self._cost_alone(self.new, position, 1) if self.pairing.new[position] < 0 else 0
+        return self._alone[1][position] if self.pairing.new[position] < 0 else 0
 
     def is_least(self) -> bool:
         """True where no pairing of the two computations that a search may find can cost less than this one.
@@ -385,7 +395,7 @@ class CostModel:
             return False
         alone = EDIT if size >= self._size else 0
         # What the bound is at most; it falls as the cheapest matches become known.
-        most = [self._cost_alone(old, position, 0) + alone for position in edited]
+        most = [self._alone[0][position] + alone for position in edited]
         bound = EDIT * max(size - self._size, 0) + sum(most)
         kinds: dict[tuple[int, int, int], int] = {}  # one of each: equals cost the same
         for n, labels in enumerate(zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)):
@@ -401,9 +411,13 @@ class CostModel:
             matched, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
             self._looked += len(kinds)
             likely = [n for (_, any_, structure), n in kinds.items() if any_ == call or structure == kind]
-            if matched >= 0:
-                likely.append(matched)
-            bound += min([before, *(sum(self._pair(position, n)) for n in likely)]) - before
+            likely.sort(key=lambda n: self._least_own(position, n))
+            least = before if matched < 0 else min(before, sum(self._pair(position, matched)))
+            for n in likely:
+                if self._least_own(position, n) >= least:
+                    break
+                least = min(least, sum(self._pair(position, n)))
+            bound += least - before
             if self.total > bound:
                 return False
         return True
@@ -433,7 +447,7 @@ class CostModel:
         alone, together = 0, other.size - one.size
         called: list[tuple[int, int, int]] = []
         for label, n in surplus.items():
-            count, by_itself = -left[label], self._cost_alone(one, n, which) // EDIT
+            count, by_itself = -left[label], self._alone[which][n] // EDIT
             is_call = one.computation.instructions[n].opcode in CALLS
             if is_call:
                 called.append((n, count, by_itself))
@@ -463,7 +477,7 @@ class CostModel:
         called = ours.computation.instructions[one].called, theirs.computation.instructions[other].called
         return sum([abs(sizes.size(a) - others.size(b)) for a, b in zip(*called, strict=False)])
 
-    def least_after(self, one: int, other: int, enough: int | None = None) -> int:
+    def least_after(self, one: int, other: int, enough: int) -> int:
         """At least what the whole costs once an old instruction has another match (-1: none).
 
         A lower bound, as in branch and bound. What reads a moved value keeps its own match, so at most the cost of its
@@ -472,41 +486,55 @@ class CostModel:
 
         Args:
             one, other: the move.
-            enough: a looser bound will do where it is as much; it takes no look at what stands around both ends.
+            enough: a looser bound will do where it is as much: most moves are too dear whatever stands around them.
         """
-        old, new, pairing, costs = self.old, self.new, self.pairing, self.costs
-        b = pairing.old[one]
-        a = pairing.new[other] if other >= 0 else -1
-        rest = self.total - costs[0][self._size] - costs[0][self._size + 1] - costs[0][one]
-        ends = [(0, one)]
+        old, new, alone = self.pairing.old, self.pairing.new, self._alone
+        ours, theirs = self._bounds().slack
+        b, a = old[one], -1
+        # What the ends cost now, and what may be saved around them.
+        most = ours[one] if ours[one] >= 0 else self._slack(0, one)
+        if other < 0:
+            least = alone[0][one]
+        else:
+            least = self._least_own(one, other)
+            a = new[other]
+            most += theirs[other] if theirs[other] >= 0 else self._slack(1, other)
         if a >= 0:
-            ends.append((0, a))
-            rest -= costs[0][a]
-        for start in (other, b):
-            if start >= 0:
-                ends.append((1, start))
-                rest -= costs[1][start]
-        rest += self._least_of_pair(one, other) if other >= 0 else self._cost_alone(old, one, 0)
-        displaced = self._cost_alone(old, a, 0) if a >= 0 else 0
+            most += ours[a] if ours[a] >= 0 else self._slack(0, a)
         if b >= 0:
-            displaced += self._cost_alone(new, b, 1)
-            if a >= 0 and may_pair(old, new, a, b):
-                displaced = min(displaced, self._least_of_pair(a, b))
-        rest += displaced
-        if enough is not None:
-            loose = rest - sum([self._saved_near(*end) for end in ends])
-            if loose >= enough:
-                return loose
+            most += theirs[b] if theirs[b] >= 0 else self._slack(1, b)
+        most += self.costs[0][self._size] + self.costs[0][self._size + 1] - self.total
+        if least - most >= enough:  # before the fields of both are compared
+            return enough
+        if other >= 0:
+            least = self._least_of_pair(one, other)
+        if a >= 0:
+            if b >= 0 and may_pair(self.old, self.new, a, b):
+                least += min(self._least_of_pair(a, b), alone[0][a] + alone[1][b])
+            else:
+                least += alone[0][a] + (alone[1][b] if b >= 0 else 0)
+        elif b >= 0:
+            least += alone[1][b]
+        if least - most >= enough:
+            return enough
         touched: set[int] = set()
-        for end in ends:
-            touched.update(self._edited_near(*end))
+        for which, end in ((0, one), (0, a), (1, other), (1, b)):
+            if end >= 0:
+                touched.update(self._edited_near(which, end))
+                most -= (ours, theirs)[which][end] - self.costs[which][end]
         self._walked += len(touched)
         touched -= {one, a}
         moved = (one, a), (other, b)
-        saved = sum([self._saved_at_most(position, moved) for position in touched])
+        most += sum([self._saved_at_most(position, moved) for position in touched])
         if other >= 0 and self._is_certain(one, other, moved):
-            rest += max(EDIT - self._pair(one, other)[1], 0) + _FIELD
-        return rest - saved
+            least += max(EDIT - self._pair(one, other)[1], 0) + _FIELD
+        return least - most
+
+    def _least_own(self, one: int, other: int) -> int:
+        """At least what two instructions cost as a match by themselves, without a look at their fields."""
+        if self._own[0][one] == self._own[1][other] or self._elements:
+            return 0
+        return EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
 
     def least_after_now(self, one: int, other: int, enough: int) -> int:
         """`least_after` of a move from a pairing that nothing is tried on: deeper rounds ask for the same moves."""
@@ -515,32 +543,36 @@ class CostModel:
             found = self._settled.least[one, other] = self.least_after(one, other, enough)
         return found
 
-    def least_after_each(self, moves: Sequence[Move]) -> list[int]:
+    def least_after_each(self, moves: Sequence[Move], enough: int) -> list[int]:
         """`least_after` of several moves, from what is now."""
-        self._passing = _KnownBounds()
-        found = [self.least_after(*move) for move in moves]
-        self._passing = None
-        return found
+        self._passing = self._nothing_known()
+        return [self.least_after(one, other, enough) for one, other in moves]
+
+    def _nothing_known(self) -> _KnownBounds:
+        return _KnownBounds(([-1] * self.old.size, [-1] * self.new.size))
+
+    def _bounds(self) -> _KnownBounds:
+        return self._passing if self._links else self._settled
 
     def _edited_near(self, which: int, start: int) -> list[int]:
         """Old instructions that cost something now and may cost something else where one of a side (0 old) moves."""
-        known = self._settled if not self._links else self._passing  # most moves that are looked at are not made
-        found = known.near.get((which, start)) if known else None
+        known = self._bounds().near[which]
+        found = known.get(start)
         if found is None:
             mapping, costs = (self.pairing.old, self.pairing.new)[which], self.costs[0]
             above = self._above((self.old, self.new)[which], mapping, start)
             found = [n for n in ([mapping[n] for n in above] if which else above) if n >= 0 and costs[n]]
-            if known:
-                known.near[which, start] = found
+            known[start] = found
         return found
 
-    def _saved_near(self, which: int, start: int) -> int:
-        """How much cheaper what stands near can get at most where one of a side (0 old) moves, its old match apart."""
-        found = self._settled.saved_near.get((which, start))
-        if found is None:
-            itself = self.pairing.new[start] if which else start
-            near = [n for n in self._edited_near(which, start) if n != itself]
-            found = self._settled.saved_near[which, start] = sum([self._operands_cost(n) for n in near])
+    def _slack(self, which: int, start: int) -> int:
+        """What one of a side (0 old) costs, and how much cheaper what stands near can get at most where it moves."""
+        itself = self.pairing.new[start] if which else start
+        found = self.costs[which][start]
+        for n in self._edited_near(which, start):
+            if n != itself:
+                found += self._operands_cost(n)
+        self._bounds().slack[which][start] = found
         return found
 
     def _operands_cost(self, position: int) -> int:
@@ -553,12 +585,7 @@ class CostModel:
 
     def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
         """How much cheaper an instruction that keeps its match, or has none, can get when others move."""
-        known = self._settled if not self._links else self._passing
-        saved = known.saved.get(position) if known else None
-        if saved is None:
-            saved = self._operands_cost(position)
-            if known:
-                known.saved[position] = saved
+        saved = self._operands_cost(position)
         return 0 if saved and self._is_certain(position, self.pairing.old[position], moved) else saved
 
     def _is_certain(self, position: int, matched: int, moved: tuple[Move, Move]) -> bool:
@@ -567,12 +594,10 @@ class CostModel:
         They do where both operands of one slot have matches that are not each other and do not move. Of those that may
         have their operands in another order this is not known.
         """
-        known = self._settled if not self._links else self._passing
-        found = known.misfits.get((position, matched)) if known else None
+        known = self._bounds().misfits
+        found = known.get((position, matched))
         if found is None:
-            found = self._all_misfits(position, matched)
-            if known:
-                known.misfits[position, matched] = found
+            found = known[position, matched] = self._all_misfits(position, matched)
         looked, orders = found
         self._looked += looked
         for misfits in orders:
@@ -743,15 +768,6 @@ class CostModel:
             )
         return EDIT * inside + _BODY * (inside > 0), own
 
-    def _cost_alone(self, side: MatchGraph, position: int, which: int) -> int:
-        """Of an instruction that came or went, with all it calls."""
-        found = self._costs_alone[which].get(position)
-        if found is None:
-            it = side.computation.instructions[position]
-            weight = 1 + sum(self.bodies[which].size(callee) for callee in it.called if it.opcode in CALLS)
-            found = self._costs_alone[which][position] = EDIT * weight
-        return found
-
     def _touch(self, one: int, other: int) -> None:
         """Notes whose cost may depend on these: users, through free instructions on to theirs."""
         olds, news = self._dirty
@@ -839,24 +855,32 @@ def candidates(
     """
     wanted = set(news)
     own, calls, kinds = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE]
-    buckets = [(old.labels[level], _by_label(new, news, level, few)) for level, few in _COMMON]
+    exact, values = old.labels[EXACT], old.labels[VALUE]
+    buckets = [(level, _by_label(new, news, level, few)) for level, few in _COMMON]
+    alike: dict[tuple[int, int], dict[int, None]] = {}  # of equal labels, wherever they stand
     found: dict[int, list[int]] = {}
     around: dict[int, _Vicinity] = {}
     count = 0
     for one in olds:
+        label, call, kind = old.labels[OWN][one], old.labels[ANY][one], old.labels[STRUCTURE][one]
+        labels = exact[one], values[one]
+        others = alike.get(labels)
+        if others is None:
+            others = alike[labels] = {}
+            for level, places in buckets:
+                others |= places.get(old.labels[level][one], {})
+            others = alike[labels] = {n: None for n in others if may_pair(old, new, one, n)}
         # What is part of no edit is asked to give up its match only for its equal.
-        label = old.labels[OWN][one]
-        near = dict.fromkeys([n for n in _near(old, new, pairing, one) if n in wanted or own[n] == label])
-        for labels, places in buckets:
-            if labels[one] in places:
-                near |= places[labels[one]]
-        call, kind = old.labels[ANY][one], old.labels[STRUCTURE][one]
-        fitting = [
-            n
-            for n in near
-            if calls[n] == call
-            and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
-        ]
+        fitting = dict.fromkeys(
+            [
+                n
+                for n in _near(old, new, pairing, one)
+                if (n in wanted or own[n] == label)
+                and calls[n] == call
+                and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
+            ]
+        )
+        fitting |= others
         count += len(fitting)
         if len(fitting) > 1:
             ours: _Vicinity | None = None
@@ -866,13 +890,15 @@ def candidates(
                 score = scores.get(both)
                 if score is None:
                     ours = ours or _Vicinity.of(old, pairing, 0, one)
-                    if other not in around:
-                        around[other] = _Vicinity.of(new, pairing, 1, other)
-                    score = scores[both] = _similarity(ours, around[other])
+                    theirs = around.get(other)
+                    if theirs is None:
+                        theirs = around[other] = _Vicinity.of(new, pairing, 1, other)
+                    score = scores[both] = _similarity(ours, theirs)
                 scored.append((-score, rank, other))
             scored.sort()
-            fitting = [other for _, _, other in scored[:most]]
-        found[one] = fitting
+            found[one] = [other for _, _, other in scored[:most]]
+        else:
+            found[one] = list(fitting)
     return found, count
 
 
@@ -930,7 +956,7 @@ class _Vicinity(NamedTuple):
     """What stands around an instruction: its users, then its operands.
 
     Args:
-        labels: what it is by itself, see `_WEIGHTS`.
+        labels: what it is by itself, see `_COMPARED`.
         degrees: how many.
         paired: those that have matches, by their new position and slot; of a new instruction all.
         free: those without, by the label of their structure and slot.
@@ -953,11 +979,12 @@ class _Vicinity(NamedTuple):
             else:
                 paired.append(marks_of([(mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0]))
             free.append(marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]))
-        own = [side.labels[level][position] for level in _WEIGHTS]
+        own = [side.labels[level][position] for level in _COMPARED]
         return _Vicinity(own, (len(uses), len(slots)), (paired[0], paired[1]), (free[0], free[1]))
 
 
-_WEIGHTS = {EXACT: 1.0, OWN: 4.0, VALUE: 3.0, STRUCTURE: 3.0, TYPE: 1.0}
+_COMPARED = (EXACT, OWN, VALUE, STRUCTURE, TYPE)
+_WEIGHTS = (1.0, 4.0, 3.0, 3.0, 1.0)
 
 
 def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
@@ -966,10 +993,7 @@ def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
     That is, of their neighbours those in the same slot: matches, as a share of the larger neighbourhood, and free ones
     of equal structure, for two chains of free instructions pair along each other.
     """
-    found = 0.0
-    for a, b, weight in zip(ours.labels, theirs.labels, _WEIGHTS.values(), strict=True):
-        if a == b:
-            found += weight
+    found = sum(compress(_WEIGHTS, map(eq, ours.labels, theirs.labels)))
     neighbours = free = 0.0
     for n in (0, 1):
         if ours.paired[n] and theirs.paired[n]:
@@ -1303,7 +1327,7 @@ class _LocalSearch:
                 break
             tried[move] = None
         moves = list(tried)
-        bounds = model.least_after_each(moves)
+        bounds = model.least_after_each(moves, below)
         found: ChainStep | None = None
         rank = -1
         # The likeliest first, so that bounds end most; of equals the first that was named.
