@@ -234,18 +234,18 @@ class CostModel:
         """The measure of what two programs take: work, pairs that were scored, and what bounds looked at."""
         return self.work + self.scored + self._looked // _STEPS
 
-    def link(self, one: int, other: int, matcher: str = "repair") -> None:
-        """Pair two instructions that are free."""
-        self._touch(one, other)
-        self.pairing.add(one, other, matcher)
-        self._links.append((one, -1, ""))
-
-    def unlink(self, one: int) -> None:
-        """Free both sides of a pair."""
-        other = self.pairing.old[one]
-        self._links.append((one, other, self.pairing.matchers[one]))
-        self.pairing.remove(one)
-        self._touch(one, other)
+    def move(self, one: int, other: int) -> Move:
+        """Give an old instruction another match (-1: none); returns the two that had these, -1 for none."""
+        a, b = (self.pairing.new[other] if other >= 0 else -1), self.pairing.old[one]
+        for freed in (one, a):
+            if freed >= 0 and (matched := self.pairing.old[freed]) >= 0:
+                self._links.append((freed, matched, self.pairing.matchers[freed]))
+                self.pairing.remove(freed)
+        self._touch((one, a), (other, b))  # before anything is paired: further on nothing depends on these
+        if other >= 0:
+            self.pairing.add(one, other, "repair")
+            self._links.append((one, -1, ""))
+        return a, b
 
     def checkpoint(self) -> tuple[int, int, int]:
         """A point to go back to; costs are updated first."""
@@ -634,26 +634,28 @@ class CostModel:
         matched = pairing.old[position]
         # Calls of computations that differ: their operands correspond as the parameters inside do.
         is_opened = self._is_call[position] and self._exact[0][position] != self._exact[1][matched]
-        known = self._is_rewired_at_once(position, matched, is_opened) if self._is_plain else None
-        if known is not None:
-            return known
+        if self._is_plain:
+            ours, theirs = self._taken[0][position], self._taken[1][matched]
+            if self._is_call[position]:
+                known = self._is_call_rewired(ours, theirs, is_opened)
+                if known is not None:
+                    return known
+            elif len(ours) != len(theirs):
+                return not self._is_subsequence(ours, theirs)
+            else:
+                return self._differs(position, matched, 0, theirs) and (
+                    not self._is_commutative(position) or self._differs(position, matched, 1, theirs[::-1])
+                )
         if is_opened:
             return not same_operands_in_any_order(old, new, pairing, position)
         calls = old.computation.instructions[position], new.computation.instructions[matched]
         return operands_changed(old, new, pairing, position, None, self._operand_symmetric(*calls))
 
-    def _is_rewired_at_once(self, position: int, matched: int, is_opened: bool) -> bool | None:
-        """Whether it is, if the matches of its operands alone decide that; None if the slower test has to.
+    def _is_call_rewired(self, ours: Sequence[int], theirs: list[int], is_opened: bool) -> bool | None:
+        """Whether a call is, if the matches of its operands alone decide that; None if the slower test has to.
 
         Most calls take tens of operands, and a move changes one of them.
         """
-        ours, theirs = self._taken[0][position], self._taken[1][matched]
-        if not self._is_call[position]:
-            if len(ours) != len(theirs):
-                return not self._is_subsequence(ours, theirs)
-            return self._differs(position, matched, 0, theirs) and (
-                not self._is_commutative(position) or self._differs(position, matched, 1, theirs[::-1])
-            )
         mapping = self.pairing.old
         wanted = [mapping[operand] for operand in ours]
         self._looked += len(wanted)
@@ -768,17 +770,23 @@ class CostModel:
             )
         return EDIT * inside + _BODY * (inside > 0), own
 
-    def _touch(self, one: int, other: int) -> None:
+    def _touch(self, ours: Move, theirs: Move) -> None:
         """Notes whose cost may depend on these: users, through free instructions on to theirs."""
-        olds, news = self._dirty
-        news.add(other)
-        if self._expected.edits and not self.old.operand_edges[one]:
-            olds.add(self._size + 1)
-        above = self._above(self.new, self.pairing.new, other)
-        olds.update(self._above(self.old, self.pairing.old, one))
-        if self.old.computation.root in olds or self.new.computation.root in above:
+        (olds, news), new = self._dirty, self.pairing.new
+        for one in ours:
+            if one >= 0:
+                if self._expected.edits and not self.old.operand_edges[one]:
+                    olds.add(self._size + 1)
+                olds.update(self._above(self.old, self.pairing.old, one))
+        if self.old.computation.root in olds:
             olds.add(self._size)
-        olds.update(self.pairing.new[n] for n in above if self.pairing.new[n] >= 0)
+        for other in theirs:
+            if other >= 0:
+                news.add(other)
+                above = self._above(self.new, new, other)
+                olds.update([new[n] for n in above if new[n] >= 0])
+                if self.new.computation.root in above:
+                    olds.add(self._size)
 
     def _above(self, side: MatchGraph, mapping: Sequence[int], start: int) -> list[int]:
         found = [start, *side.users[start]]
@@ -1296,19 +1304,12 @@ class _LocalSearch:
         Returns:
             what it displaced; None where the whole does not cost less than the limit, and it has to be taken back.
         """
-        model, pairing = self.model, self.model.pairing
-        one, other = move
-        a, b = (pairing.new[other] if other >= 0 else -1), pairing.old[one]
-        if b >= 0:
-            model.unlink(one)
-        if a >= 0:
-            model.unlink(a)
-        if other >= 0:
-            model.link(one, other)
+        model = self.model
+        a, b = model.move(*move)
         is_below = model.update_below(limit)
         if a >= 0 and b >= 0 and may_pair(model.old, model.new, a, b):
             checkpoint = model.point()
-            model.link(a, b)
+            model.move(a, b)
             if model.update_below(checkpoint[2] + 1 if is_below else limit):
                 return []
             model.rollback(checkpoint)
