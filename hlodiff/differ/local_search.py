@@ -127,8 +127,8 @@ PairCosts = dict[tuple[int, int], tuple[int, int]]
 """What two instructions cost as a match: inside of what they call, and themselves."""
 
 
-_Misfits = tuple[int, Sequence[Sequence[Move]]]
-"""How many operands were looked at, and for each order of them those that do not fit."""
+_Slack = tuple[list[int], list[int]]
+"""For each instruction of either side, what may be saved where it moves."""
 
 
 class ChainStep(NamedTuple):
@@ -147,23 +147,6 @@ class ChainStep(NamedTuple):
     links: list[Move]
     costs: list[tuple[int, int, int]]
     total: int
-
-
-@dataclass(slots=True)
-class _KnownBounds:
-    """What bounds need of a pairing while nothing moves.
-
-    Args:
-        slack: of each instruction of either side, see `_slack`; negative where it is not known.
-        near: for either side, see `_edited_near`.
-        misfits: by instruction and match, see `_all_misfits`.
-        least: see `least_after`.
-    """
-
-    slack: tuple[list[int], list[int]]
-    near: tuple[dict[int, list[int]], dict[int, list[int]]] = field(default_factory=lambda: ({}, {}))
-    misfits: dict[Move, _Misfits] = field(default_factory=dict)
-    least: dict[Move, int] = field(default_factory=dict)
 
 
 class CostModel:
@@ -205,18 +188,24 @@ class CostModel:
         self._size = old.size
         self._own = old.labels[OWN], new.labels[OWN]
         self._opcodes = old.labels[STRUCTURE], new.labels[STRUCTURE]
-        self._alone = tuple([[_cost_alone(it, held) for it in side.computation.instructions] for side, held in zip((old, new), bodies, strict=True)])
+        self._alone = tuple(
+            [
+                [_cost_alone(it, held) for it in side.computation.instructions]
+                for side, held in zip((old, new), bodies, strict=True)
+            ]
+        )
         self._by_label = known
         self._watched: dict[tuple[int, int, int], int] = {}
         self._of_elements: PairCosts = {}
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
-        # What bounds look at again and again: where nothing was moved yet, and while several moves are compared.
-        self._settled = self._passing = self._nothing_known()
-        self.costs = [self.cost(n) for n in range(old.size + 2)], [
-            0 if matched >= 0 else alone for matched, alone in zip(pairing.new, self._alone[1], strict=True)
-        ]
+        # By `_slack`, negative where not known: where nothing was moved yet, and while several moves are compared.
+        self._settled = self._passing = self._unknown()
+        self.costs = (
+            [self.cost(n) for n in range(old.size + 2)],
+            [0 if matched >= 0 else alone for matched, alone in zip(pairing.new, self._alone[1], strict=True)],
+        )
         self.total = sum(map(sum, self.costs))
 
     @property
@@ -297,7 +286,7 @@ class CostModel:
         left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
         self._known.clear()
-        self._settled = self._nothing_known()
+        self._settled = self._unknown()
         return left
 
     def update(self) -> int:
@@ -482,14 +471,14 @@ class CostModel:
 
         A lower bound, as in branch and bound. What reads a moved value keeps its own match, so at most the cost of its
         operands is saved there; the two displaced instructions are matched with each other or left unmatched. Computing
-        the bound takes a tenth of the time of making the move and undoing it.
+        the bound takes a twentieth of the time of making the move and undoing it.
 
         Args:
             one, other: the move.
-            enough: a looser bound will do where it is as much: most moves are too dear whatever stands around them.
+            enough: a looser bound will do where it is as much.
         """
         old, new, alone = self.pairing.old, self.pairing.new, self._alone
-        ours, theirs = self._bounds().slack
+        ours, theirs = self._passing if self._links else self._settled
         b, a = old[one], -1
         # What the ends cost now, and what may be saved around them.
         most = ours[one] if ours[one] >= 0 else self._slack(0, one)
@@ -505,7 +494,7 @@ class CostModel:
             most += theirs[b] if theirs[b] >= 0 else self._slack(1, b)
         most += self.costs[0][self._size] + self.costs[0][self._size + 1] - self.total
         if least - most >= enough:  # before the fields of both are compared
-            return enough
+            return least - most
         if other >= 0:
             least = self._least_of_pair(one, other)
         if a >= 0:
@@ -515,19 +504,6 @@ class CostModel:
                 least += alone[0][a] + (alone[1][b] if b >= 0 else 0)
         elif b >= 0:
             least += alone[1][b]
-        if least - most >= enough:
-            return enough
-        touched: set[int] = set()
-        for which, end in ((0, one), (0, a), (1, other), (1, b)):
-            if end >= 0:
-                touched.update(self._edited_near(which, end))
-                most -= (ours, theirs)[which][end] - self.costs[which][end]
-        self._walked += len(touched)
-        touched -= {one, a}
-        moved = (one, a), (other, b)
-        most += sum([self._saved_at_most(position, moved) for position in touched])
-        if other >= 0 and self._is_certain(one, other, moved):
-            least += max(EDIT - self._pair(one, other)[1], 0) + _FIELD
         return least - most
 
     def _least_own(self, one: int, other: int) -> int:
@@ -536,93 +512,34 @@ class CostModel:
             return 0
         return EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
 
-    def least_after_now(self, one: int, other: int, enough: int) -> int:
-        """`least_after` of a move from a pairing that nothing is tried on: deeper rounds ask for the same moves."""
-        found = self._settled.least.get((one, other))
-        if found is None or found < enough:
-            found = self._settled.least[one, other] = self.least_after(one, other, enough)
-        return found
-
     def least_after_each(self, moves: Sequence[Move], enough: int) -> list[int]:
         """`least_after` of several moves, from what is now."""
-        self._passing = self._nothing_known()
+        self._passing = self._unknown()
         return [self.least_after(one, other, enough) for one, other in moves]
 
-    def _nothing_known(self) -> _KnownBounds:
-        return _KnownBounds(([-1] * self.old.size, [-1] * self.new.size))
-
-    def _bounds(self) -> _KnownBounds:
-        return self._passing if self._links else self._settled
-
-    def _edited_near(self, which: int, start: int) -> list[int]:
-        """Old instructions that cost something now and may cost something else where one of a side (0 old) moves."""
-        known = self._bounds().near[which]
-        found = known.get(start)
-        if found is None:
-            mapping, costs = (self.pairing.old, self.pairing.new)[which], self.costs[0]
-            above = self._above((self.old, self.new)[which], mapping, start)
-            found = [n for n in ([mapping[n] for n in above] if which else above) if n >= 0 and costs[n]]
-            known[start] = found
-        return found
+    def _unknown(self) -> _Slack:
+        return [-1] * self.old.size, [-1] * self.new.size
 
     def _slack(self, which: int, start: int) -> int:
         """What one of a side (0 old) costs, and how much cheaper what stands near can get at most where it moves."""
-        itself = self.pairing.new[start] if which else start
+        pairing, costs = self.pairing, self.costs[0]
+        mapping = (pairing.old, pairing.new)[which]
+        itself = pairing.new[start] if which else start
         found = self.costs[which][start]
-        for n in self._edited_near(which, start):
-            if n != itself:
-                found += self._operands_cost(n)
-        self._bounds().slack[which][start] = found
+        for n in self._above((self.old, self.new)[which], mapping, start):
+            near = mapping[n] if which else n
+            if near >= 0 and near != itself and costs[near]:
+                found += self.operands_cost(near)
+        (self._passing if self._links else self._settled)[which][start] = found
         return found
 
-    def _operands_cost(self, position: int) -> int:
+    def operands_cost(self, position: int) -> int:
         """What an old instruction costs beyond what it and its match do whatever their operands."""
         matched = self.pairing.old[position]
         if matched < 0 or self._is_parameter[position]:
             return 0
         inside, own = self._pair(position, matched)
         return self.costs[0][position] - inside - own
-
-    def _saved_at_most(self, position: int, moved: tuple[Move, Move]) -> int:
-        """How much cheaper an instruction that keeps its match, or has none, can get when others move."""
-        saved = self._operands_cost(position)
-        return 0 if saved and self._is_certain(position, self.pairing.old[position], moved) else saved
-
-    def _is_certain(self, position: int, matched: int, moved: tuple[Move, Move]) -> bool:
-        """Whether two instructions as a match have other operands for certain, wherever the moved ones go.
-
-        They do where both operands of one slot have matches that are not each other and do not move. Of those that may
-        have their operands in another order this is not known.
-        """
-        known = self._bounds().misfits
-        found = known.get((position, matched))
-        if found is None:
-            found = known[position, matched] = self._all_misfits(position, matched)
-        looked, orders = found
-        self._looked += looked
-        for misfits in orders:
-            for x, y in misfits:
-                if x not in moved[0] and y not in moved[1]:
-                    break
-            else:
-                return False
-        return bool(orders)
-
-    def _all_misfits(self, position: int, matched: int) -> _Misfits:
-        """In each order of the operands that is possible those of one slot that have matches other than each other."""
-        ours, theirs = self.old.operands[position], self.new.operands[matched]
-        if len(ours) != len(theirs) or self._is_call[position]:
-            return 0, ()
-        mapping, back = self.pairing.old, self.pairing.new
-        orders = (theirs, theirs[::-1]) if self._is_commutative(position) else (theirs,)
-        return len(ours), [
-            [
-                (x, y)
-                for (x, result), (y, same) in zip(ours, order, strict=True)
-                if (mapping[x] != y or result != same) and mapping[x] >= 0 and back[y] >= 0
-            ]
-            for order in orders
-        ]
 
     def _least_of_pair(self, one: int, other: int) -> int:
         inside, own = self._pair(one, other)
@@ -1207,9 +1124,6 @@ class _LocalSearch:
             if mapping[a] != b:
                 yield a, b
 
-    def _is_rewired(self, one: int) -> bool:
-        return self.model.pairing.old[one] >= 0 and self.model.is_rewired(one)
-
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
         model = self.model
         self.begun.clear()
@@ -1232,7 +1146,7 @@ class _LocalSearch:
 
     def _moves(self, olds: Sequence[int], depth: int) -> Iterator[Move]:
         """The likeliest pairs first; then going without a match."""
-        starts = [n for n in self.olds if depth < _LONG or self._is_rewired(n)]
+        starts = [n for n in self.olds if depth < _LONG or self.model.operands_cost(n)]
         for rank in range(_LIKELY if depth else 2 * _CANDIDATES):
             for one in starts:
                 if rank < len(self.olds[one]):
@@ -1253,7 +1167,7 @@ class _LocalSearch:
         """Whether a move is none, or is too dear whatever follows from it."""
         model = self.model
         dearest = model.total + _DEAREST + 1 if depth else model.total
-        return model.pairing.old[one] == other or model.least_after_now(one, other, dearest) >= dearest
+        return model.pairing.old[one] == other or model.least_after(one, other, dearest) >= dearest
 
     def _try(self, one: int, other: int, depth: int) -> bool:
         """Make a move and what follows from it; keep it where the whole gets cheaper."""
@@ -1359,7 +1273,7 @@ class _LocalSearch:
         """Operands and users whose own match does not fit any more: one that was behind it and is before it now."""
         old = self.model.old
         near = dict.fromkeys([*(n for n, _, _ in old.operand_edges[one][:8]), *(n for n, _, _ in old.uses[one][:8])])
-        yield from (n for n in near if self._is_rewired(n))
+        yield from (n for n in near if self.model.operands_cost(n))
 
     def _beside(self, one: int, other: int) -> Iterator[Move]:
         """Operands in the same slot, and users of one opcode in the same slot."""
