@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from operator import eq
+from operator import eq, sub
 from typing import NamedTuple
 
 from hlodiff.differ.fields import field_changes
@@ -445,26 +445,24 @@ class CostModel:
         if len(called) * len(calls) > _BOUNDED:
             return False
         # So far calls go alone; where one may pair for less, the bound falls.
+        (mine, theirs), sizes = (self.bodies[which], self.bodies[1 - which]), dict[int, list[int]]()
         while called and max(alone, together) >= edits:
             n, count, by_itself = called.pop()
             fitting = [m for m in calls if other.labels[ANY][m] == one.labels[ANY][n]]
             self._looked += len(calls)
             least = by_itself + 1
             # Bodies of other sizes differ at least by that: the likeliest first ends most of these loops.
-            for bound, m in sorted([(self._least_inside(n, m, which), m) for m in fitting]):
+            own = [mine.size(callee) for callee in one.computation.instructions[n].called]
+            for m in fitting:
+                if m not in sizes:
+                    sizes[m] = [theirs.size(callee) for callee in other.computation.instructions[m].called]
+            for bound, m in sorted([(sum(map(abs, map(sub, own, sizes[m]))), m) for m in fitting]):
                 if bound >= least:
                     break
                 least = min(least, sum(self._pair(m, n) if which else self._pair(n, m)) // EDIT)
             alone -= count * (by_itself - min(by_itself, least))
             together -= count * (by_itself + 1 - least)
         return max(alone, together) >= edits
-
-    def _least_inside(self, one: int, other: int, which: int) -> int:
-        """At least how many edits a pair of calls takes inside, by the sizes of what they call."""
-        ours, theirs = (self.old, self.new)[which], (self.new, self.old)[which]
-        sizes, others = self.bodies[which], self.bodies[1 - which]
-        called = ours.computation.instructions[one].called, theirs.computation.instructions[other].called
-        return sum([abs(sizes.size(a) - others.size(b)) for a, b in zip(*called, strict=False)])
 
     def least_after(self, one: int, other: int, enough: int) -> int:
         """At least what the whole costs once an old instruction has another match (-1: none).

@@ -273,8 +273,8 @@ def _new_numbers(
         number: tuple(sorted(_own_number(module, place) for place in members)) for number, members in groups.items()
     }
     exact: dict[int, Any] = dict(keys)
-    # Only groups with equal keys, and what is counted in program order, need their place in the program.
-    if kind.counted or len(set(keys.values())) < len(keys):
+    # Only groups with equal keys, and several that are counted in program order, need their place in the program.
+    if len(groups) > 1 and (kind.counted or len(set(keys.values())) < len(keys)):
         where = _instances(unnumbered.contents, groups)
         exact = {number: (where[number] if kind.counted else (keys[number], where[number])) for number in groups}
     order = sorted(groups, key=exact.__getitem__)
