@@ -386,26 +386,30 @@ class CostModel:
         # What the bound is at most; it falls as the cheapest matches become known.
         most = [self._alone[0][position] + alone for position in edited]
         bound = EDIT * max(size - self._size, 0) + sum(most)
-        kinds: dict[tuple[int, int, int], int] = {}  # one of each: equals cost the same
-        for n, labels in enumerate(zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)):
-            kinds.setdefault(labels, n)
+        # One of each, by opcode and by what may pair: equals cost the same.
+        labels = zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)
+        kinds = {each: n for n, each in enumerate(labels)}
+        by_opcode: dict[int, list[int]] = {}
+        by_call: dict[int, list[int]] = {}
+        for (_, call, opcode), n in kinds.items():
+            by_opcode.setdefault(opcode, []).append(n)
+            by_call.setdefault(call, []).append(n)
         # An equal of its own may cost nothing: that needs no cost of a pair, and often is enough.
         equal = {exact for exact, _, _ in kinds}
         bound -= sum([before for n, before in zip(edited, most, strict=True) if old.labels[EXACT][n] in equal])
         if self.total > bound:
             return False
+        of_other_opcode = 0 if self._elements else EDIT + _FIELD + _OPCODE
         for position, before in zip(edited, most, strict=True):
             if old.labels[EXACT][position] in equal:
                 continue
-            matched, call, kind = self.pairing.old[position], old.labels[ANY][position], old.labels[STRUCTURE][position]
+            matched = self.pairing.old[position]
             self._looked += len(kinds)
-            likely = [n for (_, any_, structure), n in kinds.items() if any_ == call or structure == kind]
-            likely.sort(key=lambda n: self._least_own(position, n))
-            least = before if matched < 0 else min(before, sum(self._pair(position, matched)))
-            for n in likely:
-                if self._least_own(position, n) >= least:
-                    break
-                least = min(least, sum(self._pair(position, n)))
+            likely = by_opcode.get(old.labels[STRUCTURE][position], []) + ([matched] if matched >= 0 else [])
+            least = min([before, *(sum(self._pair(position, n)) for n in likely)])
+            if least > of_other_opcode:
+                likely = by_call.get(old.labels[ANY][position], [])
+                least = min([least, *(sum(self._pair(position, n)) for n in likely)])
             bound += least - before
             if self.total > bound:
                 return False
