@@ -336,6 +336,25 @@ def test_arguments_of_another_shape_have_the_size_that_was_written_for_another()
     assert first.endswith(f"; SIZE: 8 -> 9 at model.py:{after.index('SIZE = 9') + 1}")
 
 
+def test_what_registers_one_function_says_nothing_about_another_one() -> None:
+    """Both decorators are attributes of the same module; each donation has its own line."""
+    old = """import hlodiff
+@jit
+def one(x):
+    return x
+@partial(jit, donate_argnums=0)
+def two(x): return x
+@hlodiff.register
+def first(): return hlodiff.Case(one, X)
+@hlodiff.register
+def second(): return hlodiff.Case(two, X)
+""".splitlines()
+    new = [old[0], old[4], *old[2:4], old[1], *old[5:]]
+    files = {"model.py": FileEdits("model.py", (old, new))}
+    found = [edit_by_names(files, "model.py", 1, line, of_function=True) for line in (7, 9)]
+    assert [edit and edit.new for edit in found] == [(2, "@partial(jit, donate_argnums=0)"), (5, "@jit")]
+
+
 def test_names_are_followed_into_other_files_and_not_out_of_their_scope() -> None:
     old = {"model.py": ["from nets import rate as r", "def f(x):", "    return r * x", "def g(r):", "    return r"]}
     old["lib/nets.py"] = ["rate = 1", "x = 2"]

@@ -123,8 +123,8 @@ class ParsedNames:
         if owner is not None:
             self._add(f"self.{node.name}", owner, (span,), node)
         for decorator in node.decorator_list:  # `@f.defjvp` says more about f
-            if isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
-                self._add(decorator.value.id, scope, (span,), node)
+            if (name := self._extended(decorator)) is not None:
+                self._add(name, scope, (span,), node)
 
     def _statement(self, node: ast.stmt, scope: Span | None, owner: Span | None) -> None:
         body = getattr(node, "body", None)
@@ -132,8 +132,8 @@ class ParsedNames:
         span = node.lineno, last
         if isinstance(node, ast.Expr):  # `f.defvjp(forward, backward)` says more about f
             called = node.value.func if isinstance(node.value, ast.Call) else None
-            if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
-                self._add(called.value.id, scope, (span,), node)
+            if (name := self._extended(called)) is not None:
+                self._add(name, scope, (span,), node)
             return
         targets = [*getattr(node, "targets", ()), *filter(None, [getattr(node, "target", None)])]
         targets += [item.optional_vars for item in getattr(node, "items", ()) if item.optional_vars]
@@ -145,6 +145,13 @@ class ParsedNames:
                         self._add(f"self.{part.id}", owner, (span,), node)
                 elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in _SELF:
                     self._add(f"self.{part.attr}", owner, (span,), node)
+
+    def _extended(self, node: ast.expr | None) -> str | None:
+        """What `f.defvjp` says more about; nothing of a module, whose functions are called with what is registered."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return None
+        name = node.value.id
+        return None if name in self.imports and not self.imports[name][1] else name
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
