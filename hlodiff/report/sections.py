@@ -260,7 +260,7 @@ def format_causes(report: Report) -> tuple[str, ...]:
         >>> format_causes(Report("check", "a", "b", ()))
         ()
     """
-    compiler, both = _split(report.programs)
+    compiler, both = _who_changed(report.programs)
     lines = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
     if both:
         differ = "program differs" if len(both) == 1 else "programs differ"
@@ -277,7 +277,7 @@ def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: 
         said: the verdict on them; a setting that it names is not named again.
     """
     lines = []
-    compiler, both = ([program.target or "" for program in found] for found in _split(programs))
+    compiler, both = ([program.target or "" for program in found] for found in _who_changed(programs))
     if compiler:
         lines.append(f"on {', '.join(dict.fromkeys(compiler))}: {_COMPILER}")
     if both and (who := _who(report)) not in verdict:
@@ -299,7 +299,7 @@ def passing_lines(report: Report, name: str) -> tuple[str, ...]:
     return tuple(f"passes{format_targets(on)}: {what}" for what, on in passing.items())
 
 
-def _split(programs: Sequence[ProgramComparison]) -> tuple[list[ProgramComparison], list[ProgramComparison]]:
+def _who_changed(programs: Sequence[ProgramComparison]) -> tuple[list[ProgramComparison], list[ProgramComparison]]:
     """Programs that the compiler alone changed, and those that another toolchain got as other StableHLO.
 
     A program whose own snapshot was made by the toolchain of now belongs to neither.

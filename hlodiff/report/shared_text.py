@@ -166,7 +166,24 @@ def texts_of(report: Report) -> ReportTexts:
     found: list[ProgramText] = []
     for name, programs in by_name.items():
         found += _program_texts(name, programs, report, members)
-    return ReportTexts(tuple(found), *_shared(found), members, report.root, report.packages)
+    held: dict[Key, list[ProgramText]] = {}
+    for program_text in found:
+        for edit_group in program_text.edit_groups:
+            held.setdefault(edit_group.key, []).append(program_text)
+    several = [(_largest(key, by), by) for key, by in held.items() if len({text.name for text in by}) > 1]
+    several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
+    # A program text shown as a digest lists no single edit group that others could refer to.
+    repeated = [
+        (_largest(key, by), by)
+        for key, by in held.items()
+        if len(by) > 1 and len({text.name for text in by}) == 1 and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
+    ]
+    numbered = tuple(
+        SharedText(number, by[0].stage, edit_group, tuple(n for text in by for n in text.programs), of)
+        for number, ((edit_group, of), by) in enumerate([*several, *repeated], 1)
+    )
+    shared = numbered[: len(several)], numbered[len(several) :]
+    return ReportTexts(tuple(found), *shared, members, report.root, report.packages)
 
 
 def _program_texts(
@@ -301,27 +318,6 @@ def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tup
                 others.setdefault(words, []).append(program.name)
     lines = {format_hits([hit for _, hit in found]): [name for name, _ in found] for found in hits.values()} | others
     return tuple(f"{format_names(list(dict.fromkeys(by)))}: {words}" for words, by in lines.items())
-
-
-def _shared(program_texts: Sequence[ProgramText]) -> tuple[tuple[SharedText, ...], tuple[SharedText, ...]]:
-    """Changes of several names, largest first, and those of several program texts of one name, as they appear."""
-    held: dict[Key, list[ProgramText]] = {}
-    for program_text in program_texts:
-        for edit_group in program_text.edit_groups:
-            held.setdefault(edit_group.key, []).append(program_text)
-    several = [(_largest(key, by), by) for key, by in held.items() if len({text.name for text in by}) > 1]
-    several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
-    # A program text shown as a digest lists no single edit group that others could refer to.
-    repeated = [
-        (_largest(key, by), by)
-        for key, by in held.items()
-        if len(by) > 1 and len({text.name for text in by}) == 1 and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
-    ]
-    numbered = [
-        SharedText(number, by[0].stage, edit_group, tuple(n for text in by for n in text.programs), of)
-        for number, ((edit_group, of), by) in enumerate([*several, *repeated], 1)
-    ]
-    return tuple(numbered[: len(several)]), tuple(numbered[len(several) :])
 
 
 def _largest(key: Key, by: Sequence[ProgramText]) -> tuple[EditGroup, str]:

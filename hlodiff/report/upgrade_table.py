@@ -84,10 +84,10 @@ def upgrade_changes(report: Report) -> tuple[UpgradeChange, ...]:
     both: dict[tuple[str, str], list[ProgramComparison]] = {}
     for program in report.programs:
         both.setdefault((program.name, program.target or ""), []).append(program)
-    return tuple(_moved(name, target, stages, report.threshold) for (name, target), stages in both.items())
+    return tuple(_change_of(name, target, stages, report.threshold) for (name, target), stages in both.items())
 
 
-def _moved(name: str, target: str, stages: Sequence[ProgramComparison], threshold: float) -> UpgradeChange:
+def _change_of(name: str, target: str, stages: Sequence[ProgramComparison], threshold: float) -> UpgradeChange:
     first, last = stages[0], stages[-1]
     if last.status == "not_checked":
         return UpgradeChange(
@@ -127,10 +127,11 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     lines = [
         f"{change.what} {format_pair(change.old, change.new)}" + _on(change.targets) for change in report.toolchain
     ]
-    following = _following(report, rows)
+    view, following = build_view(report), _following(report, rows)
     if any(_is_compared(row) for row in rows):
-        lines += ["", *_verdict(report), *([f"next: {following}", ""] if following else []), *_table(rows, width), ""]
-    lines += lay_out(number_lines(build_view(report).numbers), width=width).split("\n")[:-1]
+        lines += ["", *([f"{MARKS[view.functions[0].verdict]} {view.verdict}", ""] if view.functions else [])]
+        lines += [*([f"next: {following}", ""] if following else []), *_table(rows, width), ""]
+    lines += lay_out(number_lines(view.numbers), width=width).split("\n")[:-1]
     lines += lay_out(list(_at_libraries(report)), width=width).split("\n")[:-1]
     lines += _what_to_do(report, rows)
     lines += [line for text in _not_checked(rows) for line in text]
@@ -144,13 +145,6 @@ def _following(report: Report, rows: Sequence[UpgradeChange]) -> str:
     """The command to type next; "" where no program changed."""
     counts = totals(rows)
     return report.next if counts["compiler"] + counts["lowering"] else ""
-
-
-def _verdict(report: Report) -> Iterator[str]:
-    """Better or worse, in one sentence."""
-    view = build_view(report)
-    if view.functions:
-        yield from (f"{MARKS[view.functions[0].verdict]} {view.verdict}", "")
 
 
 _MOST_FUNCTIONS = 3
@@ -229,15 +223,11 @@ def _cells(row: UpgradeChange) -> tuple[str, ...]:
     left = len(row.changes) - len(words)
     words += [f"{left} more"] if left else []
     stablehlo = _SAME_STABLEHLO.get(row.verdict, _TOTALS[row.verdict])
-    cost = "" if row.verdict in ("added", "removed") else f"{MARKS[row.cost]} {VERDICT_NAMES[row.cost]}"
-    return row.name, row.target, cost, stablehlo, _compiled(row), ", ".join(words)
-
-
-def _compiled(row: UpgradeChange) -> str:
     if row.verdict in ("added", "removed"):
-        return ""
+        return row.name, row.target, "", stablehlo, "", ", ".join(words)
     moved_only = any(old != new for _, _, old, new in row.numbers)
-    return ", ".join(row.classes) or ("the same, other memory" if moved_only else "the same")
+    compiled = ", ".join(row.classes) or ("the same, other memory" if moved_only else "the same")
+    return row.name, row.target, f"{MARKS[row.cost]} {VERDICT_NAMES[row.cost]}", stablehlo, compiled, ", ".join(words)
 
 
 def _not_checked(rows: Sequence[UpgradeChange]) -> Iterator[list[str]]:

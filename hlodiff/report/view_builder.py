@@ -184,24 +184,16 @@ def _findings(report: Report, programs: Sequence[ProgramView]) -> tuple[FindingV
         # StableHLO comes first: its line is what was written, the compiler's what was made of it.
         if program.where:
             causes.setdefault((program.name, program.target), program.where)
-    views = [
-        _finding_view(finding, causes.get((finding.program, finding.target)) or _registered(finding, report), report)
-        for finding in report.findings
-    ]
+    views = []
+    for finding in report.findings:
+        where = causes.get((finding.program, finding.target))
+        registered = report.registered.get(finding.program.partition("/")[0])
+        if where is None and registered:  # better than nowhere for what no line caused
+            where = Place(*registered, library=is_library(registered[0]))
+        judgement = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
+        where = shown_place(finding.source, report.root) or where
+        views.append(FindingView(**judgement, where=where, fingerprint=fingerprint(finding)))
     return tuple(sorted(views, key=lambda one: SEVERITIES.index(one.severity)))
-
-
-def _registered(finding: Finding, report: Report) -> Place | None:
-    """Where the function is registered: better than nowhere for what no line caused."""
-    found = report.registered.get(finding.program.partition("/")[0])
-    return Place(*found, library=is_library(found[0])) if found else None
-
-
-def _finding_view(finding: Finding, where: Place | None, report: Report) -> FindingView:
-    judgement = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
-    return FindingView(
-        **judgement, where=shown_place(finding.source, report.root) or where, fingerprint=fingerprint(finding)
-    )
 
 
 def fingerprint(finding: Finding) -> str:
