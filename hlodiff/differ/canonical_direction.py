@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -139,21 +139,17 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
 def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
     """What was done, undone."""
     return [
-        RawEdit(
-            _KINDS[edit.kind],
-            edit.new,
-            edit.old,
-            [
+        replace(
+            edit,
+            kind=_KINDS[edit.kind],
+            old=edit.new,
+            new=edit.old,
+            changes=[
                 FieldChange(change.field, change.new, change.old, literals=change.literals and change.literals[::-1])
                 for change in edit.changes
             ],
-            edit.count,
-            edit.matcher,
-            edit.cause,
-            (edit.cost[1], edit.cost[0]),
-            edit.is_weak,
-            edit.region,
-            edit.pair and (edit.pair[1], edit.pair[0]),
+            cost=edit.cost[::-1],
+            pair=edit.pair and edit.pair[::-1],
         )
         for edit in edits
     ]
@@ -162,13 +158,14 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
 def reversed_fusions(changes: Iterable[FusionChange]) -> tuple[FusionChange, ...]:
     """What happened to fusions, the other way round."""
     return tuple(
-        FusionChange(
-            _OPPOSITE.get(change.kind, change.kind),
-            change.new,
-            change.old,
-            change.moved_out,
-            change.moved_in,
-            -change.intermediate_bytes,
+        replace(
+            change,
+            kind=_OPPOSITE.get(change.kind, change.kind),
+            old=change.new,
+            new=change.old,
+            moved_in=change.moved_out,
+            moved_out=change.moved_in,
+            intermediate_bytes=-change.intermediate_bytes,
         )
         for change in changes
     )

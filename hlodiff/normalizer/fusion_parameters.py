@@ -318,7 +318,10 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
         places = [(caller, at) for caller, at, _ in sites[index]]
         if not _fit(module, bodies[index], places):
             continue
-        inside = _inside(bodies[index], hashes[index])
+        # Hashes that see the users of a parameter, but not what callers pass: equal bodies stay equal.
+        inside: list[Sequence[bytes]] = [hashes[index]]
+        if has_tie(bodies[index], hashes[index]):
+            inside.append(neighbourhood_hashes(bodies[index], hashes[index]))
         order = first_uses(bodies[index], inside, by_number=not see_callers)
         orders = dict.fromkeys(places, order)
         if see_callers and len(inside) > 1:
@@ -353,11 +356,6 @@ def _fit(module: Module, computation: Computation, places: Sequence[Place]) -> b
     if count < 2 or any(computation.instructions[p].literal != str(n) for n, p in enumerate(parameters)):
         return False
     return all(len(module.computations[caller].instructions[at].operands) == count for caller, at in places)
-
-
-def _inside(computation: Computation, hashes: Sequence[bytes]) -> list[Sequence[bytes]]:
-    """Hashes that see the users of a parameter, but not what callers pass: equal bodies stay equal."""
-    return [hashes, neighbourhood_hashes(computation, hashes)] if has_tie(computation, hashes) else [hashes]
 
 
 def _renumbered(computation: Computation, order: Sequence[int]) -> Computation:
