@@ -294,29 +294,17 @@ def group_edits(
         apart = (regions[index], edits[index].is_weak, index in replaced, None if root == index else signatures[root])
         groups.setdefault((signatures[index], lines[root], *apart), []).append(index)
     printed_sides = tuple(map(PrintedProgram, printed)) if printed else ()
-    found = [
-        (
-            _edit(
-                old,
-                new,
-                origins,
-                [edits[n] for n in members],
-                regions[members[0]],
-                members[0] in replaced,
-                printed_sides,
-            ),
-            members,
-        )
-        for members in groups.values()
-    ]
-    found.sort(  # stable: else program order
-        key=lambda item: (
-            roots[item[1][0]] != item[1][0],
-            weight_of(item[0]),
-            -item[0].count,
-            KINDS.index(item[0].kind),
-        )
-    )
+    found: list[tuple[Edit, list[int]]] = []
+    for members in groups.values():
+        alike = [edits[n] for n in members]
+        whole = _edit((old, new), origins, alike, regions[members[0]], members[0] in replaced, printed_sides)
+        found.append((whole, members))
+
+    def order(item: tuple[Edit, list[int]]) -> tuple[bool, int, int, int]:
+        whole, (first, *_) = item
+        return roots[first] != first, weight_of(whole), -whole.count, KINDS.index(whole.kind)  # then in program order
+
+    found.sort(key=order)
     places = {member: place for place, (_, members) in enumerate(found) for member in members}
     return tuple(
         edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
@@ -355,8 +343,7 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
 
 
 def _edit(
-    old: Module,
-    new: Module,
+    modules: tuple[Module, Module],
     origins: tuple[Origins, Origins],
     members: Sequence[RawEdit],
     region: int | None,
@@ -365,6 +352,7 @@ def _edit(
 ) -> Edit:
     first = members[0]
     origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
+    old, new = modules
     sites = tuple((site_of(old, m.old) if m.old else None, site_of(new, m.new) if m.new else None) for m in members)
     costs: list[Cost | None] = []
     for side in (0, 1):
