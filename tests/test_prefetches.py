@@ -73,4 +73,5 @@ def test_less_memory_is_not_better_where_nobody_knows_how_much_work_there_is() -
     work = Number("flops", 10, 10, comparable=False)
     assert verdict_of([less]) == "better"
     assert verdict_of([less, work]) == "mixed"
+    assert verdict_of([less, work, Number("launches", 9, 4, comparable=False, mark="better", rank=4)]) == "mixed"
     assert verdict_of([less, work, Number("launches", 9, 4, mark="better", rank=2)]) == "better"

@@ -290,7 +290,7 @@ def _sentence(
         doubt = ""
         if of_memory:
             doubt = f", total work cannot be judged{_per_turn(of_memory, programs, root)}"
-        elif verdict == "better" and any(map(_is_unknown, group)):
+        elif verdict != "worse" and any(map(_is_unknown, group)):
             doubt = ", as far as trip counts are known"
         changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
         on = _on(targets, compared) + ("" if doubt else _at_equal_turns(changing, diffs))

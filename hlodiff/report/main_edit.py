@@ -217,7 +217,7 @@ def _without_annotation(words: list[str]) -> list[str]:
 
 
 def _is_name(*words: str) -> bool:
-    return all(_ELEMENT.fullmatch(word) for word in words)
+    return all(_ELEMENT.fullmatch(word) or word[0] in "\"'" for word in words)
 
 
 def _edited_words(lines: Sequence[ChangedLine]) -> tuple[list[str], list[str]]:

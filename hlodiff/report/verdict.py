@@ -246,7 +246,7 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
 
     Returns:
         "mixed" where some cost more, some less, and neither side is more than four times the other, and where less
-        memory is all that is known to be better; "same" where none is relevant.
+        memory is all that is surely better; "same" where none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.2)])
@@ -269,9 +269,10 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
 
 
 def _hides_work(numbers: Sequence[Number]) -> bool:
-    """Whether memory alone is better, and nobody knows how much work there is: a step may do more than before."""
+    """Whether only memory and ranges are better, and of other work nobody knows: a step may do more than before."""
     is_unknown = any(not one.comparable and not one.mark for one in numbers)
-    return is_unknown and all(one.name in MEMORY for one in decisive_numbers(numbers, "better"))
+    better = decisive_numbers(numbers, "better")
+    return is_unknown and all(one.name in MEMORY or not one.comparable for one in better)
 
 
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
