@@ -16,6 +16,7 @@ from hlodiff.hlo import Frame, read_text
 from hlodiff.hlo.model import Stage
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
+from hlodiff.report.edits import format_field_change
 from hlodiff.report.sentences import sentences_of
 from tests.shown import headline
 
@@ -961,3 +962,28 @@ ENTRY e {
     program = ProgramComparison("m", "tpu-v5e", "compiled", "changed", diff(read_text(text), read_text(new)))
     first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
     assert "worse on tpu-v5e: 1 of 2 matrix products in 6 passes instead of 1" in first
+
+
+@pytest.mark.parametrize(("element_type", "word"), [("f32", "numerics"), ("s32", "structure")])
+def test_other_numbers_of_a_table_that_the_program_has_for_others_too(element_type: str, word: str) -> None:
+    """Another solver of a differential equation: one of its constants is what another one was."""
+
+    def solve(nodes: str, weights: str) -> str:
+        return f"""HloModule m
+
+ENTRY e {{
+  %x = f32[2] parameter(0)
+  %h = f32[] constant(1)
+  %c = {element_type}[2] constant({nodes})
+  %b = {element_type}[2] constant({weights})
+  ROOT %r = f32[2] custom-call(%x, %h, %c, %b), custom_call_target="solve"
+}}
+"""
+
+    old, new = solve("{0, 1}", "{2, 2}"), solve("{0, 3}", "{0, 1}")
+    assert of(new, old) == of(old, new) == (word,)
+    found = diff(read_text(old), read_text(new))
+    words = [
+        words for edit in found.reported for change in edit.changes if (words := format_field_change(change, edit))
+    ]
+    assert sorted(words)[-1] == "operands: constants {0, 1}, {2, 2} -> {0, 3}, {0, 1}"

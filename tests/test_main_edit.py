@@ -111,7 +111,11 @@ def one(
             "jnp.mean((x - mean) ** 2, ...) -> jnp.mean(x**2, ...) - mean**2",
         ),
         ("y = long_name_of_one(x) * 2 + long_name(x) + long_name_of(x)", "y = 2 + x - other_name_of_one(y)", ""),
-        ('k = shard(k, P("data", "model", None))', 'k = shard(k, P("data", None, "model"))', '"model" and None exchanged'),
+        (
+            'k = shard(k, P("data", "model", None))',
+            'k = shard(k, P("data", None, "model"))',
+            '"model" and None exchanged',
+        ),
         ("at=d.At(t1=True),", "at=d.At(ts=linspace(0.0, end, 5)),", "t1=True -> ts=linspace(0.0, end, 5)"),
         ("y = f(x, *a, k=1)", "y = f(x, *a, j=(1, 2))", "k=1 -> j=(1, 2)"),
         ("y = f(x, a=1)", "y = f(x, b=g(1), c=2)", "f(x, a=1) -> f(x, b=g(1), c=2)"),

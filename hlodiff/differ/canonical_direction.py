@@ -17,7 +17,7 @@ from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, Prog
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
-from hlodiff.differ.result import FieldChange, FusionChange, Kind
+from hlodiff.differ.result import FusionChange, Kind
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, is_commutative
 from hlodiff.hlo.traversal import operands_first
@@ -145,7 +145,7 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
             old=edit.new,
             new=edit.old,
             changes=[
-                FieldChange(change.field, change.new, change.old, literals=change.literals and change.literals[::-1])
+                replace(change, old=change.new, new=change.old, literals=change.literals and change.literals[::-1])
                 for change in edit.changes
             ],
             cost=edit.cost[::-1],

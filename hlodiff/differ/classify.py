@@ -411,8 +411,10 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
     numeric = _is_numeric(field, old, new, site)
+    exchanged = [(old, new)]
     if change.literals is not None:  # another number, which the program has for others too
-        field, (old, new), numeric = "literal", change.literals, _takes_a_float_constant(edit, diff)
+        exchanged = list(zip(*change.literals, strict=True))
+        field, numeric = "literal", change.of_floats and not _is_other_operation(edit)
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
@@ -421,7 +423,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if is_placement or (site is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT):
         # A compiler's copy of an argument is sharded as that is.
         return [("placement", field == "sharding" and edit.cause is not None)]
-    if numeric and field == "literal" and follows_from_shapes(old, new, diff.element_counts):
+    if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
     if numeric:
         is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
@@ -491,14 +493,9 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
     return False
 
 
-def _takes_a_float_constant(edit: Edit, diff: ModuleDiff) -> bool:
-    if any(change.field == "opcode" or change.field.startswith("attribute:") for change in edit.changes):
-        return False  # of another operation, as where a comparison with another number asks something else
-    site = edit.new
-    instructions = diff.new.computations[site.computation].instructions if site else ()
-    operands = [instructions[n] for n in instructions[site.instruction].operands] if site else []
-    feeders = ("constant", "broadcast", "broadcast_in_dim", "bitcast", "reshape")
-    return any(it.opcode in feeders and FLOAT.match(it.shape.element_type) for it in operands)
+def _is_other_operation(edit: Edit) -> bool:
+    """Whether it is another operation, as where a comparison with another number asks something else."""
+    return any(change.field == "opcode" or change.field.startswith("attribute:") for change in edit.changes)
 
 
 def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -156,7 +156,7 @@ def _inside(
                 changes = [change for change in changes if change.field != "backend_config"]
             if rewired:
                 texts = _operand_texts(old, new, pair, position, matched)
-                changes.append(FieldChange("operands", *texts, literals=_exchanged_literals(pair, one, other)))
+                changes.append(replace(_exchanged_constants(pair, one, other), old=texts[0], new=texts[1]))
         if position == returned:
             owners = old.computations[pair.old], new.computations[pair.new]
             changes.append(FieldChange("attribute:root", *(f"%{one.instructions[one.root].name}" for one in owners)))
@@ -182,22 +182,30 @@ def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: i
     return texts[0], texts[1]
 
 
+_MOST_EXCHANGED = 4
+_FLOATS = ("f", "bf")
 _REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
 
 
-def _exchanged_literals(pair: ComputationMatch, one: Instruction, other: Instruction) -> tuple[str, str] | None:
-    """What two constants hold of which one took the place of the other, where all other operands are as they were."""
+def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instruction) -> FieldChange:
+    """Other operands: what constants hold that took the place of others, where all other operands are as they were."""
     assert pair.pairing and pair.old_side and pair.new_side
+    change = FieldChange("operands", "", "")
     if len(one.operands) != len(other.operands):
-        return None
+        return change
     others = [(a, b) for a, b in zip(one.operands, other.operands, strict=True) if pair.pairing.old[a] != b]
-    if len(others) != 1:
-        return None
-    sides = zip((pair.old_side.computation, pair.new_side.computation), others[0], strict=True)
-    before, after = (source_through(owner, position, _REPEATING) for owner, position in sides)
-    if not before.opcode == after.opcode == "constant" or before.shape != after.shape:
-        return None
-    return (before.literal or "", after.literal or "") if before.literal != after.literal else None
+    owners = pair.old_side.computation, pair.new_side.computation
+    found: dict[tuple[str, str], bool] = {}
+    for places in others:
+        before, after = (source_through(*place, _REPEATING) for place in zip(owners, places, strict=True))
+        if not before.opcode == after.opcode == "constant" or before.shape != after.shape:
+            return change
+        found[before.literal or "", after.literal or ""] = before.shape.element_type.startswith(_FLOATS)
+    exchanged = [literals for literals in found if literals[0] != literals[1]]
+    if not 0 < len(exchanged) <= _MOST_EXCHANGED:
+        return change
+    old, new = zip(*exchanged, strict=True)
+    return replace(change, literals=(old, new), of_floats=any(found[one] for one in exchanged))
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:

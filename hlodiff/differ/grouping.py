@@ -13,7 +13,7 @@ from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
-from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
+from hlodiff.differ.result import KINDS, Cost, Edit
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
@@ -368,7 +368,7 @@ def _edit(
         tuple(change.field for change in first.changes),
         sum(member.count for member in members),
         sites,
-        tuple(FieldChange(c.field, _cut(c.old), _cut(c.new), literals=c.literals) for c in first.changes),
+        tuple(replace(c, old=_cut(c.old), new=_cut(c.new)) for c in first.changes),
         (origin.op_name(*place) or None) if place else None,
         origin.stack(*place).frames if place else (),
         first.matcher,

@@ -62,15 +62,17 @@ class FieldChange:
 
     Args:
         field, old, new: which, and its values.
-        literals: of operands, where only a constant took the place of another one: what both hold. A compiler keeps one
+        literals: of operands, where only constants took the place of others: what these hold. A compiler keeps one
             constant for all its users, so another number may be nothing but another operand.
+        of_floats: whether any of these constants is of a floating-point type.
     """
 
     field: str
     old: str
     new: str
     _: KW_ONLY
-    literals: tuple[str, str] | None = None
+    literals: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    of_floats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

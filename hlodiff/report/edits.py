@@ -356,7 +356,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "alias":
         return _donation(old, new, edit)
     if change.literals is not None:
-        return f"operands: constant {format_pair(*map(format_literal, change.literals))}"
+        old, new = (", ".join(map(format_literal, side)) for side in change.literals)
+        return f"operands: {'constant' if len(change.literals[0]) == 1 else 'constants'} {format_pair(old, new)}"
     if change.field == "operands" and old == new:
         return f"operands: other values of the same names ({old if old.count(',') < _MOST_OPERANDS else '...'})"
     if change.field == "operands" and (numbers := _other_results(old, new)):
