@@ -11,6 +11,7 @@ from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Sit
 from hlodiff.differ.placement import format_partition
 from hlodiff.hlo import Frame, Module, read_hlo, read_text
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
+from hlodiff.report.edits import format_field_change, listed_changes
 from hlodiff.report.sentences import other_element_types
 from hlodiff.snapshots import source_of
 from tests.shown import PROGRAM, headline, line_of, marks
@@ -115,6 +116,14 @@ def test_a_value_of_another_type_in_the_place_of_one_that_is_gone_is_no_cast() -
     before, after = (read_text(ADD), read_text(ADD))
     assert not list(other_element_types(ModuleDiff(before, after, (typed, gone))))
     assert list(other_element_types(ModuleDiff(before, after, (replace(typed, cause=None), gone))))
+
+
+def test_a_table_of_which_one_side_is_stored_as_its_hash_holds_other_numbers() -> None:
+    """The text of that side has a 0 in the place of the table."""
+    changes = FieldChange("literal", "dense<[1, 2]>", "dense<0>"), FieldChange("literal", "", '"sha256:f9, 784 bytes"')
+    edit = Edit("changed", ("shape", "literal"), changes=(FieldChange("shape", "f32[2]", "f32[196]"), *changes))
+    words = [format_field_change(change) for change in listed_changes(edit)]
+    assert words == ["shape: f32[2] -> f32[196]", "literal: other numbers"]
 
 
 def test_an_argument_of_another_type_is_the_interface_and_an_inner_parameter_is_not() -> None:

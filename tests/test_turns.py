@@ -207,6 +207,28 @@ def test_the_same_memory_says_nothing_of_it_either() -> None:
     assert f"same cost on cpu, {known}" in first_line(program)
 
 
+def test_loops_that_another_condition_ends_do_the_same_work_per_turn() -> None:
+    """Another tolerance: each number is the same on both sides, and how often the loop turns nobody knows."""
+    other = open_loop().replace("constant(2)", "constant(3)")
+    program = replace(compared(open_loop(), other), old_facts={}, new_facts={})
+    assert not numbers(program)
+    assert "same cost on cpu at equal trip counts;" in first_line(program)
+
+
+BOUNDED = DATA.replace("%e = f32[] constant(1)", "%e = f32[] constant(0)")
+
+
+def test_more_turns_at_most_are_more_where_each_turn_does_more_too() -> None:
+    """A solver of more stages has a longer inner loop over larger tables; a raised `max_steps` alone costs nothing."""
+    raised = BOUNDED.replace("constant(9)", "constant(18)")
+    assert raised != BOUNDED
+    found = marks(compared(BOUNDED, raised))
+    assert found["flops"] == found["bytes accessed"] == ""
+    more = raised.replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
+    assert marks(compared(BOUNDED, more))["bytes accessed"] == "worse"
+    assert marks(compared(more, BOUNDED))["bytes accessed"] == "better"
+
+
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     """So much per turn of loops at lines 1, 2, ... of a file."""
     loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]

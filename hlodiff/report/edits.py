@@ -355,6 +355,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     old, new = change.old or "none", change.new or "none"
     if change.field == "alias":
         return _donation(old, new, edit)
+    if change.field == "literal" and not (change.old or change.new):
+        return "literal: other numbers"
     if change.literals is not None:
         old, new = (", ".join(map(format_literal, side)) for side in change.literals)
         return f"operands: {'constant' if len(change.literals[0]) == 1 else 'constants'} {format_pair(old, new)}"
@@ -463,6 +465,9 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
+    if sum(change.field == "literal" for change in listed) > 1:  # the table of one side alone is stored as its hash
+        listed = [change for change in listed if change.field != "literal"]
+        listed.append(FieldChange("literal", "", ""))
     if any(change.field == "element_type" for change in listed):  # the same number in another type
         listed = [c for c in listed if c.field != "literal" or format_literal(c.old) != format_literal(c.new)]
     return sorted(listed, key=lambda change: (change.field not in PLACEMENT_FIELDS, change.field == "backend_config"))

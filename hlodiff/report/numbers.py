@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from hlodiff.differ.comparison import ProgramComparison
@@ -260,6 +261,15 @@ def _differs(metrics: Mapping[str, tuple[float, float]], metric: str, sides: tup
     return tuple(one.exact for one in sides) != metrics.get(metric, (0, 0))
 
 
+def _is_as_much(old: ExecutedCount, new: ExecutedCount) -> bool:
+    """Whether as much is done outside of loops and in one turn of each, whatever ends these."""
+    if old == new or (old.least, old.most) != (new.least, new.most):
+        return old == new
+    return Counter((low, high) for _, low, high in old.per_turn) == Counter(
+        (low, high) for _, low, high in new.per_turn
+    )
+
+
 def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterator[tuple[str, Number]]:
     """Executed metrics for a table, those that differ.
 
@@ -274,7 +284,7 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
     for metric, name, unit, size in rows:
         old, new = sides = executed_pair(program, metric)
         sizes = executed_pair(program, size) if size else (ZERO, ZERO)
-        if (old == new or old.is_same(new)) and (sizes[0] == sizes[1] or sizes[0].is_same(sizes[1])):
+        if _is_as_much(*sides) and _is_as_much(*sizes):
             continue
         per = PER_CALL if _differs(metrics, metric, sides) else ""
         are_known = all(one.exact is not None for one in sizes)

@@ -218,7 +218,8 @@ def _is_more_by_count(number: Number) -> bool:
 def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
     """Both sides of each part of a number that is a range or per turn; [] where the sides have other loops.
 
-    Where loops may turn more often than before, more at most is not more: then what is certain has to rise too.
+    Where loops may turn more often than before, more at most is not more: then what is certain has to rise too, or what
+    one turn of each loop does.
     """
     metric = f"collectives.{number.name}" if number.name in FAMILIES else _METRICS.get(number.name, "")
     old, new = executed_pair(program, metric)
@@ -230,7 +231,10 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
         return []
     moved = [(old.least < new.least, old.least > new.least), (_known(old) < _known(new), _known(old) > _known(new))]
     if moved[0] != moved[1] and program.diff is not None and not has_same_bounds(program.diff):
-        return []
+        # At equal trip counts it is more, too, where one turn of each loop does more.
+        once = program.metrics().get(metric, (0, 0))
+        if {way for way in moved if any(way)} != {(once[0] < once[1], once[0] > once[1])}:
+            return []
     sides = [[one.least, one.most, *(n for _, *both in one.per_turn for n in both)] for one in (old, new)]
     return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
 
