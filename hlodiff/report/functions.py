@@ -110,7 +110,7 @@ def function_views(
     for text in texts.program_texts:
         by_name.setdefault(text.name, []).append(text)
     found = [
-        _function(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
+        _function_view(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
         for name, own in numbers.items()
         if any(differs(report.programs[number]) or programs[number].has_verdict for number in own)
     ]
@@ -155,7 +155,7 @@ def _edited_text(line: ChangedLine) -> tuple[str, str, str]:
     return line.where.partition(" (")[0], line.old_source, line.new_source
 
 
-def _function(
+def _function_view(
     name: str,
     numbers: Sequence[int],
     own: Sequence[ProgramText],
@@ -168,15 +168,15 @@ def _function(
     """What is read first of one function, and the edited lines behind all that was written, shared or not."""
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
     decisive = _decisive(programs, numbers)
-    verdicts = _targets([programs[n] for n in numbers], [programs[n] for n in decisive])
+    verdicts = _verdicts_by_target([programs[n] for n in numbers], [programs[n] for n in decisive])
     several = {} if report.all else {one.edit_group.key: one.number for one in texts.shared}
-    stages = tuple(_stages(own, report, several, lines))
+    stages = tuple(_written_then_compiled(own, report, several, lines))
     whole = stages  # with what other functions share: the cause is told of each
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
-        whole = (*_stages(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
+        whole = (*_written_then_compiled(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
     judged = {programs[n].target: report.programs[n] for n in decisive}
-    verdict, sentence, largest = _sentence(verdicts, len(compared), judged, report.root)
+    verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), judged, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
@@ -197,7 +197,7 @@ def _function(
     if not stages and any(programs[n].status == "identical" and programs[n].has_verdict for n in numbers):
         known.append("the program is the same")
     if verdicts and not known and not cause:
-        happened = _happened(sentence, own, whole, report)
+        happened = _what_happened(sentence, own, whole, report)
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
@@ -212,7 +212,7 @@ def _function(
         sentence="; ".join(filter(None, (sentence, *known, cause, at + caller))),
         largest=largest,
         happened=at,
-        what=_what([report.programs[n] for n in numbers], stages),
+        what=_in_a_few_words([report.programs[n] for n in numbers], stages),
         where=where,
         targets=verdicts,
         stages=stages,
@@ -243,7 +243,7 @@ def _decisive(programs: Sequence[ProgramView], numbers: Iterable[int]) -> list[i
     return list(chosen.values())
 
 
-def _targets(programs: Iterable[ProgramView], decisive: Iterable[ProgramView]) -> tuple[TargetVerdict, ...]:
+def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[ProgramView]) -> tuple[TargetVerdict, ...]:
     """The verdict of each target; equal ones together, worst first.
 
     Where the compiled program is the same, so is the cost, whatever the StableHLO counts.
@@ -264,7 +264,7 @@ def _rank(one: TargetVerdict) -> float:
     return max((number.rank for number in one.numbers), default=0.0)
 
 
-def _sentence(
+def _verdict_in_words(
     verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison], root: str
 ) -> tuple[Verdict, str, str]:
     """The verdict over all targets, in a sentence, and the first numbers of it."""
@@ -356,7 +356,7 @@ def _numbers(
 # --- what happened ---------------------------------------------------------------------------------------------------
 
 
-def _what(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:
+def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:
     """The kinds of change, and the most important sentence or else the first change."""
     classes: dict[str, list[str]] = {}
     for one in programs:
@@ -424,7 +424,7 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     )
 
 
-def _stages(
+def _written_then_compiled(
     own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: _Lines
 ) -> Iterator[StageView]:
     """What was written, then what the compiler made of it, without what is listed `elsewhere`.
@@ -578,7 +578,7 @@ class _Lines:
             merged.setdefault(places, []).extend(groups)
         by_line: dict[ChangedLine, list[EditGroup]] = {}
         for places, groups in merged.items():
-            by_line.setdefault(self._line(places, groups), []).extend(groups)
+            by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
         entries = sorted(by_line.items(), key=lambda item: self._order(*item))
         if with_callers and not any(_is_edited(line) for line, _ in entries):
             entries = self._with_callers(entries)
@@ -596,7 +596,7 @@ class _Lines:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
 
-    def _line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
+    def _changed_line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
         old, new = places
         program = self.report.programs[groups[0].edits[0][0]]
         before, after = (self._source(program, side, place) for side, place in enumerate(places))
@@ -848,7 +848,7 @@ def _is_edited(line: ChangedLine) -> bool:
     return line.old_source != line.new_source
 
 
-def _happened(
+def _what_happened(
     sentence: str,
     own: Sequence[ProgramText],
     stages: Sequence[StageView],

@@ -152,7 +152,7 @@ def grouped(
     for member in members:
         edit = member.edit
         region = keys.get((member.program, edit.region or 0)) if edit.is_replaced else None
-        found.setdefault(region or _key(member.edit, stage, root, packages), []).append(member)
+        found.setdefault(region or _edit_key(member.edit, stage, root, packages), []).append(member)
     return found
 
 
@@ -200,12 +200,12 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     if key[1:2] == (REPLACED,):
-        return _replaced(key, members, followers, (old, new), root, packages)
+        return _replaced_subgraph(key, members, followers, (old, new), root, packages)
     return EditGroup(
         key,
         first.kind,
         sum(edit.count for edit in edits),
-        format_edit(first) if len(edits) == 1 else _together(edits),
+        format_edit(first) if len(edits) == 1 else _in_common(edits),
         _lines(_counts_by_line(edits, root, packages)) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
@@ -237,7 +237,7 @@ def _passes(edits: Sequence[Edit]) -> str:
     return " | ".join(list(dict.fromkeys(edit.passes for edit in edits if edit.passes))[:_MOST_SHAPES])
 
 
-def _replaced(
+def _replaced_subgraph(
     key: Key,
     members: Sequence[GroupMember],
     followers: Sequence[Edit],
@@ -354,7 +354,7 @@ def format_follows(edit_group: EditGroup) -> str:
     return f"+ {many(edit_group.following, 'knock-on edit')}: {', '.join(words)}"
 
 
-def _key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
+def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
     where = place(edit.source, root, packages)
     if note := _note(edit):  # what a compiler writes everywhere is one change, whatever lines it is found at
         (change,) = edit.changes
@@ -394,7 +394,7 @@ def _opcodes(edit: Edit) -> tuple[str, str]:
 _SHORT = 24
 
 
-def _together(edits: Sequence[Edit]) -> str:
+def _in_common(edits: Sequence[Edit]) -> str:
     """What the edits of a group have in common: opcode, shapes if they are few, fields with equal values."""
     first = edits[0]
     if (note := _note(first)) in _OWN_NOTES:
@@ -550,7 +550,7 @@ def digest_of(edit_groups: Sequence[EditGroup], most: int = _MOST_OF_EACH) -> Di
     groups: dict[Key, list[EditGroup]] = {}
     for edit_group in edit_groups:
         groups.setdefault(edit_group.group, []).append(edit_group)
-    merged = [_group(members) for members in groups.values()]
+    merged = [_merged_group(members) for members in groups.values()]
     by_bytes = [one for one in sorted(merged, key=lambda one: -one.size) if one.size][:most]
     rest = [one for one in merged if one not in by_bytes]
     by_count = sorted(rest, key=lambda one: -one.count - one.following)[:most]
@@ -558,7 +558,7 @@ def digest_of(edit_groups: Sequence[EditGroup], most: int = _MOST_OF_EACH) -> Di
     return Digest(tuple(by_bytes), tuple(by_count), len(left), sum(one.count + one.following for one in left))
 
 
-def _group(edit_groups: Sequence[EditGroup]) -> EditGroup:
+def _merged_group(edit_groups: Sequence[EditGroup]) -> EditGroup:
     """One edit group for several that differ in their line, in literals and in values of fields."""
     first = edit_groups[0]
     if len(edit_groups) == 1:

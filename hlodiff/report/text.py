@@ -155,7 +155,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     if len(functions) > 1:
         words, style = f"{MARKS[functions[0].verdict]} {overall(functions)}", STYLES[functions[0].verdict]
         yield Line(0, words, style=style, wrap=True)
-    listed = list(_listed(report, texts, functions, written)) if changed and not report.brief else []
+    listed = list(_changed_functions(report, texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
     for line in () if report.brief else written:  # what was written and changed several functions
         yield Line(2, _place(line), wrap=True)
@@ -210,11 +210,11 @@ def _checked(report: Report) -> Iterator[Line]:
         yield Line(0, f"checked {format_checked(report)}", wrap=True)
 
 
-def _listed(
+def _changed_functions(
     report: Report, texts: ReportTexts, functions: Sequence[FunctionView], written: Sequence[ChangedLine]
 ) -> Iterator[Line]:
     """Changes that several programs share, once; then every function or file with what is its own, worst first."""
-    yield from _shared(report, texts)
+    yield from _shared_changes(report, texts)
     folded = folded_of(report, texts)
     limits = limits_of(report, texts, folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
@@ -225,12 +225,12 @@ def _listed(
             programs = by_name[function.name]
             yield _head(function)
             if function.targets:
-                yield from _status(function.name, programs, report, indent=2)
+                yield from _status_line(function.name, programs, report, indent=2)
             if len(functions) == 1:
                 yield from [Line(2, "", style=NEXT)] if report.next else []
                 yield from _toolchain_lines(report, indent=2, sentence=function.sentence)
             if function.targets or report.all:
-                yield from _body(without_lines(function, written), programs, report, texts)
+                yield from _below_verdict(without_lines(function, written), programs, report, texts)
             yield Line(0, "")
     if folded:
         names = format_names(folded, MOST_NAMES)
@@ -239,7 +239,10 @@ def _listed(
     known = {function.name for function in functions}
     others = [(name, programs) for name, programs in by_name.items() if name not in known]
     lines = [
-        line for name, programs in others if any(map(_is_listed, programs)) for line in _status(name, programs, report)
+        line
+        for name, programs in others
+        if any(map(_is_listed, programs))
+        for line in _status_line(name, programs, report)
     ]
     yield from [*lines, Line(0, "")] if lines else []
 
@@ -262,7 +265,7 @@ def _briefly(report: Report, functions: Sequence[FunctionView]) -> Iterator[Line
     yield from [Line(0, "")] if shown or left else []
 
 
-def _body(
+def _below_verdict(
     function: FunctionView, programs: list[ProgramComparison], report: Report, texts: ReportTexts
 ) -> Iterator[Line]:
     """The lines below the verdict on a function or file."""
@@ -398,7 +401,7 @@ def _change_lines(
     yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()
 
 
-def _shared(report: Report, texts: ReportTexts) -> Iterator[Line]:
+def _shared_changes(report: Report, texts: ReportTexts) -> Iterator[Line]:
     """Changes that several programs share, each once, with what `hlodiff accept` calls it."""
     if not texts.shared:
         return
@@ -416,7 +419,7 @@ def _is_listed(program: ProgramComparison) -> bool:
     return program.status in ("changed", "added", "removed") or differs(program)
 
 
-def _status(name: str, programs: list[ProgramComparison], report: Report, indent: int = 0) -> Iterator[Line]:
+def _status_line(name: str, programs: list[ProgramComparison], report: Report, indent: int = 0) -> Iterator[Line]:
     """The status of a function or file on each target, and the classes of its change."""
     targets: dict[str, dict[str, None]] = {}
     for program in programs:
@@ -473,11 +476,11 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
             yield Line(6, words)
         yield Line(0, "")
     if any(program.id for program in report.programs):  # there is something to accept, all of it at once
-        yield from _shared(report, texts)
+        yield from _shared_changes(report, texts)
     yield from _table(report, texts)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
-            yield from _status(name, programs, report)
+            yield from _status_line(name, programs, report)
     yield Line(0, f"too long to list every change here (more than {_MOST_LINES} lines), {MORE}", wrap=True)
     yield Line(0, "")
 

@@ -126,13 +126,15 @@ def changed_functions(
         for number in text.programs:
             by_number.setdefault(number, []).append(text)
     programs = tuple(
-        _program(program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details)
+        _program_view(
+            program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details
+        )
         for number, program in enumerate(report.programs)
     )
     return programs, *function_views(report, texts, programs, folded_of(report, texts))
 
 
-def _program(
+def _program_view(
     program: ProgramComparison,
     own: Sequence[ProgramText],
     written: ProgramComparison | None,
