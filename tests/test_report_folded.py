@@ -103,6 +103,18 @@ def test_a_program_that_is_new_on_another_target_is_told() -> None:
     assert "  changed on cpu, tpu-v5e; new: no snapshot on cuda-h100: structure\n" in to_terminal(fifty(new))
 
 
+def test_a_limit_of_several_targets_is_said_once() -> None:
+    cut = LimitHit("search", 1, 1, "matching was cut short in 1 computation")
+    programs = []
+    for target, opcode in (("cpu", "sine"), ("tpu-v5e", "cosine")):
+        one = compared(program(tanh(0), tanh(1, 3)), program(tanh(0), tanh(1, 3, opcode)), "f")
+        assert one.diff is not None
+        programs.append(replace(one, target=target, diff=replace(one.diff, limit_hits=(cut,))))
+    text = to_terminal(Report("diff", "a", "b", tuple(programs)), width=200)
+    assert "tanh -> sine" in text and "tanh -> cosine" in text
+    assert text.count("limits: matching was cut short") == 1
+
+
 def test_a_limit_is_said_also_of_what_is_folded() -> None:
     told = fifty()
     found = told.programs[0].diff

@@ -474,35 +474,40 @@ def _stage_views(
         by_targets.setdefault(tuple(on), []).append(edit_group)
     found: list[StageView] = []
     shown = 0
-    on_targets: dict[str, dict[str, None]] = {}  # of each sentence
-    for text in own:
-        for words in text.sentences:
-            on_targets.setdefault(words, {}).update(dict.fromkeys(text.targets))
-    reported_on: dict[tuple[str, ...], list[str]] = {}
-    for words, of in on_targets.items():
-        same = next((targets for targets in by_targets if set(targets) == set(of)), tuple(of))
-        reported_on.setdefault(same, []).append(words)
-        by_targets.setdefault(same, [])
+    reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)
+    noted = ((f"{note.title}: {line}", text) for text in own for note in notes(text.program) for line in note.lines)
+    noted_on = _by_targets(((words, text.targets) for words, text in noted), by_targets)
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
         listed = lines.listed(edit_groups, most - shown, with_callers)
         if with_callers and not edit_groups and not found:  # the sentence says everything
             listed = lines.only(report.programs[own[0].programs[0]])
-        whole = [text for text in own if text.targets == targets]
         fresh = [words for words in reported_on.get(targets, ()) if words not in reported_before]
         if any(RESHARDED in words for words in reported_before):  # they have another shape on each device then
             fresh = [words for words in fresh if not _OF_SHARDING.match(words)]
         what = "; ".join(fresh)
         reported_before.update(reported_on.get(targets, ()))
-        noted = dict.fromkeys(
-            f"{note.title}: {line}" for text in whole for note in notes(text.program) for line in note.lines
-        )
-        view = StageView(own[0].stage, targets, what, listed, notes=tuple(noted))
+        view = StageView(own[0].stage, targets, what, listed, notes=tuple(noted_on.get(targets, ())))
         if view.what or view.lines or view.notes:
             found.append(view)
             shown += sum(len(line.changes) for line in listed)
     yield from found[:-1]
     yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
+
+
+def _by_targets(
+    texts: Iterable[tuple[str, tuple[str, ...]]], known: dict[tuple[str, ...], list[EditGroup]]
+) -> dict[tuple[str, ...], list[str]]:
+    """What is said of the same targets, once; `known` has all sets of targets after that."""
+    on: dict[str, dict[str, None]] = {}
+    for words, targets in texts:
+        on.setdefault(words, {}).update(dict.fromkeys(targets))
+    found: dict[tuple[str, ...], list[str]] = {}
+    for words, of in on.items():
+        same = next((targets for targets in known if set(targets) == set(of)), tuple(of))
+        found.setdefault(same, []).append(words)
+        known.setdefault(same, [])
+    return found
 
 
 def _is_reported(edit_group: EditGroup, reported: str) -> bool:
