@@ -356,3 +356,12 @@ def test_equal_words_say_what_differs() -> None:
 )
 def test_another_result_of_the_same_call(old: str, new: str, words: str) -> None:
     assert words_of(Edit("changed", ("operands",), changes=(FieldChange("operands", old, new),))) == words
+
+
+def test_a_long_tuple_with_other_elements_says_which_came_and_went() -> None:
+    old = f"({', '.join(['s32[]', *['f32[64]'] * 9, 'f32[2,8]'])})"
+    new = f"({', '.join(['s32[]', *['f32[64]'] * 7, 'pred[8]', 'f32[2,8]'])})"
+    found = FieldChange("shape", old, new)
+    assert format_field_change(found) == "shape: 10 elements instead of 11, without 2 f32[64], with pred[8]"
+    short = FieldChange("shape", "(f32[2], f32[3])", "(f32[2])")
+    assert format_field_change(short) == "shape: (f32[2], f32[3]) -> (f32[2])"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
@@ -328,6 +329,7 @@ _FIELD_WORDS = {
     "backend_config": "backend config",
 }
 _OF_VALUES = re.compile(r"<@[^<>]*>")
+_ELEMENT_SHAPE = re.compile(r"\w+\[[^\]]*\]")
 _MOST_VALUES = 3
 _MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")
 # Fields whose values have words.
@@ -382,6 +384,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         # StableHLO has no kind where JAX means the memory of the device.
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
     words_of_values = _change_of_shardings(old, new)
+    if change.field == "shape" and (elements := _other_elements(old, new)):
+        return f"shape: {elements}"
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
@@ -389,6 +393,21 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "replica_groups" and site is not None and "permute" in site.opcode:
         name = "source-target pairs"
     return f"{name}: {words_of_values or format_pair(old, new)}"
+
+
+def _other_elements(old: str, new: str) -> str:
+    """How many elements of a tuple came and went, and which: `27 elements instead of 29, without 2 f32[64]`."""
+    if not (old.startswith("(") and new.startswith("(")):
+        return ""
+    sides = [Counter(_ELEMENT_SHAPE.findall(text)) for text in (old, new)]
+    before, after = (side.total() for side in sides)
+    if before == after or max(before, after) <= _MOST_ELEMENTS:
+        return ""
+    parts = [f"{after} elements instead of {before}"]
+    for word, found in (("without", sides[0] - sides[1]), ("with", sides[1] - sides[0])):
+        if found:
+            parts.append(f"{word} {_few_of([f'{n} {shape}' if n > 1 else shape for shape, n in found.items()])}")
+    return ", ".join(parts)
 
 
 def _donation(old: str, new: str, edit: Edit | None) -> str:
