@@ -392,8 +392,8 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
     """The module with computations that are read when first used; None where the text is not in canonical form."""
     if "source_file=" in text:  # older frames, which are only known when all instructions are read
         return None
-    reader, (name, attributes), spans = _head_of(text, path, places)
-    if spans is None:
+    reader, name, attributes, spans = _head_of(text, path, places)
+    if not spans:
         return None
     tails = AttributeReader({span.name: n for n, span in enumerate(spans)}, reader.tails.frames)
     whole: list[Module] = []
@@ -421,7 +421,10 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
         except ReadError as error:
             if places is not None:
                 raise
-            return _read_again(text, path, error, spans, index)
+            module = _read_free_form(text, path, True, error)  # not every instruction has a line of its own
+            if [computation.name for computation in module.computations] != [span.name for span in spans]:
+                raise  # some are written where they are called: what was read before counted without them
+            return module.computations[index]
         if whole_body:
             known.update(part.parameters)
         if not whole and calls_later(index, part.done[0]):  # not XLA's order: are calls acyclic?
@@ -432,14 +435,6 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
     return Module(
         name, "compiled", LazyComputations(text, spans, read), entry, attributes, reader.tails.frames.frames()
     )
-
-
-def _read_again(text: str, path: str, error: ReadError, spans: Sequence[Span], index: int) -> Computation:
-    """A computation of a text in which not every instruction has a line of its own."""
-    module = _read_free_form(text, path, True, error)
-    if [computation.name for computation in module.computations] != [span.name for span in spans]:
-        raise error  # some are written where they are called: what was read before counted without them
-    return module.computations[index]
 
 
 def spans_of(text: str) -> tuple[Span, ...] | None:
@@ -454,15 +449,14 @@ def spans_of(text: str) -> tuple[Span, ...] | None:
     Raises:
         ReadError: what stands before the first computation cannot be read.
     """
-    spans = _head_of(text, "", None)[2]
+    *_, spans = _head_of(text, "", None)
     return None if not spans or is_damaged(text[spans[0].start - 1 :], sum(span.lines for span in spans)) else spans
 
 
-_Header = tuple[str, tuple[tuple[str, str], ...]]
-
-
-def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, _Header, tuple[Span, ...] | None]:
-    """Read what stands before the first computation, and find where each of them lies."""
+def _head_of(
+    text: str, path: str, places: Places | None
+) -> tuple[_TextReader, str, tuple[tuple[str, str], ...], tuple[Span, ...]]:
+    """Read what stands before the first computation: name and attributes of the module; and find where each lies."""
     header = header_end(text, max(text.find("HloModule"), 0))
     start = text.find("\n}", header)
     head = text[: start if start >= 0 else header]
@@ -471,7 +465,7 @@ def _head_of(text: str, path: str, places: Places | None) -> tuple[_TextReader, 
     number = _read_tables(reader, number)
     first = sum(len(line) + 1 for line in reader.lines[: number - 1])
     spans = computation_spans(text, first, number - 1)
-    return reader, (name, attributes), spans or None
+    return reader, name, attributes, spans or ()
 
 
 _PARAMETER = " parameter("
