@@ -659,6 +659,9 @@ def test_each_target_says_how_its_matrix_products_are_made() -> None:
     )
     first = " ".join(to_terminal(Report("diff", "a", "b", programs)).partition("changed")[0].split())
     assert "matrix products in float32 instead of TF32 (cuda-h100), matrix products in 6 passes instead of 1" in first
+    several = (*programs, *(replace(programs[0], name=f"n{number}") for number in range(6)))
+    rows = [line for line in str(Report("diff", "a", "b", several)).splitlines() if "▲ worse  " in line]
+    assert rows and all("matrix products in float32 instead of TF32" in line for line in rows)
 
 
 def test_a_constant_that_only_the_compiler_worked_out_is_no_numerics_whatever_else_changed_with_it() -> None:

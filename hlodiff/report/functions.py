@@ -1016,6 +1016,8 @@ def verdict_rows(
                 "; ".join(filter(None, (", ".join(words[:most]), margin)))
                 for words in (_numbers(verdict, group), _numbers(verdict, group, both_sides))
             )
+            if not largest and verdict == next((one for one in by if one != "same"), None):
+                largest = view.largest  # what no number says
             rows.append(VerdictRow(view.name, targets, verdict, largest, where, sides=sides))
     rows.sort(key=lambda row: WORST.index(row.verdict))
     judged_names = {view.name for view in functions}
