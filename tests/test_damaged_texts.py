@@ -45,6 +45,8 @@ DAMAGED = [
     ("words between computations", TEXT.replace("}\n\n", "}\nhello\n\n", 2), "expected the head"),
     ("% inside an operand", re.sub(r"multiply\(%(\w)", r"multiply(%\1%", TEXT, count=1), "is not defined"),
     ("% inside an opcode", TEXT.replace(" multiply(", " multipl%y(", 1), "expected `opcode(`"),
+    ("a bracket for a name", re.sub(r"ROOT %[\w.]+ =", "ROOT [ =", TEXT, count=1), "expected an instruction"),
+    ("a bracket inside a name", re.sub(r"ROOT %([\w.]+) =", r"ROOT %\1} =", TEXT, count=1), "expected an instruction"),
     ("% inside a name", re.sub(r"%multiply(\.\w+) =", r"%multipl%y\1 =", TEXT, count=1), "expected an instruction"),
     ("a size that is missing", in_entry("= f32[16,64]", "= f32[16,,64]"), "a size is missing"),
     ("a layout without a number", in_entry("[16,64]{1,0}", "[16,64]{1,,0}"), "malformed layout"),

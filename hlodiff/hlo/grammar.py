@@ -342,13 +342,13 @@ def print_layout(layout: Layout) -> str:
 # The first line of a computation: (1) ENTRY, (2) the name; a signature, a layout and a comment may follow.
 COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?(?!ENTRY[\s({])([^\s({%]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
 # The start of an instruction: (1) ROOT, (2) the name, up to its shape.
-INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,]+)\s*=\s*")
+INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,{}()\[\]\"]+)\s*=\s*")
 # What follows the shape: (1) the opcode, and the bracket that opens the operands.
 OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
 # An instruction up to its attributes where that takes no look at brackets, as in most lines: (1) ROOT, (2) the name,
 # (3) the shape, no tuple, (4) the opcode, and between its brackets (5) names, or (6) whatever else without brackets.
 PLAIN_INSTRUCTION = re.compile(
-    r"""\s*+(?!ROOT\s*=)(ROOT\s++)?%?(?![/}])([^\s=%,]++)\s*+=\s*+([^ (][^ ]*+)\s++([A-Za-z_][\w\-.]*+)
+    r"""\s*+(?!ROOT\s*=)(ROOT\s++)?%?(?!/)([^\s=%,{}()\[\]"]++)\s*+=\s*+([^ (][^ ]*+)\s++([A-Za-z_][\w\-.]*+)
     \((?:%((?:[^\s,%()"/]++(?:,[ ]%(?=[^,)]))?)++)|([^()"]*+))\)""",
     re.VERBOSE,
 )
