@@ -42,6 +42,11 @@ def one(
         ("y = scan(f, x, unroll=1)", "y = scan(f, x, unroll=True)", "unroll: 1 -> True"),
         ("dt0=0.1,", "dt0=None,", "dt0: 0.1 -> None"),
         ("RATE = 0.1", "RATE = 0.2", "RATE: 0.1 -> 0.2"),
+        (
+            "return (1 - update) * new + update * h",
+            "return update * new + (1 - update) * h",
+            "(1 - update) * new + update * h -> update * new + (1 - update) * h",
+        ),
         ("WIDTH, SIZE, DEPTH = 12, 32, 5", "WIDTH, SIZE, DEPTH = 12, 48, 5", "SIZE: 32 -> 48"),
         ("a, b = 12, f(32)", "a, b = 12, f(48)", "f(32) -> f(48)"),
         (

@@ -139,7 +139,7 @@ def _called_names(span: Sequence[_Token], line: str) -> str:
     words = [token.text for token in span]
     shown, at, number = "", span[0].start, 0
     while number < len(words):
-        end = _bracket_end(words, number) if words[number] == "(" and number and words[number - 1].isidentifier() else 0
+        end = _bracket_end(words, number) if _is_call(words, number) else 0
         if end > number + 2:
             shown, at, number = f"{shown}{line[at : span[number].end]}...", span[end - 1].start, end
         else:
@@ -150,7 +150,10 @@ def _called_names(span: Sequence[_Token], line: str) -> str:
 def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
     """Two expressions, without the longest arguments of a call that both have: `mean(x, ...) -> mean(x**2, ...)`."""
     old, new = ([token.text for token in span] for span in spans)
-    starts = [[n for n, text in enumerate(side[:-1], 1) if text in (*_OPENING, ",")] for side in (old, new)]
+    starts = [
+        [n for n, text in enumerate(side[:-1], 1) if text in (",", "[", "{") or _is_call(side, n - 1)]
+        for side in (old, new)
+    ]
     runs = [(one, other, _same_arguments(old[one:], new[other:])) for one in starts[0] for other in starts[1]]
     one, other, length = max(runs, key=lambda run: len("".join(old[run[0] : run[0] + run[2]])), default=(0, 0, 0))
     if len("".join(old[one : one + length])) <= len("..."):
@@ -159,6 +162,11 @@ def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[s
         f"{line[span[0].start : span[at].start]}...{line[span[at + length - 1].end : span[-1].end]}"
         for line, span, at in zip(lines, spans, (one, other), strict=True)
     )
+
+
+def _is_call(words: Sequence[str], at: int) -> bool:
+    name = words[at - 1] if at > 0 else ""
+    return words[at] == "(" and name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
