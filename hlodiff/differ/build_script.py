@@ -673,12 +673,14 @@ class _ScriptBuilder:
                 if not before.calls:
                     continue
                 # What a survivor no longer calls must have an edit too.
-                theirs = dict(draft.new.instructions[matched].calls if matched >= 0 else before.calls)
-                left = [(name, n) for name, group in before.calls for n in group[len(theirs.get(name, ())) :]]
+                left: list[tuple[str, int]] = []
+                if matched >= 0:
+                    theirs = dict(draft.new.instructions[matched].calls)
+                    left = [(name, n) for name, group in before.calls for n in group[len(theirs.get(name, ())) :]]
                 # So must what was called by what was removed, unless it moved along as it was.
+                called = [(name, n) for name, group in before.calls for n in group]
                 for place in (claim.new for claim in self._claims_of(0, draft, one)):
                     along = self.modules[1].computations[place[0]].instructions[place[1]].called if place else ()
-                    called = [(name, n) for name, group in before.calls for n in group]
                     left += [(name, n) for name, n in called if not any(self.bodies.are_equal(n, m) for m in along)]
                 for name, callee in left:
                     still = any(key[0] == callee and key[1] >= 0 for key in self.index)

@@ -184,11 +184,15 @@ class Bare:
 
     def module(self, module: Module) -> Module:
         """The module `without_channels`; what was seen before is the same object again."""
+        found: list[Computation] = []
         for owner in module.computations:
             if id(owner) not in self._found:
+                keys = {key for it in owner.instructions for key, _ in it.attributes}
+                instructions = [] if keys.isdisjoint(_STRIPPED) else [bare_instruction(it) for it in owner.instructions]
                 # Both are kept, so that no other computation can get their place in memory.
-                self._found[id(owner)] = owner, _bare_computation(owner)
-        return replace(module, computations=tuple(self._found[id(owner)][1] for owner in module.computations))
+                self._found[id(owner)] = owner, with_instructions(owner, instructions) if instructions else owner
+            found.append(self._found[id(owner)][1])
+        return replace(module, computations=tuple(found))
 
     def hashed(self, module: Module) -> HashedModule:
         """The same, and what each of its computations does."""
@@ -276,13 +280,7 @@ def without_channels(module: Module) -> Module:
     Backend configurations are cut down to the program's part. A channel's number means nothing; who meets on it is
     compared once instructions are paired.
     """
-    return replace(module, computations=tuple(_bare_computation(c) for c in module.computations))
-
-
-def _bare_computation(computation: Computation) -> Computation:
-    if {key for it in computation.instructions for key, _ in it.attributes}.isdisjoint(_STRIPPED):
-        return computation
-    return with_instructions(computation, [bare_instruction(it) for it in computation.instructions])
+    return Bare().module(module)
 
 
 def bare_instruction(it: Instruction) -> Instruction:
