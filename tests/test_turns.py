@@ -229,6 +229,20 @@ def test_more_turns_at_most_are_more_where_each_turn_does_more_too() -> None:
     assert marks(compared(more, BOUNDED))["bytes accessed"] == "better"
 
 
+@pytest.mark.parametrize(("turns", "is_slight"), [(3990, True), (3000, False)])
+def test_a_range_that_hardly_moved_leaves_no_doubt(turns: int, is_slight: bool) -> None:
+    """Two copies more outside of a loop, and ten or a thousand of up to 4,000 fewer in it."""
+    old = DATA.replace("constant(9)", "constant(4000)").replace("tanh(%i0)", "copy(%i0)")
+    new = old.replace("constant(4000)", f"constant({turns})").replace("while(%start)", "while(%first)")
+    new = new.replace(
+        "  %w =", "  %moved = (s32[], f32[8]{0}) copy(%start)\n  %first = (s32[], f32[8]{0}) copy(%moved)\n  %w ="
+    )
+    less = {"memory.temp": 8000.0}, {"memory.temp": 4000.0}
+    program = replace(compared(old, new), old_facts=less[0], new_facts=less[1])
+    assert marks(program)["copies"] == ""
+    assert ("cannot be judged" not in first_line(program)) is is_slight
+
+
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     """So much per turn of loops at lines 1, 2, ... of a file."""
     loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]

@@ -156,7 +156,8 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
         # What changed by nobody knows how much is not below a threshold.
-        return replace(number, relevant=always or by >= threshold or (weight is not None and not number.comparable))
+        is_unknown = weight is not None and not number.comparable and not _is_slight(program, number, threshold)
+        return replace(number, relevant=always or by >= threshold or is_unknown)
     whole = wholes.get(weight.whole, 0)
     difference = abs(number.new_bytes - number.old_bytes) if weight.whole == "bytes" else abs(number.new - number.old)
     share = difference / whole if whole else 1.0
@@ -215,13 +216,26 @@ def _is_more_by_count(number: Number) -> bool:
     return counted >= carried
 
 
+def _metric(number: Number) -> str:
+    return f"collectives.{number.name}" if number.name in FAMILIES else _METRICS.get(number.name, "")
+
+
+def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> bool:
+    """Whether a range moved by less than the threshold of what it may come to, as by one copy of up to thousands."""
+    old, new = executed_pair(program, _metric(number))
+    (least, most), (fewest, highest) = old.bounds, new.bounds
+    if most is None or highest is None:
+        return False
+    return max(abs(fewest - least), abs(highest - most)) < threshold * max(most, highest)
+
+
 def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
     """Both sides of each part of a number that is a range or per turn; [] where the sides have other loops.
 
     Where loops may turn more often than before, more at most is not more: then what is certain has to rise too, or what
     one turn of each loop does.
     """
-    metric = f"collectives.{number.name}" if number.name in FAMILIES else _METRICS.get(number.name, "")
+    metric = _metric(number)
     old, new = executed_pair(program, metric)
     for (_, most), (least, _), way in ((old.bounds, new.bounds, 1), (new.bounds, old.bounds, -1)):
         if most is not None and least > most:  # whatever loops do
@@ -274,7 +288,7 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
 
 def _hides_work(numbers: Sequence[Number]) -> bool:
     """Whether only memory and ranges are better, and of other work nobody knows: a step may do more than before."""
-    is_unknown = any(not one.comparable and not one.mark for one in numbers)
+    is_unknown = any(one.relevant and not one.comparable and not one.mark for one in numbers)
     better = decisive_numbers(numbers, "better")
     return is_unknown and all(one.name in MEMORY or not one.comparable for one in better)
 
