@@ -14,6 +14,7 @@ from hlodiff.differ import ProgramComparison
 from hlodiff.differ.comparison import donated_parameters
 from hlodiff.hlo import read
 from hlodiff.policy import judge
+from hlodiff.report.sentences import what_happened
 
 WITHOUT = "HloModule step, entry_computation_layout={(f32[8]{0})->f32[]}\n\nENTRY %main {\n"
 WITHOUT += "  %x = f32[8]{0} parameter(0)\n  ROOT %c = f32[] constant(1)\n}\n"
@@ -44,3 +45,23 @@ def test_a_captured_program_is_asked_by_its_case() -> None:
     program = hlodiff.capture_program(hlodiff.Case(total, *shapes, donate=(0, 2)))
     with pytest.raises(AssertionError, match=r"argument 1 \(given\), f32\[4,5\], is donated, but no result takes"):
         program.assert_rule("donation-aliases")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("tf.aliasing_output = 0 : i32", "jax.buffer_donor = true", ""),
+        ("jax.buffer_donor = true", "tf.aliasing_output = 0 : i32", ""),
+        ("", "jax.buffer_donor = true", "1 argument is donated now"),
+        ("tf.aliasing_output = 0 : i32", "", "1 argument is no longer donated"),
+    ],
+)
+def test_an_argument_whose_output_the_compiler_chooses_is_still_donated(before: str, after: str, words: str) -> None:
+    """JAX names no output where the shardings of results are not given."""
+    text = "module @m {\n  func.func public @main(%arg0: tensor<8xf32> {ATTRIBUTES}) -> tensor<8xf32> {\n"
+    text += "    %0 = stablehlo.negate %arg0 : tensor<8xf32>\n    return %0 : tensor<8xf32>\n  }\n}\n"
+    found = hlodiff.diff(*(hlodiff.read_text(text.replace("ATTRIBUTES", each)) for each in (before, after)))
+    (change,) = [change for edit in found.reported for change in edit.changes]
+    assert change.field == "alias"
+    said = [one for one in what_happened(found) if "donated" in one]
+    assert said == ([words] if words else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -216,17 +216,18 @@ def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, .
             if field == "compute_type":
                 a, b = (unquote(value) or "device" for value in (a, b))
             elif field == "alias":
-                a, b = (_donation(name, value) for value in (a, b))
+                a, b = _donation(ours), _donation(theirs)
             elif field == "backend_config":
                 a, b = _config_words(a, b)
             changes.setdefault(field, FieldChange(field, a, b))
     return tuple(changes.values())
 
 
-def _donation(name: str, value: str) -> str:
-    if not value:
-        return "not donated"
-    return f"output {value.partition(' ')[0]}" if name == "tf.aliasing_output" else "any output"
+def _donation(attributes: Mapping[str, str]) -> str:
+    """What an argument is donated to: without shardings of the results JAX leaves the output to the compiler."""
+    if alias := attributes.get("tf.aliasing_output"):
+        return f"output {alias.partition(' ')[0]}"
+    return "any output" if "jax.buffer_donor" in attributes else "not donated"
 
 
 def _config_words(old: str, new: str) -> tuple[str, str]:
