@@ -10,10 +10,11 @@ import pytest
 
 import hlodiff
 from hlodiff.config import Config, RuleUse
-from hlodiff.differ import ProgramComparison
+from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site
 from hlodiff.differ.comparison import donated_parameters
 from hlodiff.hlo import read
 from hlodiff.policy import judge
+from hlodiff.report.edits import format_edit
 from hlodiff.report.sentences import what_happened
 
 WITHOUT = "HloModule step, entry_computation_layout={(f32[8]{0})->f32[]}\n\nENTRY %main {\n"
@@ -65,3 +66,10 @@ def test_an_argument_whose_output_the_compiler_chooses_is_still_donated(before: 
     assert change.field == "alias"
     said = [one for one in what_happened(found) if "donated" in one]
     assert said == ([words] if words else [])
+
+
+def test_arguments_that_are_donated_to_an_output_each_are_not_all_donated_to_the_first() -> None:
+    texts = (f"%a{n} = f32[8] parameter({n})" for n in range(2))
+    sites = tuple((Site(0, n, "main", f"a{n}", "parameter", text),) * 2 for n, text in enumerate(texts))
+    edit = Edit("changed", ("alias",), 2, sites, (FieldChange("alias", "output 0", "any output"),))
+    assert format_edit(edit) == "arguments 0, 1 are donated to any output instead of an output each"

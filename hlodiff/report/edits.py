@@ -424,12 +424,13 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
         return f"{who} {verb} no longer donated"
     if old in NOT_DONATED:
         return f"{who} {verb} donated now"
+    was, now = ("an output each" if many_ and one.startswith("output") else one for one in (old, new))
     # A compiled program names the output of a donation that it makes use of.
     if new == ANY_OUTPUT and old.startswith("output {"):
-        return f"{who} {verb} still donated, but shares memory with no output now (was {old})"
+        return f"{who} {verb} still donated, but shares memory with no output now (was {was})"
     if old == ANY_OUTPUT and new.startswith("output {"):
-        return f"{who} {verb} donated as before, and shares memory with {new} now"
-    return f"{who} {verb} donated to {new} instead of {old}"
+        return f"{who} {verb} donated as before, and shares memory with {now} now"
+    return f"{who} {verb} donated to {now} instead of {was}"
 
 
 def _ranges(numbers: Iterable[int]) -> str:
