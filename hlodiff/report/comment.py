@@ -8,7 +8,7 @@ from dataclasses import replace
 from hlodiff.report import markdown
 from hlodiff.report.functions import verdict_rows
 from hlodiff.report.lines import clip, escape_markdown
-from hlodiff.report.markdown import ROW_WORDS, Links, all_of_it, closing
+from hlodiff.report.markdown import Links, all_of_it, closing
 from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
@@ -61,7 +61,7 @@ def to_summary(view: ReportView, link: str = "", page: str = "") -> str:
 def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str], bool]) -> str:
     """The longest form that fits."""
     details = [] if view.brief else markdown.folds(view, unfolded=len(view.functions) <= _UNFOLDED)
-    rows = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
+    rows = verdict_rows(view.functions, view.programs, view.command)
 
     def with_details(count: int) -> str:
         """Everything, with the first of the details."""

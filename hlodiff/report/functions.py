@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
+_ONE_SIDED = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
 _MOST_LINES = 4  # of Python, of which is said what each changed
 _MOST_SITES = 64  # whose lines are looked up
 _DONATED = "donated"
@@ -989,19 +990,20 @@ class VerdictRow:
 
 
 def verdict_rows(
-    functions: Sequence[FunctionView], programs: Sequence[ProgramView], one_sided: Mapping[str, str]
+    functions: Sequence[FunctionView], programs: Sequence[ProgramView], command: str
 ) -> tuple[VerdictRow, ...]:
     """The table: a row for each function and verdict, worst first; functions of which the same is to be said share one.
 
     Args:
         functions: of the view.
         programs: of the view; those of one side get a row too.
-        one_sided: what the command calls "added" and "removed".
+        command: "check" or "diff", which have words of their own for programs of one side.
 
     Example:
-        >>> verdict_rows([FunctionView("f", "same", "same cost")], (), {})
+        >>> verdict_rows([FunctionView("f", "same", "same cost")], (), "diff")
         ()
     """
+    one_sided = _ONE_SIDED[command]
     rows: list[VerdictRow] = []
     for view in functions:
         where = f"{view.where.file}:{view.where.line}" if view.where else ""

@@ -334,7 +334,7 @@ def _lines(view: ReportView, everything: bool) -> Iterator[str]:
         listed = [line for one in view.overviews for line in overview(one)]
         listed += [f"Details would be longer than {_MOST_CHARACTERS:,} characters: {MORE}.", ""]
     yield from (
-        *table(verdict_rows(view.functions, view.programs, ROW_WORDS[view.command]), view),
+        *table(verdict_rows(view.functions, view.programs, view.command), view),
         *numbers_table(view),
     )
     yield from listed
@@ -369,8 +369,6 @@ def without_blank_items(lines: Iterable[str]) -> list[str]:
 
 SIGNS: dict[str, str] = {"worse": "🔴", "better": "🟢", "mixed": "🟡", "same": "⚪"}
 """The mark of each verdict where Markdown has no colours; the word stands beside it."""
-ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
-"""What each command calls programs of one side."""
 _WIDEST = 160
 _LONGEST = 640  # of a change: more is no prose that a reader takes in
 _MOST_TARGETS = 3

@@ -15,7 +15,6 @@ from hlodiff.report.view import Number
 from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair, many
 
 Row = tuple[str, str, Unit, str]
-_Executed = Mapping[str, tuple[ExecutedCount | None, ExecutedCount | None]]
 
 # (metric, its words, unit), in the order of the table; collectives come between the two.
 # Operations of two stages are two numbers: each names its own.

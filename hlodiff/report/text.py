@@ -48,7 +48,6 @@ from hlodiff.report.wording import format_classes, format_names, format_next, fo
 _MOST_GROUPS = 100
 _MOST_BRIEFLY = 8
 _WIDEST_TARGETS, _WIDEST_CELL, _WIDEST_NAMES = 32, 48, 20
-_ROW_WORDS = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
 _MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
 _MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # that say different things, the worst first
@@ -504,7 +503,7 @@ def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
 
 def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequence[ProgramView]) -> Iterator[Line]:
     """A table with a row for each function, worst first."""
-    rows = verdict_rows(functions, programs, _ROW_WORDS[command])
+    rows = verdict_rows(functions, programs, command)
     cells = [("function", "target", "verdict", "largest change", "line")]
     for row in rows[:MOST_ROWS]:
         on = ", ".join(row.targets)  # how many there are, where their names are long

@@ -29,7 +29,6 @@ from hlodiff.report.html.overview import (
     scenarios_of,
     tiles_of,
 )
-from hlodiff.report.markdown import ROW_WORDS
 from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
 from hlodiff.report.token_marks import Span, changed_spans, value_spans
@@ -105,7 +104,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
     shown = rows[: limits.programs]
     first = overview_findings(view)
     listed = [one for one in view.functions if not one.folded]
-    verdicts = verdict_rows(view.functions, view.programs, ROW_WORDS[view.command])
+    verdicts = verdict_rows(view.functions, view.programs, view.command)
     return {
         "view": view,
         "totals": format_totals(replace(view, next="")),
