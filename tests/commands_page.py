@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.cli.entry import _GROUPS, _group
+from hlodiff.cli.entry import GROUPS, program
 
 PAGE = Path(__file__).parent.parent / "docs/commands.md"
 _HEAD = """# Commands
@@ -66,12 +66,12 @@ def _section(command: click.Command, path: str, level: int, context: click.Conte
 
 def page() -> str:
     """The page as it should be."""
-    top = click.Context(_group, info_name="hlodiff")
+    top = click.Context(program, info_name="hlodiff")
     parts = [_HEAD]
-    for title, names in _GROUPS.items():
+    for title, names in GROUPS.items():
         parts.append(f"## {title}\n")
         for name in names:
-            command = _group.get_command(top, name)
+            command = program.get_command(top, name)
             assert command is not None
             parts += _section(command, f"hlodiff {name}", 3, click.Context(command, top, name))
     return "\n".join(parts)

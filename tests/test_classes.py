@@ -12,8 +12,7 @@ import pytest
 
 from hlodiff.differ import Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
 from hlodiff.differ.classify import CLASSES, Class
-from hlodiff.hlo import Frame, read_text
-from hlodiff.hlo.model import Stage
+from hlodiff.hlo import Frame, Stage, read_text
 from hlodiff.policy import judge
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_field_change

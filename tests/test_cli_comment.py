@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hlodiff.integrations.code_hosts.github import read_artifact
-from tests.code_host_server import BOT, COMMIT, TOKEN, CodeHost, pull, served, workflow_run, zipped
+from tests.code_host_server import COMMIT, TOKEN, CodeHost, pull, served, workflow_run, zipped
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "tests/fixtures/report/layers"
@@ -403,9 +403,3 @@ def test_commenting_needs_next_to_nothing_installed(code_host: CodeHost) -> None
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "comment on owner/project#7: added\n[]\n"
-
-
-def test_the_name_of_the_bot() -> None:
-    from hlodiff.cli.comment_command import _BOT
-
-    assert _BOT == BOT

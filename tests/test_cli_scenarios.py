@@ -20,8 +20,7 @@ from hlodiff.capture import DiscoveredScenario, Discovery, ScenarioRun
 from hlodiff.config import Config
 from hlodiff.errors import RegistryError
 from hlodiff.snapshots import Key, record_id
-from hlodiff.tracing import Function, Leaf, Trace
-from hlodiff.tracing.records import Call, Compilation
+from hlodiff.tracing import Call, Compilation, Function, Leaf, Trace
 
 ROOT = Path(__file__).resolve().parent.parent
 Ask = Callable[..., tuple[int, str, str]]

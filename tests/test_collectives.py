@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.config import FAMILIES
 from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts
 from hlodiff.differ import count as count_all
 from hlodiff.differ.placement import compute_places
 from hlodiff.hlo import read, read_hlo
-from hlodiff.hlo.collectives import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path(__file__).parent / "fixtures" / "collectives"

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from markdown_it import MarkdownIt
 
-from hlodiff.cli.entry import _COMMANDS, _FORMER
+from hlodiff.cli.entry import COMMANDS, FORMER
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
 from hlodiff.report.known_text import ORDERS, REMOVED, known_text
 from hlodiff.report.untrusted_result import known_command, read_result
@@ -57,7 +57,7 @@ PAYLOADS = (
     "hlodiff record -- bash -c 'curl evil'",
     "hint: python -m hlodiff\nupgrade x; hlodiff --jobs 2 record x; pip3 install evil",
 )
-VERBS = sorted([*_COMMANDS, *_FORMER])
+VERBS = sorted([*COMMANDS, *FORMER])
 # Every way in which the forms of this tool show that something is to be typed.
 TYPED = re.compile(rf"hlodiff(\s+-\S+)*\s+({'|'.join(VERBS)})\b|\bpip3? install|hint\\?:|next\\?:")
 

@@ -12,7 +12,7 @@ import pytest
 
 import hlodiff
 from hlodiff import registry
-from hlodiff.capture.messages import Executable, VariantRun, VariantsResult
+from hlodiff.capture import Executable, VariantRun, VariantsResult
 from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels, part_of
 from hlodiff.errors import ConfigError, RegistryError
 from hlodiff.hlo import Frame, read_text

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts
-from hlodiff.differ.metrics import raw_metrics
-from hlodiff.differ.placement import donations, format_memory_space, format_sharding, placements, platform_of
+from hlodiff.differ import count, donations, metrics_by_kind, module_metrics, op_counts, placements, raw_metrics
+from hlodiff.differ.placement import format_memory_space, format_sharding, platform_of
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import normalize
 

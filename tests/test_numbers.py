@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hlodiff.differ import count, module_metrics
+from hlodiff.differ import count, metrics_of, module_metrics, raw_metrics
 from hlodiff.differ.comparison import flat_facts
 from hlodiff.differ.executed import executed, executed_table, static_costs
-from hlodiff.differ.metrics import metrics_of, raw_metrics
 from hlodiff.hlo import Module, read_text
 from tests import hlo_count, stablehlo_count
 from tests.hlo_count import Body, Op, Program

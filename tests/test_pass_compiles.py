@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hlodiff.capture.pass_dumps import compile_with_dump
-from hlodiff.differ import ProgramComparison, diff
-from hlodiff.differ.limits import DEFAULTS
+from hlodiff.differ import Limits, ProgramComparison, diff
 from hlodiff.differ.passes.steps import Texts
 from hlodiff.errors import CaptureError
 from hlodiff.report import Report, to_terminal
@@ -58,7 +57,7 @@ def test_both_sides_are_compiled_again_where_a_program_changed_and_nothing_is_le
 
         return write
 
-    found = blame_passes((same, changed), written(OLD), written(NEW), DEFAULTS)
+    found = blame_passes((same, changed), written(OLD), written(NEW), Limits())
     assert found[0] is same
     assert found[1].passes is not None
     text = to_terminal(Report("diff", "old", "new", found))
@@ -70,4 +69,4 @@ def test_both_sides_are_compiled_again_where_a_program_changed_and_nothing_is_le
 def test_a_side_without_a_dump_changes_nothing() -> None:
     modules = [Texts(one).module(one.stages[-1], one.read(one.stages[-1].file)) for one in (dump(OLD), dump(NEW))]
     changed = ProgramComparison("segsum", "cuda-h100", "compiled", "changed", diff(*modules))
-    assert blame_passes((changed,), lambda folders: None, lambda folders: None, DEFAULTS) == (changed,)
+    assert blame_passes((changed,), lambda folders: None, lambda folders: None, Limits()) == (changed,)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from hlodiff import Program
 from hlodiff.errors import ConfigError
 from hlodiff.hlo import read, read_text
-from hlodiff.policy.assertions import Program
 
 FOLDER = Path(__file__).parent / "fixtures" / "policy"
 LOWERED = read(FOLDER / "no-collective" / "stablehlo.mlir")

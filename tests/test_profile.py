@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlodiff.capture.messages import PassTime
+from hlodiff.capture import PassTime
 from hlodiff.capture.profile import TimedSpan, merged, metadata_spans, pass_times
 from hlodiff.inspect.profile import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report import Report, Timing, to_terminal

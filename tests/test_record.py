@@ -15,9 +15,9 @@ import pytest
 
 from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
-from hlodiff.hlo.mlir import mlir_text
-from hlodiff.tracing import Function, Leaf
-from hlodiff.tracing.records import Call, CapturedValue, call_of, call_row
+from hlodiff.hlo import mlir
+from hlodiff.tracing import Call, CapturedValue, Function, Leaf
+from hlodiff.tracing.records import call_of, call_row
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 
@@ -159,9 +159,9 @@ def test_targets_of_recorded_programs() -> None:
 
 def test_bytes_that_are_no_bytecode() -> None:
     with pytest.raises(ReadError, match="not MLIR bytecode"):
-        mlir_text(b"module {}")
+        mlir.mlir_text(b"module {}")
     with pytest.raises(ReadError, match="does not read"):
-        mlir_text(b"ML\xefR but not more")
+        mlir.mlir_text(b"ML\xefR but not more")
 
 
 # --- the real command ------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hlodiff.differ import Edit, FieldChange, LimitHit, ProgramComparison
-from hlodiff.differ.grouping import Origins
+from hlodiff.differ import Edit, FieldChange, LimitHit, ProgramComparison, diff
 from hlodiff.hlo import read_hlo
 from hlodiff.report import Report, read_untrusted_view, to_form, to_terminal
 from tests.shown import words as words_of
@@ -142,12 +141,14 @@ CALLED = """ENTRY e {
 @pytest.mark.parametrize(("frame", "line"), [(0, 9), (1, 9), (3, 32)])
 def test_a_literal_comes_from_the_line_that_uses_it(frame: int, line: int) -> None:
     """JAX makes a literal once: it has no line, or that of the loop; a line of another place is its own."""
-    module = read_hlo(HEAD + CALLED.replace("FRAME", str(frame)))
-    origins = Origins(module)
-    entry = len(module.computations) - 1
-    assert origins.stack(entry, 0).frames[0].line == line
-    unused = origins.stack(entry, 2).frames
-    assert [one.line for one in unused] == {0: [], 1: [31], 3: [32]}[frame], "its user has no line"
+    old = HEAD + CALLED.replace("FRAME", str(frame))
+
+    def lines(literal: str, other: str) -> list[int]:
+        (edit,) = diff(read_hlo(old), read_hlo(old.replace(literal, other))).edits
+        return [frame.line for frame in edit.source]
+
+    assert lines("constant(1e-06)", "constant(2e-06)")[0] == line
+    assert lines("constant(2)", "constant(3)") == {0: [], 1: [31], 3: [32]}[frame], "its user has no line"
 
 
 @pytest.mark.parametrize(

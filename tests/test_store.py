@@ -44,7 +44,6 @@ from hlodiff.snapshots import (
 from hlodiff.snapshots import read as snapshot_module
 from hlodiff.snapshots import write as write_module
 from hlodiff.snapshots import writing as _writing_function
-from hlodiff.snapshots.write import PARTIAL
 from hlodiff.snapshots.yaml_format import dump, load
 
 STABLEHLO = "module {\n}\n"
@@ -605,7 +604,7 @@ def test_a_pending_folder_in_which_nothing_waits_is_gone(tmp_path: Path) -> None
         tidy_pending(root)
         assert not root.exists()
         keep_pending(root, snapshot, None, "new")
-        (root / PARTIAL / "half").mkdir(parents=True)
+        (root / ".partial" / "half").mkdir(parents=True)
         tidy_pending(root)
         assert sorted(entry.name for entry in root.iterdir()) == [".gitignore", "f"], "and no half of anything"
         drop_pending(root, snapshot.key)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.tracing import Function, Leaf, Trace
+from hlodiff.tracing import Call, Compilation, Function, Leaf, Trace
 from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
 from hlodiff.tracing.counts import count, format_counts, from_plain
-from hlodiff.tracing.records import Call, Compilation
 
 ROOT = Path(__file__).resolve().parent.parent
 START = """import dataclasses

@@ -6,11 +6,7 @@ import pytest
 
 from hlodiff import diff
 from hlodiff.differ import ProgramComparison
-from hlodiff.differ.grouping import Origins
-from hlodiff.differ.instruction_matches import InstructionMap, Intern, MatchGraph
-from hlodiff.differ.parameters import pair_unchanged
-from hlodiff.graph import dataflow
-from hlodiff.hlo import Frame, contents, read_hlo
+from hlodiff.hlo import Frame, read_hlo
 from hlodiff.report import Report, ToolchainChange
 from tests.shown import line_of
 
@@ -132,10 +128,10 @@ def test_what_several_lines_apply_has_the_line_of_none(sum_of: str, line: int | 
         f"  %s = f32[] reduce(%x, %z), dimensions={{0}}, to_apply=%{applied}, {at.format('one', 2)}\n"
         f"  ROOT %t = f32[] reduce(%x, %s), dimensions={{0}}, to_apply=%c, {at.format('two', 3)}\n}}\n"
     )
-    module = read_hlo(text)
-    scope, stack = Origins(module).origin(0, 2)
-    assert [frame.line for frame in stack] == ([line] if line else [])
-    assert scope == ("jit(f)/two" if line else None)
+    other = text.replace("ROOT %r = f32[] add", "ROOT %r = f32[] maximum")
+    (edit,) = diff(read_hlo(text), read_hlo(other)).edits
+    assert [frame.line for frame in edit.source] == ([line] if line else [])
+    assert edit.op_name == ("jit(f)/two" if line else None)
 
 
 def test_results_in_the_memory_of_the_host_are_counted() -> None:
@@ -168,15 +164,9 @@ def test_an_argument_of_one_number_and_type_is_not_called_new_and_gone(name: str
     """Also where most of its users differ, so that the shorter script would part the two."""
     known = f', metadata={{op_name="{name}"}}' if name else ""
     rows = f"HloModule m\nENTRY e {{\n  x = f32[8]{{0}} parameter(0){known}\n  ROOT r = f32[8]{{0}} OPCODE(x)\n}}"
-    intern: Intern = {}
-    sides = []
-    for opcode in ("sine", "cosine"):
-        module = read_hlo(rows.replace("OPCODE", opcode))
-        hashes = [content.hash for content in contents(module)]
-        sides.append(MatchGraph.from_networkx(dataflow(module.entry_computation), hashes, intern, entry=True))
-    pairing = InstructionMap.empty(2, 2)
-    pair_unchanged(sides[0], sides[1], pairing)
-    assert pairing.old == [0, -1]
+    found = diff(*(read_hlo(rows.replace("OPCODE", opcode)) for opcode in ("sine", "cosine")))
+    assert [(edit.kind, edit.fields) for edit in found.edits] == [("changed", ("opcode",))]
+    assert found.script.pairs[0].mapping[0] == 0
 
 
 LOOP = """HloModule m

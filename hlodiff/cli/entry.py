@@ -17,7 +17,7 @@ from hlodiff.errors import ConfigError, HlodiffError, RegistryError, UsageError,
 from hlodiff.interrupts import Interrupted, exit_code
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
-_GROUPS = {
+GROUPS = {
     "Daily": {
         "init": "Set a project up: configuration, a first function, CI, completion.",
         "list": "Show registered functions and whether they have snapshots.",
@@ -41,8 +41,8 @@ _GROUPS = {
         "comment": "Post the result of a check as one comment that is kept up to date.",
     },
 }
-_COMMANDS = {name: words for group in _GROUPS.values() for name, words in group.items()}
-_FORMER = {
+COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
+FORMER = {
     "bisect": (["log"], "log NAME METRIC"),
     "reject": (["review", "--reject"], "review --reject"),
     "report": (["diff", "--saved"], "diff RESULT.json"),
@@ -63,10 +63,10 @@ class _Commands(click.Group):
     """Knows all commands by name and imports the one that is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"hlodiff.cli.{cmd_name.replace('-', '_')}_command").command
         return command
@@ -74,25 +74,25 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from hlodiff.config import closest
             from hlodiff.report.lines import printable
 
-            near = closest(args[0], [*_COMMANDS, *_FORMER])
-            near = _FORMER[near][1] if near in _FORMER else near
-            hint = f"Did you mean `{near}`?" if near else f"Commands: {', '.join(_COMMANDS)}."
+            near = closest(args[0], [*COMMANDS, *FORMER])
+            near = FORMER[near][1] if near in FORMER else near
+            hint = f"Did you mean `{near}`?" if near else f"Commands: {', '.join(COMMANDS)}."
             raise click.UsageError(f"No such command `{printable(args[0])}`. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, group in _GROUPS.items():
+        for title, group in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<7}", words) for name, words in group.items()])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hlodiff")
-def _group() -> None:
+def program() -> None:
     """Record what JAX functions compile to, and show what a change did to the compiled programs.
 
     \b
@@ -123,7 +123,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         with progress_bar():
-            code = _group.main(args=_as_now_called(arguments), prog_name="hlodiff", standalone_mode=False)
+            code = program.main(args=_as_now_called(arguments), prog_name="hlodiff", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit:  # click's, where the reader of a help text has left
         from hlodiff.cli.output import close_stdout
@@ -155,11 +155,11 @@ def run(arguments: Sequence[str]) -> int:
 def _as_now_called(arguments: Sequence[str]) -> list[str]:
     """The arguments, with what stands for a former command in its place; one line says so."""
     name, *rest = arguments or [""]
-    if name not in _FORMER:
+    if name not in FORMER:
         return list(arguments)
     from hlodiff.cli.output import tell
 
-    words, now = _FORMER[name]
+    words, now = FORMER[name]
     tell(f"note: `hlodiff {name}` is now `hlodiff {now}`")
     # What follows NAME may be a revision too: a range says that it is not.
     settled = ["--to=HEAD"] if name == "bisect" and not any(word.partition("=")[0] == "--to" for word in rest) else []

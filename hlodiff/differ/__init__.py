@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from hlodiff.differ.limits import Limits as Limits
     from hlodiff.differ.metrics import count as count
     from hlodiff.differ.metrics import metrics_by_kind as metrics_by_kind
+    from hlodiff.differ.metrics import metrics_of as metrics_of
     from hlodiff.differ.metrics import module_metrics as module_metrics
     from hlodiff.differ.metrics import op_counts as op_counts
+    from hlodiff.differ.metrics import raw_metrics as raw_metrics
     from hlodiff.differ.pipeline import diff as diff
+    from hlodiff.differ.placement import donations as donations
+    from hlodiff.differ.placement import placements as placements
     from hlodiff.differ.repeats import FrameTree as FrameTree
     from hlodiff.differ.result import Cost as Cost
     from hlodiff.differ.result import Edit as Edit
@@ -52,10 +56,14 @@ _HOME = {
     "classes_of": "classify",
     "count": "metrics",
     "diff": "pipeline",
+    "donations": "placement",
     "growth_series": "growth",
     "metrics_by_kind": "metrics",
+    "metrics_of": "metrics",
     "module_metrics": "metrics",
     "op_counts": "metrics",
+    "placements": "placement",
+    "raw_metrics": "metrics",
     "replay": "verify",
     "summarize": "result",
     "with_compiler": "comparison",

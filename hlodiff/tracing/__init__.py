@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hlodiff.tracing.counts import FunctionCounts as FunctionCounts
     from hlodiff.tracing.counts import TraceCounts as TraceCounts
+    from hlodiff.tracing.records import Call as Call
+    from hlodiff.tracing.records import CapturedValue as CapturedValue
+    from hlodiff.tracing.records import Compilation as Compilation
     from hlodiff.tracing.records import Function as Function
     from hlodiff.tracing.records import Leaf as Leaf
     from hlodiff.tracing.records import Trace as Trace
 
 
 _HOME = {
+    "Call": "records",
+    "CapturedValue": "records",
+    "Compilation": "records",
     "Function": "records",
     "FunctionCounts": "counts",
     "Leaf": "records",

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from hlodiff.config import Config
-from hlodiff.differ import QUANTITIES, Growth
+from hlodiff.differ import QUANTITIES, Growth, Limits
 from hlodiff.differ.growth import CLASSES, Fit, Series
-from hlodiff.differ.limits import DEFAULTS
 from hlodiff.errors import HlodiffError
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, read_growth, read_snapshot
-from hlodiff.snapshots.yaml_format import load
 from hlodiff.workflows import pending
 from hlodiff.workflows.staleness import Freshness
 from tests import pass_dumps
@@ -78,7 +78,7 @@ def pending_files() -> Files:
         keep_pending(root, read_snapshot(FolderTree(SNAPSHOTS), _PROGRAM), None, "new", origin=origin)
         for key, file in _RECORDS.items():
             text = (SNAPSHOTS / key.function / file).read_text(encoding="utf-8")
-            keep_record(root, key, load(text, file), text, origin)
+            keep_record(root, key, yaml.safe_load(text), text, origin)
         return _files_below(root)
 
 
@@ -118,7 +118,7 @@ def read_damaged_growth(data: bytes) -> None:
     """What `check` and the git driver do with a recorded growth.yaml."""
     from hlodiff.policy.growth import changed_growth, checked_record, judge_growth
 
-    good = load(growth_files()[0].decode(), "growth.yaml")
+    good = yaml.safe_load(growth_files()[0])
     function = str(good["function"])
     with folder({f"{function}/growth.yaml": data}) as root:
         table = read_growth(root, function, "")
@@ -155,7 +155,7 @@ def read_dump(data: bytes) -> None:
     with folder(files) as root:
         if not is_dump_folder(root):
             return
-        views = [passes_view(one.name, None, one, DEFAULTS) for one in folder_dumps(root)]
+        views = [passes_view(one.name, None, one, Limits()) for one in folder_dumps(root)]
         passes_text(views, None, True, str(root), 100, False)
         json.loads(passes_json(views))
         for one in folder_dumps(root):
