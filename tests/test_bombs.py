@@ -13,8 +13,7 @@ from hlodiff.differ import diff
 from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.hlo import read_bytes, read_hlo, read_text
 from hlodiff.normalizer import normalize, to_text
-from hlodiff.snapshots import unpack
-from hlodiff.snapshots.read import refuse_conflict
+from hlodiff.snapshots import FolderTree, Key, Snapshot, read_snapshot, unpack, write_snapshot
 from hlodiff.workflows.configuration import load_if_any
 from tests.fuzzing.bombs import COMPILED, CONFIGURATIONS, PACKED, STABLEHLO
 
@@ -88,9 +87,11 @@ def test_a_packed_program_of_a_snapshot_is_bounded_by_its_size() -> None:
         unpack(PACKED["100 MB of blank lines"], "compiled.hlo.gz")
 
 
-def test_conflict_markers_are_looked_for_in_linear_time() -> None:
+def test_conflict_markers_are_looked_for_in_linear_time(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, Snapshot("f", "", "cpu", {"format_version": 1}, "module {}\n", "HloModule m\n"))
+    (tmp_path / "f/cpu/compiled.hlo").write_bytes(b"\n" * 50_000_000)
     with bounded():
-        refuse_conflict(b"\n" * 50_000_000, "compiled.hlo", "")
+        read_snapshot(FolderTree(tmp_path), Key("f", "", "cpu"))
 
 
 def refused(text: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hlodiff import read
-from hlodiff.differ import Cost, Edit, ModuleDiff, Site
-from hlodiff.differ.instruction_costs import flops_of
-from hlodiff.hlo import Instruction, Shape
-from hlodiff.hlo.traversal import multiplicities
+from hlodiff import read, read_text
+from hlodiff.differ import Cost, Edit, ModuleDiff, Site, diff
+from hlodiff.hlo import Computation
 from tests.scenarios import compare
 from tests.shown import PROGRAM, changes
 
@@ -149,12 +149,37 @@ def test_compilers_that_spell_a_matrix_product_in_their_own_ways_agree_on_its_op
 def _products(path: Path) -> int:
     """Operations of all dots and convolutions, whatever else is counted; equal computations are stored once."""
     module = read(path)
+    bare = next(it for it in module.entry_computation.instructions if it.opcode == "parameter")
+    nothing = replace(module, computations=(Computation("main", (bare,), 0),), entry=0)
     return sum(
-        weight.total * flops_of(it, [computation.instructions[o].shape for o in it.operands])
-        for computation, weight in zip(module.computations, multiplicities(module), strict=True)
-        for it in computation.instructions
-        if it.opcode in ("dot", "dot_general", "convolution", "custom-call")
+        edit.cost[1].flops
+        for edit in diff(nothing, module).edits
+        if edit.new and edit.new.opcode in ("dot", "dot_general", "convolution", "custom-call")
+        if edit.cost and edit.cost[1]
     )
+
+
+def flops(
+    opcode: str,
+    attributes: dict[str, str],
+    operands: Sequence[tuple[int, ...]],
+    result: tuple[int, ...],
+    made: str = "{}",
+) -> int:
+    """Operations of one added instruction of f32."""
+
+    def shape(sizes: tuple[int, ...]) -> str:
+        return f"f32[{','.join(map(str, sizes))}]"
+
+    rows = [f"  x{n} = {shape(one)} parameter({n})" for n, one in enumerate(operands)]
+    given = "".join(f", {name}={value}" for name, value in attributes.items())
+    names = ", ".join(f"x{n}" for n in range(len(operands)))
+    added = f"  c = {made.format(shape(result))} {opcode}({names}){given}"
+    root = f"  ROOT r = {shape(operands[0])} negate(x0)"
+    old, new = ("\n".join(["ENTRY main {", *rows, *more, root, "}"]) for more in ((), (added,)))
+    cost = only(old, new).cost
+    assert cost and cost[1]
+    return cost[1].flops
 
 
 @pytest.mark.parametrize(
@@ -166,9 +191,9 @@ def _products(path: Path) -> int:
         ({"window": "{size=3x3 stride=2x2 pad=1_1x1_1}", "dim_labels": "b01f_01io->b01f"}, (1, 2, 2, 5), 500),
         (
             {
-                "window_strides": "array<i64: 1, 1>", "padding": "dense<1> : tensor<2x2xi64>",
-                "dimension_numbers": "#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>",
-                "batch_group_count": "1 : i64",
+                "dimension_numbers": "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                "window": "{stride = [1, 1], pad = [[1, 1], [1, 1]]}",
+                "attributes": "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}",
             },
             (1, 4, 4, 5), 2 * 100 * 2 * 5,
         ),
@@ -177,8 +202,20 @@ def _products(path: Path) -> int:
 def test_a_convolution_counts_what_meets_no_padding(
     attributes: dict[str, str], result: tuple[int, ...], expected: int
 ) -> None:
-    it = Instruction("c", "convolution", Shape("f32", result), (0, 1), attributes=tuple(attributes.items()))
-    assert flops_of(it, (Shape("f32", (1, 4, 4, 2)), Shape("f32", (3, 3, 2, 5)))) == expected
+    if "dim_labels" in attributes:
+        assert flops("convolution", attributes, [(1, 4, 4, 2), (3, 3, 2, 5)], result) == expected
+        return
+    numbers, window, more = attributes.values()
+    shape = f"tensor<{'x'.join(map(str, result))}xf32>"
+    text = (
+        "module @m {\n  func.func public @main(%x: tensor<1x4x4x2xf32>, %k: tensor<3x3x2x5xf32>)"
+        " -> tensor<1x4x4x2xf32> {\n"
+        f"    %0 = stablehlo.convolution(%x, %k) dim_numbers = {numbers}, window = {window} {more}"
+        f" : (tensor<1x4x4x2xf32>, tensor<3x3x2x5xf32>) -> {shape}\n    return %x : tensor<1x4x4x2xf32>\n  }}\n}}\n"
+    )
+    old, new = read_text("\n".join(row for row in text.split("\n") if "convolution" not in row)), read_text(text)
+    (edit,) = diff(old, new).edits
+    assert edit.cost and edit.cost[1] and edit.cost[1].flops == expected
 
 
 @pytest.mark.parametrize(
@@ -196,9 +233,8 @@ def test_a_convolution_of_cudnn_and_its_gradients_count_as_the_convolution(
 ) -> None:
     """XLA writes labels and window of the convolution on its gradients too."""
     given = {"custom_call_target": f'"__cudnn$conv{kind}"', "dim_labels": "b01f_o01i->b01f", "window": "{size=3x3}"}
-    made = Shape("tuple", tuple_shapes=(Shape("f32", result or (1, 2, 2, 5)), Shape("u8", (0,))), is_array=False)
-    it = Instruction("c", "custom-call", made, (0, 1), attributes=tuple(given.items()))
-    assert flops_of(it, [Shape("f32", one) for one in operands]) == (2 * 36 * 2 * 5 if result else 0)
+    found = flops("custom-call", given, operands, result or (1, 2, 2, 5), "({}, u8[0])")
+    assert found == (2 * 36 * 2 * 5 if result else 0)
 
 
 ODD = [
@@ -229,6 +265,5 @@ def test_a_convolution_that_nobody_can_count_kills_no_diff(labels: str, window: 
 
 
 def test_counting_a_huge_kernel_comes_to_an_end() -> None:
-    attributes = (("window", f"{{size={10**9} lhs_dilate=2}}"), ("dim_labels", "b0f_0io->b0f"))
-    it = Instruction("c", "convolution", Shape("f32", (1, 10**9, 1)), (0, 1), attributes=attributes)
-    assert flops_of(it, (Shape("f32", (1, 10**9, 1)), Shape("f32", (10**9, 1, 1)))) == 10**18
+    attributes = {"window": f"{{size={10**9} lhs_dilate=2}}", "dim_labels": "b0f_0io->b0f"}
+    assert flops("convolution", attributes, [(1, 10**9, 1), (10**9, 1, 1)], (1, 10**9, 1)) == 10**18

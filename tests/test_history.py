@@ -15,7 +15,6 @@ from hlodiff.cli import run
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.integrations.history import History, by_size, changes, crossings, reading_of, values_on
 from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching
-from hlodiff.integrations.history.recorded_numbers import values_of
 from hlodiff.integrations.history.report import (
     ShownHistory,
     format_both,
@@ -28,8 +27,7 @@ from hlodiff.integrations.history.report import (
     notes_of,
 )
 from hlodiff.integrations.history.select import HistoryRequest, find
-from hlodiff.report.wording import sparkline
-from hlodiff.snapshots import Key, marked_stale
+from hlodiff.snapshots import SUMMARY_VERSION, Key, marked_stale
 from tests.past import Past
 
 
@@ -364,14 +362,15 @@ def test_numbers_of_a_summary() -> None:
         "memory": {"temp": 8, "odd": float("nan")},
         "cost": {"flops": True},
     }
-    compiled = values_of(summary, "compiled")
+    content = yaml.safe_dump({"format_version": SUMMARY_VERSION, **summary}).encode()
+    compiled = reading_of(content, "program", Key("f", "", "cpu"), "compiled").values
     wanted = {"ops": 5, "loop.ops": 2, "op.copy": 1, "fusions": 3, "fusions.kLoop": 2, "collectives.all-gather": 2,
               "collectives.all-gather.bytes": 64, "collective_bytes": 64, "async_collectives": 1, "temp_bytes": 8,
               "copies": 0}  # fmt: skip
     assert {name: compiled[name] for name in wanted} == wanted
     assert "flops" not in compiled
-    assert values_of(summary, "stablehlo")["lowered_functions"] == 3
-    assert "fusions" not in values_of(summary, "stablehlo")
+    assert reading_of(content, "program", Key("f", "", "cpu"), "stablehlo").values["lowered_functions"] == 3
+    assert "fusions" not in reading_of(content, "program", Key("f", "", "cpu"), "stablehlo").values
 
 
 def test_crossings_are_those_commits_that_crossed(past: Past) -> None:
@@ -388,7 +387,6 @@ def test_words() -> None:
     assert format_both("temp_bytes", 5000, 1500000) == "4.9 KiB -> 1.4 MiB (300 times)"
     assert format_both("fusions", 0, 3) == "0 -> 3"
     assert format_delta("temp_bytes", 655360, 655424) == "+64 B"
-    assert sparkline(list(range(100)), width=4) == "▃▄▆█"
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").problem.startswith("is not a record of traces")
 
 

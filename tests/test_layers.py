@@ -154,6 +154,24 @@ def test_no_two_files_differ_by_a_grammatical_ending() -> None:
     assert [sorted(names) for names in found.values() if len(names) > 1] == []
 
 
+# Modules behind the doors of rooms that tests import all the same: an algorithm that no report shows by itself, a form
+# of one command, or what must be damaged to show that something else notices. Lower it when one goes.
+_BEHIND_DOORS = 130
+
+
+def test_tests_speak_to_doors_and_not_to_files() -> None:
+    """What a test imports from a file of a room cannot move to another one without that test."""
+    rooms_ = {".".join(file.parent.relative_to(ROOT).parts) for file in sources() if file.name == "__init__.py"}
+    behind = {
+        name
+        for file in sorted((ROOT / "tests").rglob("*.py"))
+        for node in parsed(file)
+        if isinstance(node, ast.ImportFrom) and (name := node.module or "").startswith("hlodiff.")
+        if name not in rooms_ and name.count(".") > 1
+    }
+    assert len(behind) <= _BEHIND_DOORS, f"ask through the public API, a command or a door:\n{sorted(behind)}"
+
+
 def test_no_circle_of_imports() -> None:
     """Between files, imports in functions, under TYPE_CHECKING and by a name in a string included."""
     files = {".".join(("hlodiff", *file.relative_to(PACKAGE).with_suffix("").parts)): file for file in sources()}

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 from hlodiff.capture import jax_private
-from hlodiff.tracing import Leaf, Trace
-from hlodiff.tracing.observer import Observer, observing
+from hlodiff.tracing import Leaf, Observer, Trace, observing
 from hlodiff.tracing.stable_repr import stable_repr
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")

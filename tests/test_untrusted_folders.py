@@ -20,15 +20,15 @@ from hlodiff.snapshots import (
     RecordedTraces,
     drop_record,
     keep_record,
+    open_revision,
     remove_growth,
     remove_snapshot,
     remove_traces,
+    write_growth,
     write_snapshot,
     write_traces,
     writing,
 )
-from hlodiff.snapshots.trees import git
-from hlodiff.snapshots.write import replace_file
 from hlodiff.tracing import TraceCounts
 from hlodiff.workflows.record_run import INDEX, replacing
 from hlodiff.workflows.revision import checked_out
@@ -160,7 +160,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
         lambda: write_snapshot(root, snapshot().__class__("f", "", name, {})),
         lambda: remove_snapshot(root, Key("f", "c", name)),
         lambda: write_traces(root, RecordedTraces(name, "", TraceCounts(()))),
-        lambda: replace_file(root, f"{name}/x", b"text"),
+        lambda: write_growth(root, name, "", {"format_version": 1}),
         lambda: keep_record(root, Key(name, "", "traces"), {"format_version": 1}, None),
         lambda: drop_record(root, Key(name, "", "growth")),
         lambda: remove_traces(root, name),
@@ -327,7 +327,7 @@ def test_a_folder_that_looks_like_a_repository_is_none(tmp_path: Path) -> None:
     found = subprocess.run(["git", "-C", str(inner), "rev-parse", "--git-dir"], capture_output=True, check=False)
     assert found.stdout == b".\n", "git still does that"
     with pytest.raises(StoreError, match="cannot use bare repository"):
-        git(inner, ["rev-parse", "--git-dir"], "")
+        open_revision(inner, "HEAD", inner / "snapshots")
     with pytest.raises(UsageError), checked_out("HEAD", inner):
         pass
 

@@ -222,6 +222,8 @@ def sparkline(values: Sequence[float | None], *, width: int = 40, ascii_only: bo
     Example:
         >>> sparkline([1, 2, None, 8]), sparkline([1, 2, None, 8], ascii_only=True), sparkline([5, 5])
         ('▁▂ █', '_. #', '▁▁')
+        >>> sparkline(list(range(100)), width=4)
+        '▃▄▆█'
     """
     marks = _ASCII if ascii_only else _BLOCKS
     known = [value for value in values if value is not None]

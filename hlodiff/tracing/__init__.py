@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hlodiff.tracing.counts import FunctionCounts as FunctionCounts
     from hlodiff.tracing.counts import TraceCounts as TraceCounts
+    from hlodiff.tracing.observer import Observer as Observer
+    from hlodiff.tracing.observer import observing as observing
     from hlodiff.tracing.records import Call as Call
     from hlodiff.tracing.records import CapturedValue as CapturedValue
     from hlodiff.tracing.records import Compilation as Compilation
@@ -23,8 +25,10 @@ _HOME = {
     "Function": "records",
     "FunctionCounts": "counts",
     "Leaf": "records",
+    "Observer": "observer",
     "Trace": "records",
     "TraceCounts": "counts",
+    "observing": "observer",
 }
 
 
