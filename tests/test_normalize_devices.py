@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hlodiff.hlo import read_hlo
-from hlodiff.hlo.collectives import Collective, canonical_groups, collectives, parse_groups
+from hlodiff.hlo.collectives import collectives
 from hlodiff.normalizer import normalize
-from hlodiff.normalizer.attributes import canonical_sharding
 from hlodiff.normalizer.backend_config import split_backend_config
 
 GROUPS = [
@@ -32,22 +31,31 @@ GROUPS = [
 ]
 
 
+SUM = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n"
+
+
+def normalized(name: str, value: str) -> str | None:
+    """An attribute of an all-reduce as the normalizer writes it."""
+    body = f"  x = f32[8]{{0}} parameter(0)\n  ROOT r = f32[8]{{0}} all-reduce(x), to_apply=add, {name}={value}\n"
+    entry = normalize(read_hlo(f"HloModule m\n\n{SUM}ENTRY main {{\n{body}}}\n")).entry_computation
+    return entry.instructions[entry.root].attribute(name)
+
+
 @pytest.mark.parametrize(("spelling", "groups"), GROUPS)
 def test_groups_in_every_spelling(spelling: str, groups: str) -> None:
-    assert canonical_groups(spelling) == groups
-    assert canonical_groups(groups) == groups
+    assert normalized("replica_groups", spelling) == groups
+    assert normalized("replica_groups", groups) == groups
 
 
 @pytest.mark.parametrize(
     "text", ["mesh['a'=2] {'b'}", "[3,2]<=[4]", "[2,2]<=[2,2]T(0,0)", "who knows", "mesh['a'=3] {'a':(2)2}", "{0,1}"]
 )
 def test_a_spelling_that_makes_no_sense_stays(text: str) -> None:
-    assert parse_groups(text) is None
-    assert canonical_groups(text) == text
+    assert normalized("replica_groups", text) == text
 
 
 def test_a_hostile_number_of_devices_is_not_expanded() -> None:
-    assert parse_groups("[1,99999999999]<=[99999999999]") is None
+    assert normalized("replica_groups", "[1,99999999999]<=[99999999999]") == "[1,99999999999]<=[99999999999]"
 
 
 SHARDINGS = [
@@ -72,8 +80,8 @@ SHARDINGS = [
 
 @pytest.mark.parametrize(("spelling", "canonical"), SHARDINGS)
 def test_shardings_in_every_spelling(spelling: str, canonical: str) -> None:
-    assert canonical_sharding(spelling) == canonical
-    assert canonical_sharding(canonical) == canonical
+    assert normalized("sharding", spelling) == canonical
+    assert normalized("sharding", canonical) == canonical
 
 
 HEAD = "HloModule m\n\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n"
@@ -143,7 +151,6 @@ OTHERS = [
 def test_other_families(lines: str, family: str, size: int, dimension: int | None) -> None:
     body = "\n".join("  " + line for line in ("x = f32[8,8]{1,0} parameter(0)\n" + lines).splitlines())
     (found,) = collectives(read_hlo(f"HloModule m\n\nENTRY main {{\n{body}\n}}\n"))
-    assert isinstance(found, Collective)
     assert (found.family, found.bytes, found.dimension) == (family, size, dimension)
     assert found.instruction == 1
 
