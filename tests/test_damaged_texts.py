@@ -46,6 +46,11 @@ DAMAGED = [
     ("% inside an operand", re.sub(r"multiply\(%(\w)", r"multiply(%\1%", TEXT, count=1), "is not defined"),
     ("% inside an opcode", TEXT.replace(" multiply(", " multipl%y(", 1), "expected `opcode(`"),
     ("a bracket for a name", re.sub(r"ROOT %[\w.]+ =", "ROOT [ =", TEXT, count=1), "expected an instruction"),
+    (
+        "a comma for the name of a computation",
+        re.sub(r"ENTRY %[\w.]+ ", "ENTRY , ", TEXT, count=1),
+        "expected the head",
+    ),
     ("a bracket inside a name", re.sub(r"ROOT %([\w.]+) =", r"ROOT %\1} =", TEXT, count=1), "expected an instruction"),
     ("% inside a name", re.sub(r"%multiply(\.\w+) =", r"%multipl%y\1 =", TEXT, count=1), "expected an instruction"),
     ("a size that is missing", in_entry("= f32[16,64]", "= f32[16,,64]"), "a size is missing"),

@@ -340,7 +340,9 @@ def print_layout(layout: Layout) -> str:
 # --- Every form that XLA has printed: for the parser.
 
 # The first line of a computation: (1) ENTRY, (2) the name; a signature, a layout and a comment may follow.
-COMPUTATION_HEAD = re.compile(r"(ENTRY\s+)?%?(?!ENTRY[\s({])([^\s({%]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL)
+COMPUTATION_HEAD = re.compile(
+    r"(ENTRY\s+)?%?(?!ENTRY[\s({])([^\s({%)}\[\],=\"]+)\s*(?:\(.*)?\{\s*(?:/\*.*\*/\s*)?$", re.DOTALL
+)
 # The start of an instruction: (1) ROOT, (2) the name, up to its shape.
 INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,{}()\[\]\"]+)\s*=\s*")
 # What follows the shape: (1) the opcode, and the bracket that opens the operands.
@@ -616,7 +618,7 @@ def literal_error(text: str, shape: Shape) -> str:
 
 # A line that is no instruction: the first or last line of a computation, a blank line, or another form.
 _BORDER = re.compile(r"\n(?!  (?:%|ROOT %))([^\n]*)")
-_CANONICAL_HEAD = re.compile(r"(ENTRY )?%?([^\s({%]+) (?:\(.*)?\{")
+_CANONICAL_HEAD = re.compile(r"(ENTRY )?%?([^\s({%)}\[\],=\"]+) (?:\(.*)?\{")
 
 
 class Span(NamedTuple):
