@@ -329,7 +329,7 @@ _FIELD_WORDS = {
     "backend_config": "backend config",
 }
 _OF_VALUES = re.compile(r"<@[^<>]*>")
-_ELEMENT_SHAPE = re.compile(r"\w+\[[^\]]*\]")
+_ELEMENT_SHAPE = re.compile(r"\b\w++\[[^\[\]]*+\]")
 _MOST_VALUES = 3
 _MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")
 # Fields whose values have words.

@@ -40,7 +40,7 @@ _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead o
 # Who calls it has to know; what happened is something else.
 _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
-_TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d+\w* instead of")
+_TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
 _BUFFER = "a buffer is written"
 _FUNCTION = re.compile(r"(?<=\.py:)(\d+) \([^()]*\)")  # behind its line
 _MANY = 10  # times as many knock-on edits are most of what happened
