@@ -187,8 +187,8 @@ class Bare:
         found: list[Computation] = []
         for owner in module.computations:
             if id(owner) not in self._found:
-                keys = {key for it in owner.instructions for key, _ in it.attributes}
-                instructions = [] if keys.isdisjoint(_STRIPPED) else [bare_instruction(it) for it in owner.instructions]
+                is_bare = owner.attribute_names().isdisjoint(_STRIPPED)
+                instructions = [] if is_bare else [bare_instruction(it) for it in owner.instructions]
                 # Both are kept, so that no other computation can get their place in memory.
                 self._found[id(owner)] = owner, with_instructions(owner, instructions) if instructions else owner
             found.append(self._found[id(owner)][1])

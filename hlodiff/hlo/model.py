@@ -220,15 +220,16 @@ class Instruction(_Draft):
         return None
 
 
-class _ParametersOnce:
-    """Room for the parameters of a computation, which are asked for by all that looks at a call."""
+class _CountedOnce:
+    """Room for what is asked of a computation again and again: its parameters, and which attributes there are."""
 
-    __slots__ = ("_parameters",)
+    __slots__ = ("_attribute_names", "_parameters")
+    _attribute_names: frozenset[str]
     _parameters: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Computation(_ParametersOnce):
+class Computation(_CountedOnce):
     """A list of instructions with one root; in StableHLO a function or a region of an operation.
 
     A StableHLO region that uses values from outside gets one more `parameter` for each of them, with the attribute
@@ -252,6 +253,15 @@ class Computation(_ParametersOnce):
             found = [(int(i.literal or 0), n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
             object.__setattr__(self, "_parameters", tuple([n for _, n in sorted(found)]))
             return self._parameters
+
+    def attribute_names(self) -> frozenset[str]:
+        """The names of all attributes of its instructions."""
+        try:
+            return self._attribute_names
+        except AttributeError:
+            found = frozenset([key for it in self.instructions if it.attributes for key, _ in it.attributes])
+            object.__setattr__(self, "_attribute_names", found)
+            return found
 
     def users(self) -> tuple[tuple[int, ...], ...]:
         """For each instruction the instructions that use it, ascending, each once."""

@@ -238,7 +238,8 @@ def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumb
     groups: dict[int, list[_Place]] = {}
     wanted, search = kind.attribute, kind.pattern.search
     for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
+        held = computation.instructions if wanted in computation.attribute_names() else ()
+        for position, it in enumerate(held):
             for key, value in it.attributes:  # most have none or another: a call for each takes longest
                 if key == wanted:
                     match = search(value) if kind.applies(it) else None

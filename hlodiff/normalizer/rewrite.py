@@ -11,7 +11,11 @@ Attributes = tuple[tuple[str, str], ...]
 
 
 def map_instructions(
-    module: Module, change: Callable[[Instruction], Instruction], *, with_attributes: bool = False
+    module: Module,
+    change: Callable[[Instruction], Instruction],
+    *,
+    with_attributes: bool = False,
+    holding: str | None = None,
 ) -> tuple[Module, int]:
     """Apply `change` to every instruction and count the instructions that it replaced.
 
@@ -20,10 +24,14 @@ def map_instructions(
         change: gives the instruction itself where nothing changes.
         with_attributes: whether to look at instructions with attributes alone: half of all have none, and a call for
             each takes longest.
+        holding: an attribute without which a computation stays as it is.
     """
     count = 0
     computations = []
     for computation in module.computations:
+        if holding is not None and holding not in computation.attribute_names():
+            computations.append(computation)
+            continue
         old = computation.instructions
         new = [change(it) if it.attributes else it for it in old] if with_attributes else [*map(change, old)]
         changed = sum(map(is_not, new, old))
@@ -45,7 +53,7 @@ def map_attribute(module: Module, name: str, change: Callable[[str], str | None]
                 return it if new == value else with_attribute(it, name, new)
         return it
 
-    return map_instructions(module, rewrite, with_attributes=True)
+    return map_instructions(module, rewrite, with_attributes=True, holding=name)
 
 
 def with_attribute(it: Instruction, name: str, value: str | None) -> Instruction:
