@@ -113,13 +113,6 @@ def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
     return max(max(len(ours), len(theirs)) - len(ours & theirs), 1)
 
 
-def _cost_alone(it: Instruction, bodies: Bodies) -> int:
-    """Of an instruction that came or went, with all it calls."""
-    if not it.calls or it.opcode not in CALLS:
-        return EDIT
-    return EDIT * (1 + sum(map(bodies.size, it.called)))
-
-
 Move = tuple[int, int]
 """An old instruction and its new match; -1 for none."""
 _NOTHING = (0, 0)
@@ -188,12 +181,7 @@ class CostModel:
         self._size = old.size
         self._own = old.labels[OWN], new.labels[OWN]
         self._opcodes = old.labels[STRUCTURE], new.labels[STRUCTURE]
-        self._alone = tuple(
-            [
-                [_cost_alone(it, held) for it in side.computation.instructions]
-                for side, held in zip((old, new), bodies, strict=True)
-            ]
-        )
+        self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._by_label = known
         self._watched: dict[tuple[int, int, int], int] = {}
         self._of_elements: PairCosts = {}
@@ -204,7 +192,7 @@ class CostModel:
         self._settled = self._passing = self._unknown()
         self.costs = (
             [self.cost(n) for n in range(old.size + 2)],
-            [0 if matched >= 0 else alone for matched, alone in zip(pairing.new, self._alone[1], strict=True)],
+            [self.cost_of_new(n) for n in range(new.size)],
         )
         self.total = sum(map(sum, self.costs))
 
@@ -314,7 +302,7 @@ class CostModel:
         news.clear()
         certain = [n for n in olds if n < self._size and mapping[n] < 0]
         for position in certain:
-            self._set_cost(0, position, self._alone[0][position])
+            self._set_cost(0, position, self._cost_alone(0, position))
         olds.difference_update(certain)
         saved = {n: most for n in olds if costs[0][n] and (most := self._saved_by_operands(n))}
         least = self.total - sum(saved.values())
@@ -355,7 +343,7 @@ class CostModel:
             return EDIT * edits * any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs)
         matched = self.pairing.old[position]
         if matched < 0:
-            return self._alone[0][position]
+            return self._cost_alone(0, position)
         inside, own = self._pair(position, matched)
         if self._is_parameter[position]:
             return (
@@ -369,7 +357,7 @@ class CostModel:
 
     def cost_of_new(self, position: int) -> int:
         """Of a new instruction that has no match."""
-        return self._alone[1][position] if self.pairing.new[position] < 0 else 0
+        return self._cost_alone(1, position) if self.pairing.new[position] < 0 else 0
 
     def is_least(self) -> bool:
         """True where no pairing of the two computations that a search may find can cost less than this one.
@@ -384,7 +372,7 @@ class CostModel:
             return False
         alone = EDIT if size >= self._size else 0
         # What the bound is at most; it falls as the cheapest matches become known.
-        most = [self._alone[0][position] + alone for position in edited]
+        most = [self._cost_alone(0, position) + alone for position in edited]
         bound = EDIT * max(size - self._size, 0) + sum(most)
         # One of each, by opcode and by what may pair: equals cost the same.
         labels = zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)
@@ -440,7 +428,7 @@ class CostModel:
         alone, together = 0, other.size - one.size
         called: list[tuple[int, int, int]] = []
         for label, n in surplus.items():
-            count, by_itself = -left[label], self._alone[which][n] // EDIT
+            count, by_itself = -left[label], self._cost_alone(which, n) // EDIT
             is_call = one.computation.instructions[n].opcode in CALLS
             if is_call:
                 called.append((n, count, by_itself))
@@ -479,13 +467,13 @@ class CostModel:
             one, other: the move.
             enough: a looser bound will do where it is as much.
         """
-        old, new, alone = self.pairing.old, self.pairing.new, self._alone
+        old, new, alone = self.pairing.old, self.pairing.new, self._cost_alone
         ours, theirs = self._passing if self._links else self._settled
         b, a = old[one], -1
         # What the ends cost now, and what may be saved around them.
         most = ours[one] if ours[one] >= 0 else self._slack(0, one)
         if other < 0:
-            least = alone[0][one]
+            least = alone(0, one)
         else:
             least = self._least_own(one, other)
             a = new[other]
@@ -501,11 +489,11 @@ class CostModel:
             least = self._least_of_pair(one, other)
         if a >= 0:
             if b >= 0 and may_pair(self.old, self.new, a, b):
-                least += min(self._least_of_pair(a, b), alone[0][a] + alone[1][b])
+                least += min(self._least_of_pair(a, b), alone(0, a) + alone(1, b))
             else:
-                least += alone[0][a] + (alone[1][b] if b >= 0 else 0)
+                least += alone(0, a) + (alone(1, b) if b >= 0 else 0)
         elif b >= 0:
-            least += alone[1][b]
+            least += alone(1, b)
         return least - most
 
     def _least_own(self, one: int, other: int) -> int:
@@ -513,6 +501,15 @@ class CostModel:
         if self._own[0][one] == self._own[1][other] or self._elements:
             return 0
         return EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
+
+    def _cost_alone(self, which: int, position: int) -> int:
+        """Of an instruction that came or went, with all it calls, which may have to be read for this."""
+        found = self._costs_alone[which].get(position)
+        if found is None:
+            it = (self.old, self.new)[which].computation.instructions[position]
+            inside = sum(map(self.bodies[which].size, it.called)) if it.opcode in CALLS else 0
+            found = self._costs_alone[which][position] = EDIT * (1 + inside)
+        return found
 
     def least_after_each(self, moves: Sequence[Move], enough: int) -> list[int]:
         """`least_after` of several moves, from what is now."""
