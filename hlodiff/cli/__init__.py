@@ -8,15 +8,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-# Programs are trees of records without cycles: looking for cycles each 700 objects took 10 to 17 % of a long diff, and
-# looking less often no memory that could be measured.
+# Garbage collection threshold. Programs are acyclic trees of records: collecting every 700 objects took 10 to 17 % of a
+# long diff, and collecting less often cost no measurable memory.
 _MANY_OBJECTS = 100_000
 
 
 def main() -> None:
-    """Run the command line and leave the process with its exit code.
+    """Run the command line and exit with its exit code.
 
-    The streams and signals are set up first: what follows imports click, and perhaps the whole differ.
+    Streams and signals are set up first, because the imports that follow (click, perhaps the whole differ) take time.
     """
     from hlodiff.interrupts import exit_code, ignore, install
 
@@ -33,24 +33,24 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command, see `hlodiff.cli.entry.run`."""
+    """Run one command; see `hlodiff.cli.entry.run`."""
     from hlodiff.cli.entry import run
 
     return run(arguments)
 
 
 def _open_streams() -> None:
-    """Lead closed standard streams to nowhere: otherwise the next file that is opened would be stdout."""
+    """Open /dev/null for closed standard streams; without it the next file opened would become stdout."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
 def _flush() -> None:
-    """Write what is left; nobody reads a stream that cannot be written, and the verdict stands."""
+    """Flush both streams. A stream that cannot be written has no reader; the exit code does not change."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""`hlodiff accept`: record what an earlier `check` captured, without compiling it again."""
+"""`hlodiff accept`: record what an earlier `check` captured, without recompiling."""
 
 from __future__ import annotations
 

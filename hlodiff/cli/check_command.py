@@ -1,4 +1,4 @@
-"""`hlodiff check`: compile again, compare with the snapshots, judge."""
+"""`hlodiff check`: compile, compare with the snapshots, apply the policy."""
 
 from __future__ import annotations
 

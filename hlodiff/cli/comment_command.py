@@ -1,4 +1,4 @@
-"""`hlodiff comment`: one comment on a pull or merge request, changed in place."""
+"""`hlodiff comment`: one comment on a pull or merge request, kept up to date."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def command(result: Path | None, artifact: str, author: str, page: str, dry_run:
     quiet = is_quiet(view)
     body = to_comment(view, task.link, page, task.source)
     body = body if artifact == _ARTIFACT else named(body, artifact)
-    if task.commit:  # a reader sees whether it is of the last push; code hosts make a short link of the hash
+    if task.commit:  # shows whether it is from the last push; code hosts turn the hash into a short link
         body = above_totals(body, f"Of commit {task.commit}.")
     if task.record and view.command == "check" and any(p.status in ("changed", "added") for p in view.programs):
         body = above_totals(body, f"Meant? Record what CI captured: `{task.record}`")

@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish: names of functions and targets, and the script that a shell reads."""
+"""Completion in bash, zsh and fish: names of functions and targets, and the script for each shell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VARIABLE = "_HLODIFF_COMPLETE"
 
 
 def complete_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Recorded functions and their cases. Nothing of the project is imported: a key was pressed."""
+    """Recorded functions and their cases. Imports nothing of the project: completion must be quick."""
     keys = [name for function, name, _ in _recorded(context) for name in (function, name)]
     return _matching(keys, incomplete)
 
@@ -33,14 +33,14 @@ def complete_targets(context: click.Context, _: click.Parameter, incomplete: str
 
 
 def completion_script(shell: str, command: click.Command) -> tuple[Path, str, str]:
-    """What a shell reads for completion, and where it looks for it.
+    """The completion script of a shell, and where the shell looks for it.
 
     Args:
         shell: one of `SHELLS`.
         command: the whole command line.
 
     Returns:
-        the file, what belongs into it, and what is left to do.
+        the file, its content, and what the user still has to do.
     """
     made = get_completion_class(shell)
     assert made is not None  # click knows these three

@@ -98,9 +98,9 @@ def command(
     return diff_exit_code(report, exit_code)
 
 
-# --- `hlodiff diff RESULT.json`: what `check` or `diff` has saved as JSON, in another form.
+# --- `hlodiff diff RESULT.json`: a JSON result of `check` or `diff`, shown in another form.
 
-# What people ask for too, and what to type instead.
+# Forms that a saved result cannot take, and what to type instead.
 _OTHERS = {
     "html": "a page needs the programs, and a saved result has only their differences; "
     "make it in the run itself: `hlodiff check` or `hlodiff diff` with --report html=FILE",
@@ -109,16 +109,16 @@ _OTHERS = {
 
 
 def show_saved(result: Path, form: str, output: str | None, further: Sequence[str]) -> None:
-    """Show a saved result, which need not be trusted: every value is checked, and every text stays text.
+    """Show a saved result, which may be untrusted: every value is checked, and text is never markup.
 
     Args:
         result: the file.
         form: the form to show it in.
         output: a file, or None or "-" for stdout.
-        further: options that were given and are about a comparison.
+        further: given options that only apply to a comparison.
 
     Raises:
-        UsageError: a form that needs the programs, or an option that needs a comparison.
+        UsageError: the form needs the programs, or an option needs a comparison.
         ReadError: the file is not a result.
     """
     from hlodiff.config import shown_path

@@ -1,4 +1,4 @@
-"""The `hlodiff` command: its subcommands, and what becomes of errors."""
+"""The `hlodiff` command: its subcommands, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ FORMER = {
     "parity": (["inspect", "parity"], "inspect parity"),
     "profile": (["inspect", "profile"], "inspect profile"),
 }
-"""Commands of earlier versions: what stands for each now, and how it is called."""
+"""Commands of earlier versions, each with its replacement and how to call it."""
 _FAILED = 2
 _HELP = {"-h", "--help", "--version"}
-# Where an error says no more: what shows whether it is repaired, in a second and without compiling anything.
+# Hint for errors without a hint of their own: `hlodiff list` shows in a second whether it is fixed, without compiling.
 _REPAIR = "repair it, then `hlodiff list` shows what it finds"
 
 
 class _Commands(click.Group):
-    """Knows all commands by name and imports the one that is asked for."""
+    """Knows all commands by name and imports only the requested one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -111,7 +111,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command.
 
     Args:
-        arguments: what stands after `hlodiff` on the command line.
+        arguments: the command line after `hlodiff`.
 
     Returns:
         the exit code: 0 clean, 1 a finding fails, 2 no verdict was possible, 128 + N where signal N ended it.
@@ -125,7 +125,7 @@ def run(arguments: Sequence[str]) -> int:
         with progress_bar():
             code = program.main(args=_as_now_called(arguments), prog_name="hlodiff", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except SystemExit:  # click's, where the reader of a help text has left
+    except SystemExit:  # raised by click if the reader of a help text has closed the pipe
         from hlodiff.cli.output import close_stdout
 
         close_stdout()
@@ -153,7 +153,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _as_now_called(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with what stands for a former command in its place; one line says so."""
+    """The arguments with a former command replaced by its present name; prints one line about it."""
     name, *rest = arguments or [""]
     if name not in FORMER:
         return list(arguments)
@@ -161,7 +161,7 @@ def _as_now_called(arguments: Sequence[str]) -> list[str]:
 
     words, now = FORMER[name]
     tell(f"note: `hlodiff {name}` is now `hlodiff {now}`")
-    # What follows NAME may be a revision too: a range says that it is not.
+    # The word after NAME may also be a revision; the range makes it unambiguous.
     settled = ["--to=HEAD"] if name == "bisect" and not any(word.partition("=")[0] == "--to" for word in rest) else []
     return [*words, *settled, *rest]
 
@@ -170,15 +170,15 @@ def _tell(error: HlodiffError) -> None:
     from hlodiff.cli.output import tell
 
     hint = error.hint or (_REPAIR if isinstance(error, (ConfigError, RegistryError)) else "")
-    # One problem is one paragraph: no line of a log or an exception begins like another error.
+    # One error is one paragraph: indent the rest, so that no line of a log or exception looks like another error.
     message = str(error).replace("\n", "\n  ") + (f"\nhint: {one_line(hint)}" if hint else "")
-    # Messages of workers name files by their full path.
+    # Worker messages name files by absolute path.
     here = _here()
     tell(f"error: {message}".replace(f"{here}/", "") if here else f"error: {message}")
 
 
 def _here() -> str:
-    """The current folder; "" where somebody has deleted it."""
+    """The current folder; "" if it was deleted."""
     try:
         return str(Path.cwd())
     except OSError:

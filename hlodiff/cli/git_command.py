@@ -1,4 +1,4 @@
-"""`hlodiff git`: drivers that let git understand our files, set up, taken back, and looked at."""
+"""`hlodiff git`: install, remove and inspect the drivers that let git read our files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command() -> None:
     """
 
 
-# That of `hlodiff.cli.options`, which imports what the drivers do not need: git starts one for each file.
+# A copy of the option in `hlodiff.cli.options`, whose imports the drivers do not need: git starts one driver per file.
 _project = click.option(
     "--project",
     type=click.Path(exists=True, path_type=Path),

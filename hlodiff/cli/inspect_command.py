@@ -1,4 +1,4 @@
-"""`hlodiff inspect`: questions about one program, each a command of its own."""
+"""`hlodiff inspect`: questions about one program, one subcommand each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-# Each is imported when it is used.
+# Imported on use.
 _COMMANDS = {
     "growth": "Show how programs grow with a size, and where.",
     "parity": "Show where a call compiles to a different program than `.lower()` gives.",
@@ -18,7 +18,7 @@ _COMMANDS = {
 
 
 class _Questions(click.Group):
-    """Knows its commands by name and imports the one that is asked for."""
+    """Knows its commands by name and imports only the requested one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

@@ -1,4 +1,4 @@
-"""`hlodiff inspect growth NAME`: how programs grow with a size, and where."""
+"""`hlodiff inspect growth NAME`: how a program grows with a size, and in which lines."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def command(
         for one in dumped_programs([name], targets, modules, project)
         for view in origin_views(*one, instruction, limits)
     ]
-    # Of several targets, those that hold it are meant; what is broken is said in any case.
+    # Show the targets that have the instruction; broken ones are always reported.
     shown = [view for view in views if view.origin or view.broken] or views
     if form == "json":
         emit(origins_json(shown), output)

@@ -1,4 +1,4 @@
-"""`hlodiff inspect parity NAME`: what a real call compiles against what is compiled ahead of time."""
+"""`hlodiff inspect parity NAME`: compares what a real call compiles with what `.lower()` compiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hlodiff inspect profile NAME`: what a first call pays before anything runs."""
+"""`hlodiff inspect profile NAME`: what a first call costs before it runs."""
 
 from __future__ import annotations
 

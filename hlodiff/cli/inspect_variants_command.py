@@ -1,4 +1,4 @@
-"""`hlodiff inspect variants NAME`: one computation, jitted in several ways, run for real and compared."""
+"""`hlodiff inspect variants NAME`: one computation jitted in several ways; each is run and compared."""
 
 from __future__ import annotations
 

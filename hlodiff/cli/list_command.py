@@ -82,11 +82,11 @@ def _targets_of_machine(patterns: tuple[str, ...], form: str, project: Path) -> 
 
 
 def _config(project: Path) -> Config:
-    """The project's configuration; without one that can be read the defaults, since targets are the machine's."""
+    """The project's configuration, or the defaults if there is none that can be read: targets depend on the machine."""
     try:
         return load(project)
     except ConfigError as error:
-        if error.hint != "hlodiff init":  # there is one
+        if error.hint != "hlodiff init":  # a configuration exists, but has a mistake
             tell(f"note: {error}\nnote: so its targets and environment are not used here")
         return Config(root=project.absolute())
 

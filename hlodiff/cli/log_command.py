@@ -33,7 +33,7 @@ from hlodiff.workflows.configuration import load
 
 _FORMS = ("text", "json", "csv", "markdown")
 _FOR_PEOPLE = ("text", "markdown")
-_MOST = 30  # rows that a person looks at
+_MOST = 30  # rows that people read
 
 
 @click.command(
@@ -124,7 +124,7 @@ def _asked(words: tuple[str, ...], finds: bool, project: Path, snapshots: Path) 
 
     Args:
         words: what was given.
-        finds: whether an option says that the commit of a METRIC is looked for.
+        finds: whether an option such as --above asks for the commit that changed METRIC.
     """
     if len(words) > 3:
         raise UsageError("expected NAME, METRIC and REV-RANGE at most", hint="hlodiff log --help")

@@ -67,7 +67,7 @@ class _RenamedOption(click.Option):
 
 
 def every_pending(what: str) -> Callable[[F], F]:
-    """`--everything`: `--all` is what a report lists, so that name is only kept for scripts."""
+    """`--everything`. `--all` means how much a report lists; it is still accepted here for old scripts."""
     return click.option("--everything", "--all", "everything", is_flag=True, cls=_RenamedOption, help=what)
 
 
@@ -96,7 +96,7 @@ stage = click.option(
 
 
 def form(command: F) -> F:
-    """`--format` for reports, `--report` for further ones of the same run, `--link` and `--page`."""
+    """`--format` for the report, `--report` for more forms of the same run, `--link` and `--page`."""
     command = click.option(
         "--page", metavar="URL", expose_value=False, callback=_keep_address,
         help="Where the HTML page will be; a comment links each function to its place there.",
@@ -114,7 +114,7 @@ def form(command: F) -> F:
     )(command)
 
 
-# Kept with click's context, where `output.emit_report` finds them.
+# Stored in click's context, where `output.emit_report` finds them.
 
 
 def _keep_reports(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
@@ -123,7 +123,7 @@ def _keep_reports(context: click.Context, _: click.Parameter, values: tuple[str,
         form, equals, file = value.partition("=")
         if not equals or not file or form not in FORM_NAMES:
             raise click.BadParameter(f"`{printable(value)}` is not FORM=FILE with FORM one of {', '.join(FORM_NAMES)}")
-        # A run may compile for minutes: what cannot be written at the end is reported first.
+        # A run may compile for minutes, so report a file that cannot be written before it starts.
         if file != "-" and not Path(file).absolute().parent.is_dir():
             raise click.BadParameter(f"the folder of {printable(file)} does not exist")
         forms_and_files.append((form, file))
@@ -135,7 +135,7 @@ def _keep_address(context: click.Context, parameter: click.Parameter, value: str
 
 
 def address(context: click.Context, value: str | None) -> str:
-    """An address that can stand in a report, "" for none."""
+    """An address that is safe to put in a report; "" for none."""
     if value and not is_link(value):
         raise click.BadParameter(f"{printable(value)} is not an address that a report can link to", context)
     return value or ""
@@ -161,7 +161,7 @@ compile_cache = click.option(
 
 
 def timeout(command: F) -> F:
-    """`--timeout SECONDS`, which holds for every configuration that the command loads."""
+    """`--timeout SECONDS`, for every configuration that the command loads."""
 
     def hold(context: click.Context, _: click.Parameter, seconds: float | None) -> None:
         if seconds is not None:
@@ -182,12 +182,12 @@ def timeout(command: F) -> F:
 
 
 def workers(command: F) -> F:
-    """`--jobs` and `--timeout`, of what starts workers."""
+    """`--jobs` and `--timeout`, for commands that start workers."""
     return jobs(timeout(command))
 
 
 def capturing(command: F) -> F:
-    """The same, and what else may capture in their place: `--executor`, `--compile-cache`."""
+    """Options of `workers`, and `--executor` and `--compile-cache`."""
     return jobs(executor(compile_cache(timeout(command))))
 
 

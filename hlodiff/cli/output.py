@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 REPORTS, LINK, PAGE = "hlodiff.reports", "hlodiff.link", "hlodiff.page"
-# Files, CI logs and pipes have no width: wide enough that hardly any row is cut.
+# Columns for files, CI logs and pipes, which have no width: wide enough that few rows are cut.
 NO_TERMINAL = 160
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _HANDLE = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,6})")
@@ -39,21 +39,21 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
     Args:
         text: the whole result.
         output: a file, or None or "-" for stdout.
-        commands: whether a line may begin like a command to the log of a CI run: annotations do, and CSS.
+        commands: whether a line may begin like a command to a CI log, as annotations and CSS do.
 
     Raises:
         UsageError: the file cannot be written.
     """
     text = text if commands else unordered(text)
-    # Names of files may hold bytes that are no text; written so they are JSON's escapes too.
+    # File names may hold bytes that are not text; backslash escapes are valid in JSON too.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if output in (None, "-"):
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # of a terminal that knows less than Unicode
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # a terminal may not support Unicode
         try:
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
             sys.stdout.flush()
         except BrokenPipeError:
-            close_stdout()  # whoever read it has seen enough; the verdict stands
+            close_stdout()  # the reader closed the pipe; the exit code does not change
         except OSError as error:
             close_stdout()
             hint = "write it to a file: -o FILE"
@@ -63,10 +63,10 @@ def emit(text: str, output: str | None, *, commands: bool = False) -> None:
 
 
 def _write(output: str, text: str, append: bool = False) -> None:
-    """Write to a file as every tool does: through links, into devices, pipes and what is open already.
+    """Write to a file, device, pipe or open descriptor, following links as other tools do.
 
-    Nothing is put in the place of what is there: a device would be no device any more, a link no link, and a file would
-    lose its mode and its owner. A plain file is only touched once there is room for all of the text.
+    The path is never replaced by a new file: that would replace a device or link, and lose a file's mode and owner. A
+    plain file is only changed once there is room for the whole text.
 
     Raises:
         UsageError: it cannot be written.
@@ -80,7 +80,7 @@ def _write(output: str, text: str, append: bool = False) -> None:
             else:
                 _write_all(file, content)
     except BrokenPipeError:
-        return  # whoever read it has seen enough; the verdict stands
+        return  # the reader closed the pipe; the exit code does not change
     except OSError as error:
         hint = (
             "make room on the disk, then try again"
@@ -91,9 +91,9 @@ def _write(output: str, text: str, append: bool = False) -> None:
 
 
 def _opened(output: str, append: bool) -> tuple[IO[bytes], bool]:
-    """The file that somebody named, and whether it was made now."""
+    """Open the named file; also whether it was created."""
     handle = _HANDLE.fullmatch(output)
-    if handle:  # opening it by its name would start at the beginning of a file that others have written to
+    if handle:  # reopening by name would overwrite what others have written
         number = {"stdout": 1, "stderr": 2}.get(handle[1]) or int(handle[2])
         return os.fdopen(os.dup(number), "wb", buffering=0), False
     is_new = not Path(output).exists()
@@ -102,7 +102,7 @@ def _opened(output: str, append: bool) -> tuple[IO[bytes], bool]:
 
 
 def _overwrite(file: IO[bytes], content: bytes, new: str) -> None:
-    """Old or new, never half: room on the disk is asked for before anything is written, where that can be asked."""
+    """Overwrite all or nothing: reserve disk space before writing, if the system supports it."""
     before = os.fstat(file.fileno()).st_size
     try:
         if content and hasattr(os, "posix_fallocate"):
@@ -128,12 +128,12 @@ def _write_all(file: IO[bytes], content: bytes) -> None:
 
 
 def close_stdout() -> None:
-    """Nothing more is written to stdout, not even what Python still holds for it when it ends."""
+    """Discard further output to stdout, including what Python flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def emit_report(report: Report, form: str, output: str | None) -> None:
-    """Write a report in one form, and in those that `--report` asks for."""
+    """Write a report in one form, and in each form given by `--report`."""
     root = Path(report.root)
     below = root.relative_to(top_of(root)).as_posix() if report.root else "."
     folder = "" if below == "." else below
@@ -144,7 +144,7 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
 
         return build_view(report, folder)  # once, for however many forms
 
-    # A form made alone knows more than the view: it builds its own from what it has grouped already.
+    # A single form builds its own view, from edits that it has already grouped.
     shared = view if _asked(REPORTS, ()) else None
 
     def shown(one: str, where: str | None) -> str:
@@ -156,23 +156,23 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
 
 
 def window(output: str | None) -> tuple[int, bool]:
-    """The columns of a result, and whether it may have colours: a file has no window."""
+    """The width of a result in columns, and whether it may have colours; a file has neither."""
     return (NO_TERMINAL, False) if output not in (None, "-") else (width(), color())
 
 
 def emit_forms(form: str, output: str | None, shown: Callable[[str, str | None], str]) -> None:
-    """Write what a command found out in the form that is asked for, and in those of `--report`.
+    """Write a command's result in the requested form, and in each form given by `--report`.
 
     Args:
         form: the name of the form.
         output: a file, or None or "-" for stdout.
-        shown: gives the text of a form that goes to a file or to stdout.
+        shown: returns the text of a form, for a file or for stdout.
     """
     further: tuple[tuple[str, str], ...] = _asked(REPORTS, ())
     for one, file in (*further, (form, output)):
         text = shown(one, file)
         if one == "summary" and file and file == os.environ.get("GITHUB_STEP_SUMMARY"):
-            _write(file, text, append=True)  # what other steps' commands have written into it stays
+            _write(file, text, append=True)  # keep what commands of other steps wrote
         else:
             emit(text, file, commands=one in ("github", "html"))
 
@@ -183,7 +183,7 @@ def _asked(what: str, default: Any) -> Any:
 
 
 def tell(message: str) -> None:
-    """A message for people, on stderr. Where nobody reads it, the verdict stands."""
+    """Print a message on stderr. A closed stderr does not change the exit code."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(unordered(printable(message, lines=True)), err=True)
 
@@ -191,7 +191,7 @@ def tell(message: str) -> None:
 @contextlib.contextmanager
 def messages() -> Iterator[None]:
     """Show on stderr what workflows log inside the block."""
-    import logging  # 3 ms that only commands with messages pay
+    import logging  # 3 ms, only for commands with messages
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -201,7 +201,7 @@ def messages() -> Iterator[None]:
     before = logger.level, logger.propagate
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
-    logger.propagate = False  # a registered module may have set the root logger up: each message is shown once
+    logger.propagate = False  # a registered module may have configured the root logger: show each message once
     try:
         yield
     finally:
@@ -221,14 +221,14 @@ def color() -> bool:
 
 
 def width() -> int:
-    """Columns of the window, or of COLUMNS where that is set."""
+    """Columns of the terminal, or COLUMNS if set."""
     if not _is_terminal() and not os.environ.get("COLUMNS"):
         return NO_TERMINAL
     return shutil.get_terminal_size((NO_TERMINAL, 24)).columns
 
 
 def shows_blocks() -> bool:
-    """Whether stdout can show characters beyond ASCII: by its encoding, and by the kind of terminal."""
+    """Whether stdout can show characters beyond ASCII, by its encoding and terminal type."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     try:
         "▁█".encode(encoding)

@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar where stderr is a terminal, and a line every ten seconds elsewhere."""
+"""Progress on stderr: a bar if stderr is a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 _SECONDS = 10.0
-_LONG = 60.0  # seconds after which the bar also says for how long
-_MOST = 3  # what is named at once; a run has at most as many as it has workers
+_LONG = 60.0  # seconds after which the bar also shows the elapsed time of the item
+_MOST = 3  # items named at once; a run has one per worker
 
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[None]:
-    """Show what each run inside the block does, and leave no bar behind.
+    """Show the progress of each run inside the block, and remove the bar afterwards.
 
-    The variable HLODIFF_PROGRESS has the seconds between two lines where stderr is no terminal; 0 prints none.
+    HLODIFF_PROGRESS is the number of seconds between lines if stderr is not a terminal; 0 prints none.
     """
     try:
         interval = max(0.0, float(os.environ.get("HLODIFF_PROGRESS") or _SECONDS))
@@ -39,7 +39,7 @@ def progress_bar() -> Iterator[None]:
 
 
 class _Drawing:
-    """Draws from two threads: the one that works, and one that looks at the clock."""
+    """Draws from two threads: the working one and a timer."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
@@ -49,7 +49,7 @@ class _Drawing:
         self._clock: threading.Thread | None = None
         self._bar: Bar | None = None
         self._last: Progress | None = None
-        self._items: dict[str, tuple[str, float]] = {}  # what is done with each item, and since when the item is there
+        self._items: dict[str, tuple[str, float]] = {}  # item: its activity, and when the item began
 
     def show(self, progress: Progress) -> None:
         """Take a report of how far the run is."""
@@ -57,7 +57,7 @@ class _Drawing:
             before, self._last = self._last, progress
             if progress.item and not progress.ended:
                 since = self._items.pop(progress.item, ("", time.monotonic()))[1]
-                if progress.done <= (before.done if before else 0):  # it has not ended with this step
+                if progress.done <= (before.done if before else 0):  # this step has not finished the item
                     self._items[progress.item] = progress.activity, since
             if progress.ended:
                 self._items.clear()
@@ -87,7 +87,7 @@ class _Drawing:
                     tell(f"{time.monotonic() - self._begun:.0f} s: {self._line(self._last)}")
 
     def _line(self, progress: Progress) -> str:
-        """What is being done, with how long each item takes already: `compiling f on cpu (14 s); 3 of 12 done`."""
+        """Current activities with the elapsed time of each item: `compiling f on cpu (14 s); 3 of 12 done`."""
         now = time.monotonic()
         named = [f"{activity} {item} ({now - since:.0f} s)" for item, (activity, since) in self._items.items()]
         named = named or [f"{progress.activity} {progress.item}".rstrip()]
@@ -96,9 +96,9 @@ class _Drawing:
         return ", ".join(named[:_MOST]) + more + counted
 
     def _longest(self, progress: Progress) -> str:
-        """What is being done with the item that is there longest, and how many others there are.
+        """The activity of the oldest item, and how many others there are.
 
-        The worker that spoke last may only be starting, while others work.
+        Not the latest report: that worker may only be starting while others work.
         """
         if not self._items:
             return f"{progress.activity} {progress.item}".rstrip()
@@ -131,6 +131,6 @@ class _Drawing:
 
     def _stop(self) -> None:
         if self._bar is not None:
-            with contextlib.suppress(OSError):  # the terminal is gone
+            with contextlib.suppress(OSError):  # the terminal was closed
                 self._bar.stop()
         self._bar = None

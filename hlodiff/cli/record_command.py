@@ -1,4 +1,4 @@
-"""`hlodiff record -- COMMAND`: every program that JAX compiles in an unmodified run, as a folder of snapshots."""
+"""`hlodiff record -- COMMAND`: records what JAX compiles in an unmodified run, as a folder of snapshots."""
 
 from __future__ import annotations
 

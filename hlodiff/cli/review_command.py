@@ -1,4 +1,4 @@
-"""`hlodiff review`: walk through what an earlier `check` captured, and decide one function after the other."""
+"""`hlodiff review`: walk through what an earlier `check` captured, and decide on each function."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def command(
     decisions = [*review.decisions, *found.broken, *found.left]
     accepted = any(one.status == "accepted" for one in decisions)
     remaining = 0 if folder else len(list_pending(root))
-    refused = any(one.status == "refused" for one in decisions)  # captured before something changed: capture again
+    refused = any(one.status == "refused" for one in decisions)  # out of date: capture again
     following = "hlodiff review" if remaining and not refused else "hlodiff check"
     if accepted:
         following = f"git add {shown_path(config.snapshots)}"
@@ -150,7 +150,7 @@ def command(
 
 
 def _forget(selection: Selection, form: str, output: str | None, project: Path) -> None:
-    """Forget captures without asking."""
+    """Drop captures without asking."""
     config = load(project)
     root = pending_folder(config)
     found = find(config, root, selection)
@@ -164,7 +164,7 @@ def _forget(selection: Selection, form: str, output: str | None, project: Path) 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is asked at once: the programs of one name, those that are the same as before (no name), or a record."""
+    """One question: the programs of one name, all unchanged programs (no name), or a record."""
 
     head: str
     name: str = ""
@@ -177,11 +177,12 @@ class _ReviewWalk:
     """A walk through pending programs in a terminal, name by name.
 
     Args:
-        review: takes the decisions.
-        pages: a temporary folder for what is opened in a browser.
-        rest: the decision on everything that is left, once somebody pressed A, R or S.
+        review: applies the decisions.
+        pages: a temporary folder for pages opened in a browser.
+        rest: the decision on all remaining questions, after A, R or S.
         stacks: whether reports list whole call stacks.
-        answered: which questions were answered, and whether anything was decided: `u` goes back to the last one.
+        answered: index of each answered question, and whether it was decided rather than skipped; `u` goes back to the
+            last one.
     """
 
     review: PendingReview
@@ -191,7 +192,7 @@ class _ReviewWalk:
     answered: list[tuple[int, bool]] = field(default_factory=list)
 
     def walk(self, programs: Sequence[PendingProgram], records: Sequence[PendingRecord]) -> None:
-        """Show one name after the other until the last one, or until somebody leaves."""
+        """Ask one question after the other until the last one, or until the user quits."""
         groups = self.review.groups(programs)
         last = len(groups) + len(records)
         questions = [
@@ -216,7 +217,7 @@ class _ReviewWalk:
                 at += 1
 
     def goes_back(self) -> bool:
-        """At the end, whether the last decision is taken back; who skipped last has decided nothing to take back."""
+        """After the last question, ask whether to undo the last decision; nothing to undo if it was skipped."""
         if not (self.answered and self.answered[-1][1]):
             return False
         click.echo(f"\n{_AT_THE_END} ", nl=False)
@@ -225,7 +226,7 @@ class _ReviewWalk:
         return key == "u"
 
     def back(self, at: int) -> int:
-        """Undo the last answer; where it cannot be undone, say why and stay here."""
+        """Undo the last answer and return its index; if that fails, print the reason and return `at`."""
         try:
             keys = self.review.undo()
         except StoreError as error:
@@ -238,13 +239,13 @@ class _ReviewWalk:
         return self.answered.pop()[0]
 
     def answer(self, at: int, key: str, before: int) -> None:
-        """Begin what `u` undoes; with A, R and S all that is left belongs to it."""
+        """Begin an undo step. After A, R or S it covers all remaining questions."""
         if key in ("a", "r", "s"):
             self.review.begin(before)
             self.answered.append((at, key != "s"))
 
     def decide(self, at: int, question: _Question) -> str:
-        """Show one name and do what is asked for; the key that decided, "s" where there is nothing to ask."""
+        """Show one name and apply the decision. Returns the key, or "s" if there was nothing to ask."""
         before, name = len(self.review.decisions), question.name
         ready = self.review.ready(question.programs)
         if not ready:
@@ -265,12 +266,12 @@ class _ReviewWalk:
         return key
 
     def decide_record(self, at: int, question: _Question) -> str:
-        """Show traces or growth and do what is asked for; as `decide`."""
+        """`decide` for traces or growth."""
         before, one = len(self.review.decisions), question.record
         assert one is not None
         base = base_record(self.review.config, one.key)
         if standing_record(one, base) != "ready" or self.review.freshness.refusal(one.key, one.origin):
-            self.review.accept_record(one)  # settles what is recorded already, refuses what is stale
+            self.review.accept_record(one)  # reports it as recorded already, or refuses it as stale
             return "s"
         key = self.rest
         if not key:
@@ -285,7 +286,7 @@ class _ReviewWalk:
         return key
 
     def asked(self, title: str, shown: Report | None, more: str = "", several: bool = False) -> str:
-        """The key that decides; other keys show something and ask again."""
+        """Ask until a deciding key is pressed and return it; other keys show more and ask again."""
         keys = _KEYS if several else _KEYS.replace(_EACH_TARGET, "")
         keys = keys if self.answered else keys.replace(_UNDO, "")
         keys = keys if shown else keys.replace("o page   ", "")
@@ -316,7 +317,7 @@ class _ReviewWalk:
 
 
 def _prompt(title: str, keys: str, columns: int) -> str:
-    """What is asked about, and the keys; in a narrow window the keys have a line of their own, and less space.
+    """The title and the keys; in a narrow window the keys get their own line, with less space.
 
     Example:
         >>> _prompt("f (structure)", "a accept   q quit", 80)
@@ -340,16 +341,16 @@ def _summary(text: str) -> str:
 
 
 def _page(text: str) -> None:
-    """Through a pager where it is longer than the window."""
+    """Print text, through a pager if it is longer than the window."""
     if text.count("\n") < shutil.get_terminal_size((80, 24)).lines:
         click.echo(text, nl=False)
     else:
-        # With None click tells `less` to show colours, and leaves them out for pagers that may not know them.
+        # With None, click lets `less` show colours and strips them for other pagers.
         click.echo_via_pager(text, color=None if color() else False)
 
 
 def _open_page(report: Report, folder: str) -> None:
-    """The page of what is asked about, in a browser."""
+    """Open the report as a page in a browser."""
     with tempfile.NamedTemporaryFile("w", suffix=".html", dir=folder, delete=False, encoding="utf-8") as file:
         file.write(to_form(report, "html"))
     click.echo(f"page, until the review ends: {file.name}")
@@ -360,7 +361,7 @@ def _open_page(report: Report, folder: str) -> None:
 
 @contextlib.contextmanager
 def _without_errors() -> Iterator[None]:
-    """Programs that are started in the block have no stderr, for as long as they run."""
+    """Start programs inside the block with stderr closed."""
     own, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
@@ -382,7 +383,7 @@ def _record_text(one: PendingRecord, old: str | None, everything: bool = False) 
 
 
 def _text(report: Report, taken: int = 0) -> str:
-    """The report for this window, less what is before its first line."""
+    """The report for this window, narrower by the `taken` columns before its first line."""
     return to_terminal(report, width=width() - taken, color=color(), footer=False, legend=report.all)
 
 
@@ -402,7 +403,7 @@ def _title(name: str, programs: Sequence[ProgramComparison]) -> str:
 
 
 def _key() -> str:
-    """One key; "" where there will be no more."""
+    """One key press; "" at the end of input."""
     try:
         return click.getchar()
     except EOFError:

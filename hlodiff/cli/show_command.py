@@ -152,7 +152,7 @@ def _refuse_misfits(
 
 
 def _tree(words: tuple[str, ...], revision: str | None, project: Path) -> tuple[Tree, Path]:
-    """Where the snapshots are, and the folder that their sources are relative to."""
+    """The snapshots, and the folder that their source paths are relative to."""
     if len(words) == 2:  # a recorded run needs no project
         if not Path(words[0]).is_dir():
             raise UsageError("there is no such folder", where=words[0], hint="hlodiff record -o FOLDER -- COMMAND")

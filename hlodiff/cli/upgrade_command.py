@@ -1,4 +1,4 @@
-"""`hlodiff upgrade`: what another jax would make of the registered functions, before anyone upgrades."""
+"""`hlodiff upgrade`: what another jax compiles the registered functions to, before you upgrade."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def command(
         report = compare_environments(
             requirements, names, targets, python=python, folder=folder, root=project, jobs=jobs, passes=passes
         )
-    details = details or passes  # which pass did it is shown with each change
+    details = details or passes  # the pass is shown with each change
     given = [("--name", one) for one in names] + [("--target", one) for one in targets]
     given += [(option, str(value)) for option, value in (("--python", python), ("--env", folder)) if value]
     given += [("--project", str(project))] if project != Path() else []

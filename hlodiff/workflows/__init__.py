@@ -1,1 +1,1 @@
-"""The application: what the command line, pytest and Python call. Nothing here prints or reads arguments."""
+"""The application that the command line, pytest and Python call. Nothing here prints or parses arguments."""

@@ -1,4 +1,4 @@
-"""`hlodiff.accept`: recording or dropping pending programs and records without compiling them again."""
+"""`hlodiff.accept`: record or drop pending programs and records without recompiling."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Selection:
     """Which pending programs a command is about.
 
     Args:
-        words: names, patterns of names, ids and beginnings of ids.
+        words: names, patterns of names, ids and id prefixes.
         targets: patterns for targets.
-        patterns: ids of changes; a program is selected where all its changes are among them.
-        classes: classes of change; a program is selected where all its classes are among them.
+        patterns: ids of changes; a program is selected if all its changes are among them.
+        classes: classes of change; a program is selected if all its classes are among them.
         everything: whether everything is selected.
     """
 
@@ -80,8 +80,8 @@ class SelectionResult:
     """The programs that a selection matches.
 
     Args:
-        keys: the selected ones, in order.
-        left: of those that were left out although a pattern or class fits, and why.
+        keys: the selected programs, in order.
+        left: programs not selected because they have other changes too, with the reason.
     """
 
     keys: list[Key] = field(default_factory=list)
@@ -93,13 +93,13 @@ def by_name(selection: Selection, ids: Mapping[Key, str]) -> tuple[Key, ...]:
 
     Args:
         selection: which programs.
-        ids: of all pending programs; "" where one cannot be read and has none.
+        ids: the id of each pending program; "" if it cannot be read.
 
     Returns:
         keys in order.
 
     Raises:
-        UsageError: a word fits nothing, or is the beginning of several ids.
+        UsageError: a word matches nothing, or is a prefix of several ids.
     """
     keys: dict[Key, None] = {} if selection.words else dict.fromkeys(ids)
     for word in selection.words:
@@ -112,16 +112,16 @@ def by_name(selection: Selection, ids: Mapping[Key, str]) -> tuple[Key, ...]:
 
 
 def _on_targets(key: Key, targets: Sequence[str]) -> bool:
-    """Scenarios run on cpu, and growth is looked at there: both go with it."""
+    """Whether the target patterns match; scenarios and growth count as cpu."""
     return selected(key, (), targets) or (is_record(key) and selected(replace(key, target="cpu"), (), targets))
 
 
 def records_by_change(selection: Selection, kinds: Mapping[Key, Kind]) -> tuple[Key, ...]:
-    """Records that are selected by class, `traces` or `growth`; all of them where no class or pattern is given.
+    """Records selected by class (`traces`, `growth`); all if no class or pattern is given.
 
     Args:
         selection: which programs.
-        kinds: records that match by name, with how they differ; `identical` where only facts differ, as for programs.
+        kinds: records that match by name, with how they differ; "facts" counts as class `identical`, as for programs.
     """
     if not (selection.patterns or selection.classes):
         return tuple(kinds)
@@ -146,7 +146,7 @@ def _of_word(word: str, ids: Mapping[Key, str]) -> list[Key]:
 
 
 def by_change(config: Config, selection: Selection, programs: Sequence[PendingProgram]) -> SelectionResult:
-    """Programs whose every change is selected by pattern or class; all of them where neither is given.
+    """Programs whose every change is selected by pattern or class; all if neither is given.
 
     Args:
         config: the project's.
@@ -154,10 +154,10 @@ def by_change(config: Config, selection: Selection, programs: Sequence[PendingPr
         programs: those that match by name.
 
     Returns:
-        the programs that are result, and those that have other changes too.
+        the selected programs, and those that have other changes too.
 
     Raises:
-        UsageError: a pattern is in none of them, or no class is called so.
+        UsageError: no program has the pattern, or there is no such class.
     """
     if not (selection.patterns or selection.classes):
         return SelectionResult([one.key for one in programs])
@@ -188,7 +188,7 @@ def by_change(config: Config, selection: Selection, programs: Sequence[PendingPr
 
 @dataclass(frozen=True, slots=True)
 class _PendingComparison:
-    """A program beside its snapshot: both stages, and whether the same toolchain made both sides."""
+    """A program compared with its snapshot, both stages, and whether one toolchain made both sides."""
 
     stages: tuple[ProgramComparison, ...]
     same_toolchain: bool
@@ -197,7 +197,7 @@ class _PendingComparison:
 def _by_pattern(
     config: Config, patterns_given: Sequence[str], compared: Mapping[Key, _PendingComparison]
 ) -> dict[Key, str | None]:
-    """For each program: "" where it has only these changes, what else it has, or None where it has none of them."""
+    """For each program: "" if it has only these changes, None if it has none of them, else its other changes."""
     programs = [stage for one in compared.values() for stage in one.stages]
     owners = [key for key, one in compared.items() for _ in one.stages]
     has: dict[tuple[Key, str], dict[str, None]] = {}
@@ -213,7 +213,7 @@ def _by_pattern(
     found: dict[Key, str | None] = {}
     for key, one in compared.items():
         written, made = has.get((key, "stablehlo"), {}), has.get((key, "compiled"), {})
-        # What the compiler makes of a change belongs to it, as long as it is the same compiler.
+        # With the same compiler, changes in the compiled program follow from those in StableHLO.
         rest = made if not written or not one.same_toolchain else {}
         others = [own for own in {**written, **rest} if own not in chosen]
         more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
@@ -230,7 +230,7 @@ def classes_of_program(stages: Sequence[ProgramComparison]) -> tuple[str, ...]:
         stages: both, compared.
 
     Returns:
-        words in order; "toolchain" alone where the compiler did all of it, () for a program without a snapshot.
+        class names in order; only "toolchain" if the compiler caused every change; () for a program without a snapshot.
     """
     if any(stage.status == "added" for stage in stages):
         return ()
@@ -249,14 +249,13 @@ _KINDS = {"new": "new", "changed": "changed", "facts": "same program, other tool
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was done with one pending program.
+    """The decision on one pending program.
 
     Args:
         key: which program.
-        status: "recorded" where its snapshot was the same already, "left" where it has other changes than the
-            selected ones.
+        status: "recorded" if its snapshot was already the same, "left" if it has changes other than the selected ones.
         what: why, or what changed, one line each.
-        id: what it is called on the command line; "" where it could not be read.
+        id: its id on the command line; "" if it could not be read.
     """
 
     key: Key
@@ -281,7 +280,7 @@ class AcceptResult:
 
     @property
     def exit_code(self) -> int:
-        """0, or 2 where something was refused."""
+        """0, or 2 if something was refused."""
         return 2 if any(one.status == "refused" for one in self.decisions) else 0
 
     @property
@@ -302,10 +301,10 @@ def accept(
     stale: bool = False,
     ci_write: bool = False,
 ) -> AcceptResult:
-    """Record what an earlier `check` captured. Nothing is compiled, none of your code runs, and nothing is printed.
+    """Record what an earlier `check` captured, without compiling, running your code or printing.
 
-    A program is refused where its snapshot, the project's files, its configuration or its toolchain changed since it
-    was captured.
+    A program is refused if its snapshot, the project's files, its configuration or its toolchain changed since it was
+    captured.
 
     Args:
         names: functions (`"train"`), cases (`"train/small"`), patterns (`"train*"`), scenarios, or ids of a report.
@@ -313,10 +312,10 @@ def accept(
         root: the project: a folder with pyproject.toml, or one below it.
         patterns: ids of changes (`Report` lists them): only programs that have no other change are recorded.
         classes: classes of change, such as "cost", "toolchain", "traces" or "growth": likewise.
-        everything: whether to record all that is pending.
-        pending: the folder of another machine, such as what CI uploaded, and all of it where nothing is selected; None
-            for the project's own.
-        stale: whether to record also what was captured before files, configuration or packages changed.
+        everything: whether to record everything pending.
+        pending: the folder of another machine, such as one uploaded by CI (if nothing is selected, all of it); None for
+            the project's own.
+        stale: whether to also record captures made before files, configuration or packages changed.
         ci_write: whether to write although this is CI (the environment variable CI is set).
 
     Returns:
@@ -357,7 +356,7 @@ def accept(
 
 
 def pending_folder_of(config: Config, given: str | Path | None) -> Path:
-    """The pending folder: the project's own, or one of another machine, also inside a whole checkout."""
+    """The pending folder: the project's own, or one from another machine (a pending folder, or a checkout with one)."""
     if given is None:
         return pending_folder(config)
     inner = Path(given) / FOLDER
@@ -372,7 +371,7 @@ class PendingSelection:
         programs: whole programs.
         broken: those that cannot be read.
         left: programs that have other changes too.
-        records: traces and growth.
+        records: pending traces and growth.
     """
 
     programs: tuple[PendingProgram, ...]
@@ -382,7 +381,7 @@ class PendingSelection:
 
 
 def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
-    """Read the pending programs that a command is about.
+    """Read the selected pending programs.
 
     Args:
         config: the project's.
@@ -395,7 +394,7 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
     Raises:
         UsageError: nothing is pending, nothing was selected, or nothing matches.
     """
-    refuse_links(shown_path(config.root / FOLDER))  # what is settled is deleted there
+    refuse_links(shown_path(config.root / FOLDER))  # accepted programs are deleted there
     keys = list_pending(root)
     if not keys:
         what = "is not a folder" if not root.is_dir() else "nothing is pending here"
@@ -411,7 +410,7 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
         hint = f"name programs, or pass --everything; pending: {names}"
         raise UsageError(f"{what} pending, and none was named", hint=hint)
     by_names = [key for key in keys if selected(key, selection.words, selection.targets)]
-    # Ids are known once programs are read; where names are enough, no other program is read.
+    # An id is known only once its program is read; if names are enough, the others are not read.
     if all(any(selected(key, [word], ()) for key in by_names) for word in selection.words) and by_names:
         keys = tuple(by_names)
     everything, broken = load_pending(root, [key for key in keys if not is_record(key)])
@@ -431,7 +430,7 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
 
 
 def accept_program(config: Config, one: PendingProgram, root: Path, freshness: Freshness) -> Decision:
-    """Record one pending program, unless its snapshot or what it was captured from has changed since then.
+    """Record one pending program, unless its snapshot or its inputs changed since the capture.
 
     Call it with the snapshots folder held (`hlodiff.snapshots.write`).
 
@@ -447,7 +446,7 @@ def accept_program(config: Config, one: PendingProgram, root: Path, freshness: F
     Raises:
         StoreError: the snapshot cannot be written.
     """
-    place_below(shown_path(config.snapshots), one.key.folder)  # what is behind a link is no snapshot of ours
+    place_below(shown_path(config.snapshots), one.key.folder)  # a link would lead outside of the snapshots
     base = base_of(config, one.key)
     now = standing(one, base)
     if base.stale:
@@ -470,7 +469,7 @@ def accept_program(config: Config, one: PendingProgram, root: Path, freshness: F
 
 
 def _dropped(drop: Callable[[Path, Key], None], root: Path, key: Key) -> tuple[str, ...]:
-    """Drop what is recorded now from the pending folder; why it stays there, where it cannot be dropped."""
+    """Drop a recorded program from the pending folder; the reason if it cannot be dropped."""
     try:
         drop(root, key)
     except StoreError as error:
@@ -479,7 +478,7 @@ def _dropped(drop: Callable[[Path, Key], None], root: Path, key: Key) -> tuple[s
 
 
 def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Freshness) -> Decision:
-    """Record pending traces or growth, unless the record or what they were captured from has changed since then.
+    """Record pending traces or growth, unless the record or their inputs changed since the capture.
 
     Call it with the snapshots folder held.
 
@@ -495,7 +494,7 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
     Raises:
         StoreError: the record cannot be written.
     """
-    place_below(shown_path(config.snapshots), one.key.folder)  # what is behind a link is no record of ours
+    place_below(shown_path(config.snapshots), one.key.folder)  # a link would lead outside of the snapshots
     now, kind = standing_record(one, base_record(config, one.key)), kind_of(config, one)
     if now == "stale":
         what = ("its record has changed since this was found", f"hint: hlodiff check {one.key.name}")
@@ -512,7 +511,7 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
 
 
 def reject(one: Key, root: Path, own: str) -> Decision:
-    """Drop one pending program or record; what is recorded stays as it is."""
+    """Drop one pending program or record; its snapshot is not changed."""
     if is_record(one):
         drop_record(root, one)
     else:
@@ -521,11 +520,11 @@ def reject(one: Key, root: Path, own: str) -> Decision:
 
 
 def decisions_text(decisions: Sequence[Decision], remaining: int, following: str) -> str:
-    """What was done with each program, and the totals with the next command.
+    """The decision on each program, and the totals with the next command.
 
     Args:
         decisions: one for each program.
-        remaining: how many are pending now.
+        remaining: how many are still pending.
         following: the command to type next.
     """
     return "".join(line + "\n" for line in _lines(decisions, remaining, following))
@@ -558,7 +557,7 @@ def _lines(decisions: Sequence[Decision], remaining: int, following: str) -> Ite
 
 
 def decisions_json(decisions: Sequence[Decision], remaining: int) -> str:
-    """The same for machines."""
+    """The decisions as JSON."""
     programs = [
         {"name": one.key.name, "target": one.key.target, "id": one.id or None, "status": one.status,
          "what": list(one.what)}

@@ -1,4 +1,4 @@
-"""`hlodiff check --against REV`: the work tree against a revision, both captured now, by the same compiler."""
+"""`hlodiff check --against REV`: the work tree against a revision, both captured now by the same compiler."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from hlodiff.workflows.scenarios import ChosenScenarios, chosen_scenarios, compa
 from hlodiff.workflows.select import ChosenFunctions, select, with_budgets
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
-# What only one side has is reported and does not fail.
+# Scenarios that only one side has are reported and do not fail.
 _ONE_SIDED = ("traces-new", "traces-orphaned")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectSide:
-    """What one side registers: what a `Side` is captured from, and what else is compared.
+    """A project on one side: what its `Side` is captured from, and what else is compared.
 
     Args:
-        config, discovery: its own.
-        keys: its programs that are compared.
+        config, discovery: of this side.
+        keys: its compared programs.
         called: its name in messages: `at main (3fa2b1c)`, `in this work tree`.
     """
 
@@ -53,12 +53,12 @@ class ProjectSide:
     called: str
 
     def chosen(self) -> ChosenFunctions:
-        """Its programs, as a run has them."""
+        """Its programs as `ChosenFunctions`."""
         return ChosenFunctions(self.keys, (), (), ChosenScenarios())
 
 
 def scenario_names(*sides: Discovery) -> tuple[str, ...]:
-    """All scenarios of some sides, each once."""
+    """The scenario names of both sides, without duplicates."""
     return tuple(dict.fromkeys(found.name for side in sides for found in side.scenarios))
 
 
@@ -69,8 +69,8 @@ def compared_scenarios(
 
     Args:
         old, new: both sides.
-        names, targets: patterns; all where empty.
-        jobs: how many workers.
+        names, targets: patterns; all if empty.
+        jobs: number of workers.
 
     Returns:
         one record for each: those of the new side in their order, then those that only the old one has.
@@ -100,7 +100,7 @@ def _compared(
 ) -> TraceComparison:
     failed = [(side, outcome) for side, outcome in (old, new) if outcome is not None and outcome.what]
     if failed:
-        # What fails in the work tree can be repaired.
+        # Report the work tree's failure: that one can be fixed.
         side, outcome = failed[-1]
         where = f"{side.config.root}/"
         words, log = outcome.what.replace(where, ""), outcome.log.replace(where, "")
@@ -114,18 +114,18 @@ def _compared(
 
 
 def judged_scenarios(scenarios: Sequence[TraceComparison]) -> tuple[Finding, ...]:
-    """What fails of scenarios that both sides have, and of budgets."""
+    """Findings on scenarios: changes of those that both sides have, and budgets."""
     found = [one for one in judge_scenarios(scenarios) if one.rule not in _ONE_SIDED]
     return tuple(replace(one, advice="") if one.rule == "traces" else one for one in found)
 
 
 def judged_growth(old: ProjectSide, new: ProjectSide, jobs: int | None, spec: str) -> tuple[Finding, ...]:
-    """Look how the cases of both sides grow, and judge those of the new one.
+    """Measure how the cases of both sides grow, and judge the new side.
 
     Args:
         old, new: both sides.
-        jobs: how many workers.
-        spec: what the old one is called in a sentence.
+        jobs: number of workers.
+        spec: name of the old side in messages.
 
     Returns:
         findings in the order of registration; a case that only one side has is judged by its limits alone.
@@ -161,7 +161,7 @@ def _judged(
             return
     key = new.key
     known = {growth.parameter for growth in new.growths}
-    # Added or removed sizes are a matter of the code: only the limits are judged.
+    # Sizes added or removed by the code are not compared; only limits are judged.
     growths = [growth for growth in (old.growths if old else ()) if growth.parameter in known]
     growths += [growth for growth in new.growths if growth.parameter not in {one.parameter for one in growths}]
     record = growth_record(key.function, key.case, growths)
@@ -185,26 +185,26 @@ def _failure_finding(side: ProjectSide, series: GrowthSeries) -> Finding:
     return Finding("broken", RULE, series.key.name, None, what, "", log)
 
 
-# What the work tree says counts for both sides: none of it belongs to what is compared.
+# Settings taken from the work tree for both sides: they are not part of the comparison.
 _SHARED = (
     "jobs", "timeout", "memory", "limits", "large_constants", "max_file_bytes", "snapshots", "fail_on", "changes",
     "budgets", "rules",
 )  # fmt: skip
-_PLAIN = re.compile(r"[\w./@:+~^-]+")  # what a shell takes as it is, inside of a word
-# These may differ: each side is what its own revision registers and how it has it compiled.
+_PLAIN = re.compile(r"[\w./@:+~^-]+")  # needs no shell quoting inside a word
+# Settings that may differ: each side registers and compiles as its own revision says.
 _MODULES = ("modules", "path", "targets", "root")
 
 
 def blame_at(
     config: Config, spec: str, programs: Sequence[ProgramComparison], jobs: int | None
 ) -> tuple[ProgramComparison, ...]:
-    """Compared programs, with the passes to blame: a revision and the work tree are compiled once more, with dumps.
+    """Compared programs with the passes to blame; recompiles the revision and the work tree with dumps.
 
     Args:
         config: the work tree's.
         spec: the revision whose code made the old programs.
         programs: both stages of registered functions.
-        jobs: how many workers.
+        jobs: number of workers.
     """
     with checked_out(spec, config.root) as checkout:
         there = _config_of(checkout, config)
@@ -231,16 +231,16 @@ def check_against(
     Args:
         config: the work tree's.
         spec: the revision.
-        names, targets: patterns; all where empty.
-        jobs: how many workers.
-        passes: whether to say which of XLA's passes did it: what changed is compiled once more on each side.
+        names, targets: patterns; all if empty.
+        jobs: number of workers.
+        passes: whether to report which XLA pass caused each change; recompiles changed programs on each side.
 
     Returns:
         the report; a function that only one side has is reported and does not fail.
 
     Raises:
         UsageError: git has no such revision, or a pattern matches nothing on either side.
-        HlodiffError: a side cannot be imported or has no configuration; says which.
+        HlodiffError: a side cannot be imported or has no configuration; the message names the side.
     """
     here = discover(config)
     policy = with_budgets(config, here)
@@ -301,9 +301,9 @@ def _following(
     spec: str,
     recorded: bool,
 ) -> str:
-    """The command to type next: to accept what changed one has to check it against the snapshots, if there are any."""
+    """The next command: accepting changes needs a `check` against the snapshots, if there are any."""
     again = f"hlodiff check --against {spec if _PLAIN.fullmatch(spec) else shlex.quote(spec)}"
-    # What fails at the revision cannot be repaired any more.
+    # A failure at the revision can no longer be fixed.
     further = [f for f in findings if f.severity == "broken" and f.rule not in PROGRAM_RULES]
     broken = [*repairable, *(f.program for f in further if not f.what.startswith("at "))]
     if broken:
@@ -321,14 +321,14 @@ def _following(
 def _chosen(
     there: Discovery, here: Discovery, names: Sequence[str], targets: Sequence[str]
 ) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
-    """A pattern may match on one side only: a function that was added or removed."""
+    """The chosen programs of both sides. A pattern may match on one side only, if a function was added or removed."""
     old, new = (tuple(Key(r.function, r.case, r.target) for r in side.requests()) for side in (there, here))
     chosen = dict.fromkeys(select(dict.fromkeys((*new, *old)), names, targets, scenario_names(here, there)))
     return tuple(key for key in old if key in chosen), tuple(key for key in new if key in chosen)
 
 
 def _config_of(checkout: Checkout, config: Config) -> Config:
-    """The revision's own configuration, with what concerns both sides taken from the work tree's."""
+    """The revision's own configuration, with the shared settings taken from the work tree's."""
     try:
         root = checkout.counterpart(config.root)
     except ValueError:
@@ -347,7 +347,7 @@ def _config_of(checkout: Checkout, config: Config) -> Config:
 
 
 def _paths_inside(checkout: Checkout) -> tuple[str, ...]:
-    """The revision's counterparts of folders that Python finds packages in, such as an editable install's `src`."""
+    """The revision's counterparts of import folders inside the repository, such as an editable install's `src`."""
     found: dict[str, None] = {}
     for entry in (*sys.path, *_editable()):
         path = Path(entry or ".").resolve()
@@ -359,7 +359,7 @@ def _paths_inside(checkout: Checkout) -> tuple[str, ...]:
 
 
 def _editable() -> tuple[str, ...]:
-    """Folders of packages that an editable install finds by a hook instead of `sys.path`."""
+    """Package folders of editable installs that use an import hook instead of `sys.path`."""
     mappings = [getattr(sys.modules.get(getattr(f, "__module__", "")), "MAPPING", None) for f in sys.meta_path]
     return tuple(str(Path(place).parent) for one in mappings if isinstance(one, dict) for place in one.values())
 
@@ -387,7 +387,7 @@ def _is_installed(path: Path) -> bool:
 
 
 def _settings(old: Config, new: Config, label: str) -> tuple[str, ...]:
-    """Settings that may change programs and differ, though no line of code does."""
+    """A note on settings that differ between the sides and may change programs without any change of code."""
     names = [each.name for each in fields(Config) if each.name not in (*_SHARED, *_MODULES)]
     different = [name for name in names if getattr(old, name) != getattr(new, name)]
     if not different:

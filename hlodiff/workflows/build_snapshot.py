@@ -1,4 +1,4 @@
-"""From a captured program to a snapshot, and from a snapshot to its modules."""
+"""Builds a snapshot from a captured program, and parses the modules of a snapshot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build_summary(
         fingerprints: of both stages.
 
     Returns:
-        plain values, keys in the order in which a reviewer wants them, without what is empty or 0.
+        plain values, keys in the order in which reviewers read them, without empty or zero values.
     """
     counts = {stage: count(modules[stage]) for stage in STAGES}
     metrics = {stage: _without_tables({**raw_metrics(raw[stage]), **metrics_of(counts[stage])}) for stage in STAGES}
@@ -63,7 +63,7 @@ def build_summary(
 
 
 def stage_facts(summary: Mapping[str, Any], stage: str) -> dict[str, float]:
-    """Numbers of a summary that cannot be counted in the stored program: for compiled programs memory and cost too.
+    """Numbers of a summary that cannot be counted in the stored program; for compiled programs also memory and cost.
 
     Example:
         >>> stage_facts({"memory": {"temp": 8}, "metrics": {"stablehlo": {"functions": 2}}}, "stablehlo")
@@ -72,7 +72,7 @@ def stage_facts(summary: Mapping[str, Any], stage: str) -> dict[str, float]:
     metrics = summary.get("metrics")
     table = metrics.get(stage) if isinstance(metrics, Mapping) else None
     names = ("functions",) if stage == "stablehlo" else ("rematerialized", "estimated_cycles")
-    # The file leaves 0 out; a side that has metrics at all has counted these.
+    # The file omits zeros; a summary that has metrics has counted these.
     facts = {n: table[n] for n in names if is_figure(table.get(n))} if isinstance(table, Mapping) else {}
     if stage == "compiled":
         if isinstance(table, Mapping):
@@ -82,7 +82,7 @@ def stage_facts(summary: Mapping[str, Any], stage: str) -> dict[str, float]:
 
 
 def _without_tables(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Metrics that are not 0 and have no table of their own in the summary."""
+    """Nonzero metrics without a table of their own in the summary."""
     tables = ("fusions", "custom_calls", "collectives", "collective_bytes")
     return {name: value for name, value in metrics.items() if value and name.partition(".")[0] not in tables}
 
@@ -98,7 +98,7 @@ def build_snapshot(
 
     Args:
         captured: a program with both stages.
-        root: the project's folder; source files below it are named relative to it.
+        root: the project's folder; source files below it get relative paths.
         large_constants: whether the numbers of large constants are compared.
 
     Returns:
@@ -125,7 +125,7 @@ def build_snapshot(
 
 
 def normalized(module: Module, large_constants: Literal["hash", "ignore"] = "hash") -> Module:
-    """A captured module as snapshots hold it, with its provenance."""
+    """A captured module normalized as in snapshots, with its provenance."""
     from hlodiff.normalizer import normalize
 
     return restored(normalize(numbered(module), large_constants=large_constants), module)
@@ -138,7 +138,7 @@ class ParsedSnapshot:
     Args:
         snapshot: the content of its folder.
         modules: both stages with provenance.
-        intact: whether the programs have the fingerprints that the summary holds.
+        intact: whether the programs' fingerprints equal those in the summary.
     """
 
     snapshot: Snapshot
@@ -152,13 +152,13 @@ def parse(snapshot: Snapshot, where: str, verify: bool = False) -> ParsedSnapsho
     Args:
         snapshot: from a folder, a git revision or a capture.
         where: name of its folder, for errors.
-        verify: whether to compute the fingerprints again.
+        verify: whether to recompute the fingerprints.
 
     Returns:
         its modules.
 
     Raises:
-        ReadError: a program is broken: file, line, column.
+        ReadError: a program is invalid; the message has file, line and column.
     """
     modules: dict[str, Module] = {stage: parse_stage(snapshot, stage, where) for stage in STAGES}
     intact = verify and _fingerprints(modules) == snapshot.summary.get("fingerprints")

@@ -1,4 +1,4 @@
-"""Capturing one case in this process, to ask things of what it compiles to: `hlodiff.capture_program`."""
+"""`hlodiff.capture_program`: captures one case in this process, for assertions on its program."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class NotAvailableHere(CaptureError):
 def capture_program(
     case: Case | Callable[..., Case], *, target: str = "cpu", name: str = "program", root: Path | None = None
 ) -> Program:
-    """Compile a case for a target, here and now; nothing is run and nothing is compared.
+    """Compile a case for a target in this process, without running or comparing it.
 
     Args:
-        case: a `hlodiff.Case`, or a function that makes one from a `hlodiff.Target`, to build a mesh of its devices.
+        case: a `hlodiff.Case`, or a function that returns one for a `hlodiff.Target`, to build a mesh of its devices.
         target: "cpu", or any other that this machine can compile for.
-        name: what messages call it.
-        root: the folder that Python files are named relative to; the current one by default.
+        name: name in messages.
+        root: the folder that paths of Python files are relative to; the current one by default.
 
     Returns:
         the program, with assertions such as `assert_no_collective` and `assert_budget`.
 
     Raises:
         NotAvailableHere: this machine cannot compile for the target.
-        CaptureError: it does not trace, lower or compile.
+        CaptureError: tracing, lowering or compiling failed.
         UsageError: there is no such target.
 
     Example:

@@ -1,4 +1,4 @@
-"""Programs of a side that are captured now: each one's StableHLO and compiled HLO as `update` would record them."""
+"""Captures the programs of a side: StableHLO and compiled HLO as `update` would record them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hlodiff.workflows.sides import Side, SideFailure, SideProgram, failed_progr
 def capture_programs(
     config: Config, requests: Sequence[Job], jobs: int | None, activity: str = "capturing", then: str = "comparing"
 ) -> Generator[tuple[Key, Any], None, None]:
-    """Capture programs and report what is being done with which one.
+    """Capture programs and report progress on each.
 
     Args:
         config: the project's.
-        requests: which programs, or what else is to be done with which cases.
-        jobs: how many workers; None for the configuration's.
-        activity: what workers do, where they say nothing more exact.
-        then: what the caller does with each outcome before it takes the next.
+        requests: programs to capture, or other worker requests.
+        jobs: number of workers; None for the configured number.
+        activity: shown while workers report nothing more exact.
+        then: shown while the caller handles an outcome, before it takes the next.
 
     Returns:
-        outcomes as they come, each with its key. Closing the iterator ends the workers.
+        outcomes with their keys, in order of completion. Closing the iterator ends the workers.
     """
     with progress(len(requests), activity) as step:
 
@@ -38,7 +38,7 @@ def capture_programs(
             item = f"{key.name} on {key.target}" if event.function else ""
             step(item, 0, event.phase or (then if event.kind == "finished" else activity))
 
-        # A generator, so that leaving early, by Ctrl-C too, ends the workers.
+        # A generator, so that leaving early (also by Ctrl-C) ends the workers.
         running = cast(Generator[Answer, None, None], capture(config, requests, jobs=jobs, on_event=on_event))
         with closing(running) as outcomes:
             for outcome in outcomes:
@@ -48,16 +48,16 @@ def capture_programs(
 
 
 def captured_programs(config: Config, key: Key, outcome: Outcome, known: Snapshot | None) -> list[SideProgram]:
-    """What a worker has made of one function, case and target, as programs of a side.
+    """Programs of a side from a worker's outcome for one function, case and target.
 
     Args:
-        config: of the project it is registered in.
+        config: the project's.
         key: which one.
         outcome: the worker's result.
-        known: the snapshot that was sent along: the program itself, where the worker found it unchanged.
+        known: the snapshot that the worker was given; it is the program if the worker found no change.
 
     Returns:
-        both stages, or StableHLO alone where it was only lowered.
+        both stages, or StableHLO alone if it was only lowered.
     """
     if isinstance(outcome, NotChecked):
         return failed_programs(key, SideFailure(outcome.reason, outcome.advice))
@@ -82,7 +82,7 @@ def _lowered_program(config: Config, key: Key, captured: CapturedProgram) -> Sid
     def load() -> Module:
         raw = read_text(captured.stablehlo, path=f"{label}: stablehlo.mlir", trusted=True)
         module = normalized(raw, config.large_constants)
-        # Through text, as the stored side came.
+        # Through text, like the stored side.
         stored = attach_source(
             read_text(to_text(module), path=label, trusted=True), source_of(module, str(config.root))
         )
@@ -103,11 +103,11 @@ def capture_side(
     """Capture programs.
 
     Args:
-        config: of the project they are registered in.
+        config: the project's.
         keys: which programs.
-        jobs: how many workers; None for the configuration's.
-        known: programs of the other side: where StableHLO and toolchain are the same, XLA is not asked again.
-        label, called: its name in reports and in failures.
+        jobs: number of workers; None for the configured number.
+        known: programs of the other side; XLA is skipped for those with the same StableHLO and toolchain.
+        label, called: name of the side in reports and in failures.
 
     Returns:
         all of them, in the order of `keys`.
@@ -121,18 +121,18 @@ def capture_side(
 
 
 def snapshots_of(side: Side) -> dict[Key, Snapshot]:
-    """The snapshots of a side that was captured."""
+    """The snapshots of a captured side."""
     return {one.snapshot.key: one.snapshot for one in side.programs if one.snapshot is not None}
 
 
 def instructions(text: str) -> int:
-    """How many instructions a program has, counted as reports and summaries count them.
+    """The number of instructions of a program, as in reports and summaries.
 
     Args:
         text: StableHLO or compiled HLO.
 
     Returns:
-        the number of instructions; a computation that is called from three places counts three times.
+        the number of instructions; a computation with three call sites counts three times.
     """
     from hlodiff.differ.metrics import count
     from hlodiff.hlo import read_text

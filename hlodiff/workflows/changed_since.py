@@ -1,4 +1,4 @@
-"""Which programs a change since a revision can have touched: `hlodiff check --changed REV`."""
+"""`hlodiff check --changed REV`: programs that changes since a revision may affect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hlodiff.snapshots.trees import git
 from hlodiff.workflows.revision import commit_of
 from hlodiff.workflows.select import ChosenFunctions
 
-# Files that say what is installed, and the configuration: after a change of one, everything is looked at.
+# The configuration and files that pin packages: if one changed, every program is checked.
 _FOR_ALL = (
     "pyproject.toml", "setup.py", "setup.cfg", "*constraints*.txt", "*requirements*.txt", "*.lock", "pylock*.toml",
     "environment*.y*ml",
@@ -28,10 +28,10 @@ _VERSIONS = ("jax", "jaxlib")
 
 @dataclass(frozen=True, slots=True)
 class ChangedSince:
-    """What has changed since a revision, committed or not.
+    """Files changed since a revision, committed or not.
 
     Args:
-        revision: as it was given.
+        revision: as typed.
         files: real paths of changed, new and deleted files.
     """
 
@@ -43,7 +43,7 @@ class ChangedSince:
         """Ask git.
 
         Args:
-            revision: what git calls it; `main...` is where this branch left main.
+            revision: any git revision; `main...` is where this branch left main.
             root: the project's folder.
 
         Raises:
@@ -59,15 +59,15 @@ class ChangedSince:
     def only_changed(
         self, chosen: ChosenFunctions, discovery: Discovery, config: Config
     ) -> tuple[ChosenFunctions, tuple[str, ...]]:
-        """Leave out programs that the change cannot have touched.
+        """Skip programs that the changes cannot affect.
 
         Args:
-            chosen: what the run would be about.
-            discovery: what is registered, with the files behind it.
+            chosen: the programs of the run.
+            discovery: registered functions with their source files.
             config: the project's.
 
         Returns:
-            what is left, and a note that says how many were not looked at.
+            the remaining programs, and a note on how many were skipped.
         """
         if everything := self._for_all():
             return chosen, (f"all functions are looked at: {everything} changed since {self.revision}",)
@@ -76,7 +76,7 @@ class ChangedSince:
             for one in discovery.functions
             if one.imports is None or any(os.path.realpath(config.root / file) in self.files for file in one.imports)
         }
-        installed = cache(package_version)  # reads the package's metadata, and there are three for each program
+        installed = cache(package_version)  # reads package metadata, three times per program
         kept = tuple(
             key
             for key in chosen.registered
@@ -93,7 +93,7 @@ class ChangedSince:
         return next((name for name in names if any(fnmatchcase(name, pattern) for pattern in _FOR_ALL)), "")
 
     def _is_recorded_otherwise(self, key: Key, config: Config, installed: Callable[[str], str]) -> bool:
-        """Whether there is no snapshot, or it has changed too, or another JAX has made it."""
+        """Whether the snapshot is missing, has changed too, or was made by another JAX."""
         folder = os.path.realpath(config.snapshots / key.folder) + os.sep
         if any(file.startswith(folder) for file in self.files):
             return True
