@@ -1,4 +1,4 @@
-"""`hlodiff.check`: capture registered functions again, compare and judge."""
+"""`hlodiff.check`: capture registered functions, compare them with their snapshots and judge."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class CheckResult:
 
     Args:
         report: programs, findings, scenarios and notes, as the command renders them.
-        exit_code: 0 nothing changed, 1 a finding fails, 2 no verdict was possible.
+        exit_code: 0 if nothing changed, 1 if a finding fails, 2 if no verdict was possible.
     """
 
     report: Report
@@ -83,7 +83,7 @@ class CheckResult:
         return str(self.report)
 
     def _repr_html_(self) -> str:
-        """The same for a notebook."""
+        """The report as HTML for a notebook."""
         return self.report._repr_html_()
 
     @property
@@ -112,29 +112,30 @@ def check(
 ) -> CheckResult:
     """Compile registered functions, compare them with their snapshots and judge the differences.
 
-    Snapshots are not written. What is new or changed is left in the pending folder for `hlodiff.accept`. Nothing is
+    Snapshots are not written. New and changed programs are left in the pending folder for `hlodiff.accept`. Nothing is
     printed.
 
     Args:
         names: functions (`"train"`), cases (`"train/small"`) or patterns (`"train*"`); all functions where empty.
         targets: targets (`"cpu"`) or patterns (`"tpu-*"`); all targets where empty.
         root: the project: a folder with pyproject.toml, or one below it.
-        jobs: number of worker processes, 1 or more; None for that of the configuration.
-        executor: what captures run on in place of these: a `concurrent.futures.Executor`, or the address of a scheduler
-            (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
-        compile_cache: a folder to take compiled HLO from and to keep it in; with `:ro` behind it, it is only read. None
-            for the one in HLODIFF_COMPILE_CACHE, if there is one.
+        jobs: number of worker processes, 1 or more; None for the configured number.
+        executor: runs captures instead of worker processes: a `concurrent.futures.Executor`, or the address of a
+            scheduler (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
+        compile_cache: a folder that caches compiled HLO; with the suffix `:ro` it is only read. None for the one in
+            HLODIFF_COMPILE_CACHE, if there is one.
         against: a git revision to compare with instead of the snapshots; `"main..."` is where this branch left main.
-        stage: "stablehlo" only lowers: nothing is compiled, run or left pending. "all" compiles too.
-        timings: whether to compile everything, also what did not change, and report how long each program took.
-        pending: the folder for what is new or changed; None for `.hlodiff/pending` of the project.
-        everything: whether the report lists every change, where it would show the largest of many.
-        passes: whether to say which of XLA's passes did it: what changed is compiled once more, and so is the code of
-            `against`, or of HEAD where the snapshots are compared.
-        fresh: whether to lower everything, also what was unchanged at the last check and is made from the same.
-        changed: a git revision: only functions are looked at whose imported files have changed since, all of them where
-            the configuration or what is installed has.
-        on_progress: called with a `hlodiff.Progress` whenever something else is being done.
+        stage: "stablehlo" only lowers: nothing is compiled, run or left pending. "all" also compiles.
+        timings: whether to compile everything, including unchanged programs, and report how long each program took.
+        pending: the folder for new and changed programs; None for `.hlodiff/pending` of the project.
+        everything: whether the report lists every change instead of the largest ones.
+        passes: whether to report which XLA pass caused each change; recompiles changed programs here and at `against`
+            (HEAD if compared with snapshots).
+        fresh: whether to lower everything, including programs that were unchanged at the last check and have the same
+            inputs.
+        changed: a git revision; checks only functions whose imported files changed since, or all if the configuration
+            or the pinned packages did.
+        on_progress: called with a `hlodiff.Progress` whenever the activity changes.
 
     Returns:
         the report, the exit code and the verdict.
@@ -161,7 +162,7 @@ def check(
     if against is not None and executor_asked_for(executor):
         what = "--against captures a temporary checkout, which only this machine has"
         raise UsageError(what, hint="leave out --executor and the variable HLODIFF_EXECUTOR")
-    # Timings are what XLA takes.
+    # Timings measure XLA, so the cache is off.
     cached = using_compile_cache("off" if timings else compile_cache)
     with reporting_to(on_progress), worker_reuse(), executed_on(executor), cached:
         if against is not None:
@@ -185,7 +186,7 @@ def check(
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Seconds by activity. Inside of another activity's block, time counts for the inner one alone.
+    """Seconds by activity. In nested blocks time counts only for the innermost activity.
 
     Example:
         >>> watch = Stopwatch()
@@ -201,7 +202,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, what: str) -> Iterator[None]:
-        """Count the time inside the block for an activity."""
+        """Count time inside the block for an activity."""
         self._turn()
         self.seconds.setdefault(what, 0.0)
         self._open.append(what)
@@ -224,23 +225,23 @@ class Stopwatch:
 
 @dataclass(slots=True)
 class CheckRun:
-    """Programs compared with their snapshots, as they are captured.
+    """Compares programs with their snapshots as they are captured.
 
     Args:
         config: the project's.
-        pending: keeps what was captured and is not recorded.
-        unchanged: what earlier runs on this machine found unchanged, and what that was made from.
+        pending: keeps captures that are not recorded.
+        unchanged: programs that earlier runs on this machine found unchanged, with their inputs.
         results: both stages of each program.
         toolchains: target, recorded and current toolchain of each program that has a snapshot.
-        timed: how long each program took to make; None where timings were not requested, so that unchanged programs
-            are not compiled.
-        lower_only: whether XLA is never asked, and StableHLO alone is compared where the compiled program is unknown.
-        fresh: whether everything is lowered.
-        since: a change to look at alone; None for everything.
+        timed: how long each program took; None if timings were not requested, so that unchanged programs are not
+            compiled.
+        lower_only: whether to never compile, and compare StableHLO alone if the compiled program is unknown.
+        fresh: whether to lower everything.
+        since: changed files that restrict the run; None for no restriction.
         skipped: programs that were not lowered again.
         uncompiled: programs whose compiled HLO was not compared.
-        around: what stands around calls of jitted functions, by program.
-        clock: what the run spends its time on.
+        around: context of calls to jitted functions, by program.
+        clock: seconds by activity.
     """
 
     config: Config
@@ -262,13 +263,13 @@ class CheckRun:
 
         Args:
             chosen: the programs.
-            uncached: functions that are lowered whatever is known of them.
-            jobs: how many workers; None for the configuration's.
+            uncached: functions that are always lowered.
+            jobs: number of workers; None for the configured number.
         """
         with self.clock("reading snapshots"):
             stored, invalid = load_stored(self.config, (*chosen.registered, *chosen.orphaned))
         for key, error in invalid.items():
-            # Recording it again repairs it, unless a newer hlodiff wrote it or something is in its way.
+            # Recording again fixes it, unless a newer hlodiff wrote it or something blocks the path.
             other = isinstance(error, FutureFormatError | BlockedError) or error.what.startswith("internal error")
             advice = error.hint if other else f"hlodiff update {key.name} --target {key.target}"
             self._compare(key, failed_programs(key, replace(failure_of(error), advice=advice)), [])
@@ -277,7 +278,7 @@ class CheckRun:
                 self._compare(key, _programs_of(stored[key]), [])
         keys = [key for key in chosen.registered if key not in invalid]
         keys = [key for key in keys if key.function in uncached or not self._is_as_before(key, stored.get(key))]
-        # Timings need XLA to compile also what is known to be unchanged.
+        # Timings need XLA to compile unchanged programs too.
         known = intact_snapshots(stored) if self.timed is None else {}
         with closing(capture_programs(self.config, requests_for(keys, known, self.lower_only), jobs)) as outcomes:
             for key, outcome in outcomes:
@@ -285,7 +286,7 @@ class CheckRun:
                     self.compare_one(key, outcome, stored.get(key))
 
     def _is_as_before(self, key: Key, old: ParsedSnapshot | None) -> bool:
-        """Whether a program need not be lowered; then it is compared as what it was."""
+        """Whether a program need not be lowered; if so, its snapshot is used as the capture."""
         if self.fresh or self.timed is not None or old is None or not old.intact:
             return False
         around = self.unchanged.holds(old.snapshot)
@@ -298,7 +299,7 @@ class CheckRun:
         return True
 
     def compare_one(self, key: Key, outcome: Outcome, old: ParsedSnapshot | None) -> None:
-        """Compare one program with its snapshot; an error concerns this program alone."""
+        """Compare one program with its snapshot; an error affects this program alone."""
         new = captured_programs(self.config, key, outcome, old.snapshot if old else None)
         before = _programs_of(old) if old else []
         if not isinstance(outcome, CapturedProgram):
@@ -349,14 +350,14 @@ def _programs_of(stored: ParsedSnapshot) -> list[SideProgram]:
 
 
 def timing(key: Key, captured: CapturedProgram) -> Timing:
-    """How long one capture took.
+    """Timing of one capture.
 
     Args:
         key: which program.
         captured: the worker's result.
 
     Returns:
-        seconds and instructions; no seconds of XLA where it was not asked.
+        seconds and instructions; no XLA seconds if it did not compile.
     """
     seconds = captured.seconds
     compiled = None if captured.compiled is None else instructions(captured.compiled)
@@ -367,13 +368,13 @@ def timing(key: Key, captured: CapturedProgram) -> Timing:
 def check_snapshots(
     run: CheckRun, names: Sequence[str], targets: Sequence[str], everything: bool, jobs: int | None
 ) -> Report:
-    """Compare what is registered with the snapshots and judge it.
+    """Compare registered functions with their snapshots and judge.
 
     Args:
-        run: nothing compared yet.
-        names, targets: patterns; all where empty.
+        run: a run that has not compared anything yet.
+        names, targets: patterns; all if empty.
         everything: whether findings on scenarios list every reason.
-        jobs: how many workers; None for the configuration's.
+        jobs: number of workers; None for the configured number.
 
     Returns:
         the report.
@@ -384,7 +385,7 @@ def check_snapshots(
     """
     config = run.config
     if not in_ci():
-        tidy(config.snapshots)  # finishes what a killed `update` began
+        tidy(config.snapshots)  # finishes or removes what a killed `update` left
     if not run.lower_only:
         tidy(run.pending.root)
     with run.clock("starting JAX, importing, asking for cases"):
@@ -398,7 +399,7 @@ def check_snapshots(
     if not (names or targets or run.lower_only):
         run.pending.forget_unregistered(discovery)
     programs = run.in_order(chosen)
-    # Scenarios make real calls; records without a scenario are known without any.
+    # Scenarios make real calls. Records without a scenario are found without calls.
     to_run = replace(chosen.scenarios, registered=()) if run.lower_only else chosen.scenarios
     with run.clock("scenarios, growth, parity"):
         scenarios = compare_scenarios(config, to_run, jobs, run.pending)
@@ -441,10 +442,10 @@ def check_snapshots(
 
 
 def with_ids(findings: tuple[Finding, ...], kept: Mapping[Key, str], *, here: bool = True) -> tuple[Finding, ...]:
-    """Findings on traces and growth that name the command which records them without another run.
+    """Findings on traces and growth, with the command that records them without another run.
 
     Args:
-        findings: of a check.
+        findings: findings of a check.
         kept: pending records with their ids.
         here: whether the pending folder is on the reader's machine, so that the command can be typed.
     """
@@ -467,7 +468,7 @@ def following_all(
     scenarios: tuple[TraceComparison, ...],
     kept: Mapping[Key, str],
 ) -> str:
-    """The command to type next, for programs, growth and scenarios; `kept` waits for `accept`."""
+    """The next command for programs, growth and scenarios. `kept` lists records pending for `accept`."""
     plain = tuple(finding for finding in findings if finding.rule not in SCENARIO_RULES)
     both = [following(programs, exit_code(plain), plain), scenario_workflow.following(scenarios, kept)]
     commands = [command for command in both if command]
@@ -476,19 +477,19 @@ def following_all(
     if all(command.startswith("hlodiff update") or command == "hlodiff review" for command in commands):
         return commands[0] if commands[0] == commands[1] == "hlodiff update --prune" else "hlodiff update"
     verb = "hlodiff accept"
-    if all(command.startswith(verb) or command == "hlodiff review" for command in commands):  # few names by name
+    if all(command.startswith(verb) or command == "hlodiff review" for command in commands):  # names if few
         names = dict.fromkeys(name for command in commands for name in command.removeprefix(verb).split())
         return "hlodiff review" if "hlodiff review" in commands else format_command(verb, names, "hlodiff review")
     return commands[0]
 
 
 def following(programs: tuple[ProgramComparison, ...], code: int, findings: Sequence[Finding] = ()) -> str:
-    """The command to type next; "" where there is none."""
+    """The next command; "" if there is none."""
     if code == UNJUDGED:
         return _once_judged(programs, findings)
     if code == FAILED:
         return _once_failed(programs, findings)
-    # What passes is no failure, and yet its snapshot is no longer what the function compiles to.
+    # The policy passes these changes, but their snapshots are out of date.
     names = list(dict.fromkeys(program.name for program in programs if program.id and not in_ci()))
     return format_command("hlodiff accept", names, "hlodiff review") if names else ""
 
@@ -506,7 +507,7 @@ def _once_judged(programs: tuple[ProgramComparison, ...], findings: Sequence[Fin
         return f"hlodiff check {broken[0].name}, once it is repaired"
     if len(dict.fromkeys(advice)) == 1 or not all(one.advice.startswith("hlodiff update ") for one in broken):
         return advice[0]
-    # Recording again repairs all of it, as after a merge.
+    # Recording again fixes all of them, as after a merge.
     return format_command("hlodiff update", dict.fromkeys(one.name for one in broken))
 
 
@@ -516,7 +517,7 @@ def _once_failed(programs: tuple[ProgramComparison, ...], findings: Sequence[Fin
     grown = [f for f in further if f.rule == GROWTH_RULE and f.severity == "error"]
     acceptable = [f.program for f in grown if f.advice.startswith("hlodiff accept ")]
     differing |= dict.fromkeys(acceptable)
-    # Accepting makes a program the recorded one, and does not bring it into its budgets.
+    # Accepting records a program but does not bring it within its budgets.
     over = dict.fromkeys(f.program for f in findings if f.severity == "error" and of_policy(f))
     if over and differing.keys() <= over.keys():
         return f"hlodiff check {' '.join(list(over)[:3])}, once within limits"

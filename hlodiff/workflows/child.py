@@ -1,4 +1,4 @@
-"""Running another program to its end, and ending it with all that it started where this process has to stop."""
+"""Runs another program, and ends it with everything it started if this process has to stop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from hlodiff.capture.supervision import bound_to_parent
 from hlodiff.interrupts import deferred
 
-_PATIENCE = 5.0  # seconds that a program has to put its own things away
+_PATIENCE = 5.0  # seconds that a program has to clean up
 
 
 def run_child(
@@ -19,14 +19,14 @@ def run_child(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program and keep what it prints.
 
-    It has a session of its own: Ctrl-C is for this process, which then ends the program and everything it started. It
-    dies with this process.
+    It gets its own session: Ctrl-C reaches this process, which then ends the program and everything it started. The
+    program dies with this process.
 
     Args:
         command: the program and its arguments.
         env: its environment variables; those of this process by default.
-        given: what it reads from stdin.
-        timeout: seconds that it may take.
+        given: its stdin.
+        timeout: limit in seconds.
 
     Returns:
         its exit code and output.
@@ -53,7 +53,7 @@ def run_child(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it has already left
+    with contextlib.suppress(ProcessLookupError):  # it has already exited
         os.killpg(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)

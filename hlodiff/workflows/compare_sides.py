@@ -19,11 +19,11 @@ Toolchain = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SideComparison:
-    """What two sides have in common and what not.
+    """The comparison of two sides.
 
     Args:
-        programs: every program of both.
-        toolchains: target, old and new toolchain of each program that both have, where they are known.
+        programs: every program of either side.
+        toolchains: target, old and new toolchain of each program on both sides, if known.
     """
 
     programs: tuple[ProgramComparison, ...] = ()
@@ -43,13 +43,13 @@ def compare_sides(
 
     Args:
         old, new: both sides.
-        limits: how much may be tried.
-        pairs: which programs; all of `pair(old, new)` where None.
-        verify: whether to carry the edits out on each old program, and to report it where that does not give the new.
-        on_compared: called with each program.
+        limits: search limits of the differ.
+        pairs: pairs to compare; all of `pair(old, new)` where None.
+        verify: whether to apply the edits to each old program, and report it if that does not give the new one.
+        on_compared: called with each compared program.
 
     Returns:
-        one record for each pair, in their order. An error while one program is read or compared is that program's.
+        one record for each pair, in their order. An error in reading or comparing a program affects that program alone.
 
     Example:
         >>> compare_sides(Side("old"), Side("new"), Limits()).programs
@@ -103,7 +103,7 @@ def _compare_program(
 
 
 def _joint_failure(before: SideFailure | None, after: SideFailure | None, old: Side, new: Side) -> SideFailure:
-    """One reason where both sides have the same one, else each with the name of its side."""
+    """One failure if both sides have the same reason, else each reason with the name of its side."""
     main = after or before
     assert main is not None
     reason = main.reason
@@ -115,7 +115,7 @@ def _joint_failure(before: SideFailure | None, after: SideFailure | None, old: S
 
 
 def _one_sided(program: SideProgram, status: Literal["added", "removed", "identical"]) -> ProgramComparison:
-    """A program without a diff: of one side alone, or known to be the same on both."""
+    """A program without a diff: on one side alone, or known to be the same on both."""
     module = program.load()
     facts = _facts(program, module.stage)
     return ProgramComparison(
@@ -141,7 +141,7 @@ def _compare_both(old: SideProgram, new: SideProgram, limits: Limits) -> Program
         raise DiffError(what, hint="compare programs of the same stage")
     found = diff(before, after, limits=limits)
     status: Literal["identical", "changed"] = "identical" if found.identical else "changed"
-    # Numbers beside the programs: from summaries, or what only raw text shows; the two do not mix.
+    # Facts beside the programs come from summaries or from raw text; the two do not mix.
     if old.snapshot is None and new.snapshot is None:
         facts = raw_metrics(before), raw_metrics(after)
     else:
@@ -153,7 +153,7 @@ def _facts(program: SideProgram, stage: Stage) -> dict[str, float]:
     if program.snapshot is None:
         return {}
     from hlodiff.workflows.build_snapshot import (
-        stage_facts,  # all that reads and writes snapshots: files need none of it
+        stage_facts,  # imports everything that reads and writes snapshots, which plain files do not need
     )
 
     return stage_facts(program.snapshot.summary, stage)
@@ -164,7 +164,7 @@ def _donated(program: SideProgram) -> tuple[int, ...]:
 
 
 def _verified(compared: ProgramComparison, old: SideProgram, new: SideProgram) -> ProgramComparison:
-    """The same, once its edits were seen to turn the old program into the new one."""
+    """The comparison, after checking that its edits turn the old program into the new one."""
     assert compared.diff is not None
     outcome = compared.diff.replay()
     if not outcome.missing:

@@ -1,4 +1,4 @@
-"""Finding and loading `[tool.hlodiff]`: the configuration, read with the graph rules that there are."""
+"""Finds and loads `[tool.hlodiff]`, with the known graph rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlodiff.errors import ConfigError
 
-if TYPE_CHECKING:  # 1,000 lines that a folder without a configuration does not need
+if TYPE_CHECKING:  # 1,000 lines, not needed without a configuration
     from hlodiff.config import Config, RuleTypes
 
 _TIMEOUT: ContextVar[float | None] = ContextVar("timeout", default=None)
@@ -22,7 +22,7 @@ _TIMEOUT: ContextVar[float | None] = ContextVar("timeout", default=None)
 
 @contextmanager
 def timeout_of(seconds: float) -> Iterator[None]:
-    """Every configuration that is loaded inside the block has this `timeout`, as the command line asks for."""
+    """Give this `timeout`, from the command line, to every configuration loaded inside the block."""
     token = _TIMEOUT.set(seconds)
     try:
         yield
@@ -34,14 +34,14 @@ def load(start: Path) -> Config:
     """Read the configuration that governs a folder.
 
     Args:
-        start: a pyproject.toml, or a folder; then the nearest pyproject.toml upward that has the table is read.
+        start: a pyproject.toml, or a folder, for the nearest pyproject.toml upward that has the table.
 
     Returns:
         the configuration.
 
     Raises:
         ConfigError: no such table, TOML that does not parse, an unknown key, a value of the wrong kind, or a snapshots
-            folder outside of the repository (where there is none, of the project).
+            folder outside of the repository (of the project, if there is no repository).
 
     Example:
         >>> load(Path("examples")).snapshots.name  # doctest: +SKIP
@@ -51,7 +51,7 @@ def load(start: Path) -> Config:
     if config is None:
         what = "no pyproject.toml with a [tool.hlodiff] table here or in a folder above"
         raise ConfigError(what, where=str(start.absolute()), hint="hlodiff init")
-    # A pull request names the folder of snapshots too, and `accept` writes there without running its code.
+    # A pull request can set the snapshots folder, and `accept` writes there without running its code.
     root, snapshots = (Path(os.path.normpath(path.absolute())) for path in (config.root, config.snapshots))
     top = top_of(root)
     if not snapshots.is_relative_to(top) or ".git" in map(str.lower, snapshots.relative_to(top).parts):
@@ -63,12 +63,12 @@ def load(start: Path) -> Config:
 
 
 def top_of(root: Path) -> Path:
-    """The repository that a project lies in; the project's own folder where it lies in none."""
+    """The repository of a project, or the project's own folder if it is in none."""
     return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
 
 
 def load_if_any(start: Path) -> Config | None:
-    """The same as `load`, but None where no folder upward has the table."""
+    """`load`, but None if no folder upward has the table."""
     start = start.absolute()
     files = [start] if start.is_file() else [folder / "pyproject.toml" for folder in (start, *start.parents)]
     tables = ((file, _table(file)) for file in files if file.is_file())
@@ -78,7 +78,7 @@ def load_if_any(start: Path) -> Config | None:
     from hlodiff.config import read_table
 
     graph_rules: RuleTypes = {}
-    if "rules" in table:  # they need most of the differ: 0.2 s that a project without rules does not pay
+    if "rules" in table:  # rules import most of the differ, 0.2 s
         from hlodiff.policy.rules import RULES_BY_NAME as graph_rules
 
     config = read_table(table, file, graph_rules)
@@ -86,17 +86,17 @@ def load_if_any(start: Path) -> Config | None:
     return config if seconds is None else replace(config, timeout=seconds)
 
 
-# A dotted key; reading one of n parts takes Python n * n steps.
+# A dotted key. Python takes n * n steps to read one of n parts.
 _DOTTED_KEY = re.compile(r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:\s*+\.\s*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+""")
 _MAX_PARTS = 100
 _LARGEST_FILE = 16 * 1024**2
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Read the TOML of a project, which anybody may have written.
+    """Parse the TOML of a project, which may be untrusted.
 
     Args:
-        text: of a pyproject.toml.
+        text: content of a pyproject.toml.
 
     Returns:
         its tables.
@@ -128,7 +128,7 @@ def _table(file: Path) -> Mapping[str, object] | None:
     except OSError as error:
         what, hint = f"cannot be read: {error.strerror or error}", "make it a readable file"
         raise ConfigError(what, where=os.path.relpath(file), hint=hint) from None
-    except ValueError as error:  # also numbers of more digits than Python converts
+    except ValueError as error:  # also raised for numbers of more digits than Python converts
         raise ConfigError(f"cannot be read: {error}", where=os.path.relpath(file)) from None
     table = tool.get("hlodiff") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):

@@ -1,4 +1,4 @@
-"""`hlodiff diff`: files, folders and git revisions, compared."""
+"""`hlodiff diff`: compares files, folders and git revisions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from hlodiff.workflows.source_lines import SourceLines
 
 PAGE = "diff.html"
-"""The file that the command after a diff writes its page to."""
+"""The page file in the suggested next command."""
 
 MOST_PROGRAMS = 20_000
-"""Programs that one `diff` compares: a report holds them all, in 1 GB where all differ, and anybody can send files."""
+"""The most programs that one `diff` compares: a report holds them all (1 GB if all differ); input may be untrusted."""
 
 _WHOLE = "see whether the file is whole; `hlodiff diff --help` lists what can be read"
 
@@ -46,22 +46,22 @@ def diff_sides(
     passes: bool = False,
     modules: Sequence[str] = (),
 ) -> Report:
-    """Compare what two names stand for: see `open_sides`.
+    """Compare the programs of two names; see `open_sides`.
 
     Args:
         old, new: a path, a revision, or a range where `new` is None.
         names, targets: patterns; all programs where empty.
-        project: where the configuration is looked for; two files can be compared without any.
-        verify: whether to carry the edits out and to see that they give the new program.
+        project: where to look for the configuration; two files need none.
+        verify: whether to check that applying the edits gives the new program.
         everything: whether the report lists every change.
-        passes: whether to say which of XLA's passes made programs differ; both sides are folders with pass dumps.
-        modules: regular expressions for the modules of pass dumps that are compared; all where empty.
+        passes: whether to report which XLA pass made programs differ; both sides must be folders with pass dumps.
+        modules: regular expressions for modules of pass dumps; all if empty.
 
     Returns:
         the report.
 
     Raises:
-        UsageError: a side is nothing that can be compared, or no program matches, or has no pass dump.
+        UsageError: a side cannot be compared, has no matching program, or has no pass dump.
         StoreError: a revision cannot be read.
     """
     config = load_if_any(project)
@@ -78,7 +78,7 @@ def diff_sides(
     findings: tuple[Finding, ...] = ()
     if not targets and sides[0].tree is not None and sides[1].tree is not None:
         from hlodiff.policy.scenarios import judge_scenarios
-        from hlodiff.workflows.scenarios import compared_trees  # all that captures programs: two files need none of it
+        from hlodiff.workflows.scenarios import compared_trees  # imports all of capture, which two files do not need
 
         scenarios = compared_trees(sides[0].tree, sides[1].tree, names)
         findings = judge_scenarios(scenarios, command="diff", everything=everything)
@@ -93,7 +93,7 @@ def diff_sides(
         programs = tuple(with_passes(one, dumps[0].get(one.name), dumps[1].get(one.name), limits) for one in programs)
     sources: SourceLines | None = None
     if config and (sides[0].tree is not None or sides[1].tree is not None):
-        # Lines of Python are known of committed snapshots; those of plain files and other folders are not.
+        # Python source lines are known only for committed snapshots, not for plain files and other folders.
         from hlodiff.workflows.source_lines import of_trees
 
         sources = of_trees(config.root, config.snapshots, (sides[0].tree, sides[1].tree))
@@ -111,7 +111,7 @@ def diff_sides(
 
 
 def diff_exit_code(report: Report, fail_on_changes: bool) -> int:
-    """2 where something could not be compared, 1 where anything differs and that was asked for, 0 otherwise.
+    """2 if something could not be compared, 1 if anything differs and `fail_on_changes` is set, else 0.
 
     Example:
         >>> diff_exit_code(Report("diff", "a", "b", ()), True)
@@ -124,23 +124,23 @@ def diff_exit_code(report: Report, fail_on_changes: bool) -> int:
 
 
 def following_diff(programs: Sequence[ProgramComparison], typed: Sequence[str], form: str, brief: bool) -> str:
-    """The command to type after a diff: what a short list leaves out is in the whole one, and both graphs in the page.
+    """The next command after a diff: the complete list after a short one, or the page with both graphs.
 
     Args:
-        programs: what was compared.
+        programs: the compared programs.
         typed: the words of the command that compared them, without form, output and `--brief`.
-        form: the form that was asked for.
-        brief: whether only the verdicts were.
+        form: the requested form.
+        brief: whether only verdicts were requested.
 
     Returns:
-        the command; "" where nothing differs, something could not be judged, or the page is what was asked for.
+        the command; "" if nothing differs, something could not be judged, or the page was requested.
 
     Example:
         >>> changed = ProgramComparison("f", None, "compiled", "changed")
         >>> following_diff([changed], ["hlodiff", "diff", "old.hlo", "my new.hlo"], "text", False)
         "hlodiff diff old.hlo 'my new.hlo' --format html -o diff.html"
     """
-    is_whole = not any(one.broken for one in programs)  # else the hint of what is broken comes first
+    is_whole = not any(one.broken for one in programs)  # else the hint on the broken program comes first
     if form == "html" or not (is_whole and any(one.status == "changed" for one in programs)):
         return ""
     further = () if brief else ("--format", "html", "-o", PAGE)
@@ -170,7 +170,7 @@ def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios
 
 
 def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
-    """One line for each stage that was proved, those of programs without any edit together."""
+    """One line for each verified stage; programs without edits share one line."""
     counts = {(one.name, one.target, one.stage): _edits(one) for one in programs if one.replayed and one.diff}
     edited = {(name, target) for (name, target, _), count in counts.items() if count}
     words = []
@@ -187,7 +187,7 @@ def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
 
 
 def _unknown(programs: Sequence[ProgramComparison]) -> list[str]:
-    """One line for each program that was to be proved, and holds constants without their values."""
+    """One line for each program that could not be verified because its constants have no values."""
     return [
         f"{one.label}, {one.stage}: {format_elided(one.diff.elided)}"
         for one in programs

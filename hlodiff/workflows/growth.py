@@ -1,4 +1,4 @@
-"""From a case lowered at several sizes to how it grows, and what is recorded of it."""
+"""Lowers cases at several sizes, classifies how they grow, and records it."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ from hlodiff.workflows.pending_writer import PendingWriter
 from hlodiff.workflows.select import ChosenFunctions, choose, selected
 from hlodiff.workflows.source_lines import plain_file
 
-_DEEPEST = 50  # loops around a line
+_DEEPEST = 50  # nested loops
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class PythonLoops:
-    """For a file of the project or of a package and a line: where the loops around it begin, outermost first.
+    """Maps a file of the project or a package and a line to the first lines of the loops around it, outermost first.
 
-    A comprehension's line is negative: what else stands in that line is no part of it. () stands for no loop, None for
-    a file that cannot be read. Each file is read once.
+    A comprehension's line is negative, because other code on that line is not part of the loop. () is no loop, None a
+    file that cannot be read. Each file is read once.
 
     Args:
-        root: the project's folder, which relative files are looked for in.
+        root: the project's folder, which relative paths are relative to.
 
     Example:
         >>> PythonLoops(Path("."))("no such file.py", 3) is None
@@ -81,18 +81,18 @@ class PythonLoops:
         try:
             for line, around in _looping(ast.parse(plain_file(self._path(file)))):
                 found[line] = max(found.get(line, ()), around, key=len)
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # the last one: nested too deep
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # MemoryError: nested too deep
             return None
         return found
 
     def _path(self, file: str) -> Path:
         if file.startswith(INSTALLED):
             return Path(sysconfig.get_path("purelib"), file.removeprefix(INSTALLED))
-        return self.root / file  # an absolute one stays what it is
+        return self.root / file  # an absolute path stays as it is
 
 
 def _looping(tree: ast.AST) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Lines and the loops around them; a function defined in a loop is none of its turns."""
+    """Lines and the loops around them; the body of a function defined in a loop does not count as inside."""
     worklist: list[tuple[ast.AST, tuple[int, ...]]] = [(tree, ())]
     while worklist:
         node, around = worklist.pop()
@@ -114,14 +114,14 @@ def _looping(tree: ast.AST) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 @dataclass(frozen=True, slots=True)
 class GrowthSeries:
-    """What became of one case.
+    """Growth of one case, or why it is unknown.
 
     Args:
         key: function, case and target.
-        growths: how it grows, for each parameter; () where that is not known.
-        limits: how each quantity may grow at most.
-        failure: why nothing is known.
-        inputs: what it was lowered from.
+        growths: growth for each parameter; () if unknown.
+        limits: the worst allowed growth class of each quantity.
+        failure: why growth is unknown.
+        inputs: inputs of the lowering.
     """
 
     key: Key
@@ -132,9 +132,9 @@ class GrowthSeries:
 
 
 def growing_keys(discovery: Discovery, chosen: ChosenFunctions) -> tuple[Key, ...]:
-    """The chosen cases that name sizes, each with the one target that it is lowered for.
+    """The chosen cases with `grow=` sizes, each with the one target to lower for.
 
-    StableHLO is the same for nearly all targets, so one is enough: `cpu` where the case has it, else its first.
+    StableHLO is the same for nearly all targets, so one is enough: `cpu` if the case has it, else its first target.
     """
     wanted = dict.fromkeys(chosen.registered)
     keys = []
@@ -148,15 +148,15 @@ def growing_keys(discovery: Discovery, chosen: ChosenFunctions) -> tuple[Key, ..
 
 
 def measure_growth(config: Config, requests: Sequence[GrowthRequest], jobs: int | None) -> Iterator[GrowthSeries]:
-    """Lower cases at their sizes and see how they grow.
+    """Lower cases at their sizes and classify their growth.
 
     Args:
         config: the project's.
         requests: which cases.
-        jobs: how many workers.
+        jobs: number of workers.
 
     Returns:
-        one record for each request, as they come.
+        one record for each request, in order of completion.
     """
     in_loop = PythonLoops(config.root)
     if not requests:
@@ -174,10 +174,10 @@ def growth_of(config: Config, key: Key, sized: SizedProgram, in_loop: PythonLoop
     """How a case grows with one parameter.
 
     Args:
-        config: says how constants are compared.
+        config: the project's, for how constants are compared.
         key: the case.
-        sized: its programs.
-        in_loop: whether a line lies in a loop of Python.
+        sized: its programs by size.
+        in_loop: whether a line is inside a Python loop.
     """
     from hlodiff.hlo import read_text
     from hlodiff.hlo.fingerprint import fingerprint
@@ -215,7 +215,7 @@ def _normalized(module: Module, config: Config) -> tuple[Module, str]:
 
 
 PLACE = "growth"
-"""What stands for the target in the lists of `update`: growth is recorded once for all targets."""
+"""The target of growth records in the lists of `update`: growth is recorded once for all targets."""
 
 
 def check_growth(
@@ -226,15 +226,15 @@ def check_growth(
     jobs: int | None,
     pending: PendingWriter,
 ) -> tuple[Finding, ...]:
-    """Look how the chosen cases grow, and compare with what is recorded.
+    """Measure how the chosen cases grow, and compare with their records.
 
     Args:
         config: the project's.
         discovery: what is registered.
         chosen: the programs of this run.
         names: the patterns that chose them.
-        jobs: how many workers.
-        pending: keeps what is not recorded for `accept`.
+        jobs: number of workers.
+        pending: keeps unrecorded results for `accept`.
 
     Returns:
         findings in the order of registration, orphans last.
@@ -276,12 +276,12 @@ def _judged(config: Config, grew: GrowthSeries, pending: PendingWriter) -> tuple
 
 
 def grown_words(growth: Growth, root: str) -> tuple[str, ...]:
-    """Where growth comes from, in words: lines that are repeated, and tables that grow."""
+    """Causes of growth as text: repeated lines and growing tables."""
     return (*causes(growth, root), *growing_tables(growth, root))
 
 
 def orphaned_growth(config: Config, discovery: Discovery, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """What is recorded of cases that name no sizes any more, among those that were asked for."""
+    """Growth records whose cases no longer have `grow=` sizes, among the selected names."""
     known = {(found.name, case) for found in discovery.functions for case in found.grown}
     unknown = {found.name for found in discovery.functions if found.problem}
     return tuple(
@@ -293,7 +293,7 @@ def orphaned_growth(config: Config, discovery: Discovery, names: Sequence[str]) 
 
 @dataclass(frozen=True, slots=True)
 class GrowthRow:
-    """What became of the growth of one case in `update`: its key, a status as programs have it, and lines of text."""
+    """What `update` did with the growth of one case: key, status (as for programs) and lines of text."""
 
     key: Key
     status: str
@@ -304,11 +304,11 @@ class GrowthRow:
 def update_growth(
     config: Config, discovery: Discovery, chosen: ChosenFunctions, names: Sequence[str], jobs: int | None, prune: bool
 ) -> tuple[GrowthRow, ...]:
-    """Record how the chosen cases grow. Call it with the snapshots held for writing.
+    """Record how the chosen cases grow. The caller must hold the snapshots for writing.
 
     Args:
         config, discovery, chosen, names, jobs: see `check_growth`.
-        prune: whether what is recorded of cases that name no sizes any more is deleted.
+        prune: whether to delete records of cases that no longer have `grow=` sizes.
 
     Returns:
         one row for each case.
@@ -344,7 +344,7 @@ def _written(config: Config, grew: GrowthSeries) -> GrowthRow:
 
 
 def _growth_lines(grew: GrowthSeries, old: object) -> list[str]:
-    """The classes of a parameter in one line, with what they were."""
+    """The growth classes of a parameter in one line, with the old ones."""
     lines = []
     for growth in grew.growths:
         before = recorded_classes(old if isinstance(old, dict) else None, growth.parameter)
@@ -359,11 +359,11 @@ def _growth_lines(grew: GrowthSeries, old: object) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredGrowth:
-    """How the programs of some cases grow.
+    """Measured growth of some cases.
 
     Args:
-        growths: of each case and size, with the recorded class of each series.
-        unlisted: functions whose cases, and so their sizes, are not known.
+        growths: growth of each case and parameter, with the recorded class of each series.
+        unlisted: functions whose cases, and so their sizes, are unknown.
         failures: why cases could not be measured.
     """
 
@@ -373,7 +373,7 @@ class MeasuredGrowth:
 
     @property
     def exit_code(self) -> int:
-        """0, or 2 where something could not be measured, or nothing because cases are not known."""
+        """0, or 2 if something could not be measured, or nothing was because cases are unknown."""
         return 2 if self.failures or (self.unlisted and not self.growths) else 0
 
 
@@ -385,18 +385,18 @@ def measure_named_growth(
     compile_too: bool = False,
     jobs: int | None = None,
 ) -> MeasuredGrowth:
-    """Lower the cases of some names at several sizes; nothing is written and nothing is judged.
+    """Lower the named cases at several sizes, without writing or judging.
 
     Args:
         config: the project's.
-        names: patterns; all cases that name sizes where empty.
-        sizes: other sizes than those of the cases, by parameter.
-        target: what to lower for; None for cpu where the case has it.
-        compile_too: whether XLA compiles at each size too.
-        jobs: how many workers; None for the configuration's.
+        names: patterns; all cases with `grow=` sizes if empty.
+        sizes: sizes by parameter that replace those of the cases.
+        target: target to lower for; None for cpu if the case has it, else its first.
+        compile_too: whether to also compile at each size.
+        jobs: number of workers; None for the configured number.
 
     Raises:
-        UsageError: a name matches nothing, or no case names sizes.
+        UsageError: a name matches nothing, or no case has `grow=` sizes.
     """
     with worker_reuse():
         discovery = discover(config)
@@ -423,14 +423,14 @@ def measure_named_growth(
 
 
 def _unlisted(discovery: Discovery, chosen: ChosenFunctions) -> list[str]:
-    """Messages on chosen functions whose cases, and so their sizes, are unknown."""
+    """Messages for chosen functions whose cases, and so their sizes, are unknown."""
     asked = {key.function for key in chosen.registered}
     broken = [found for found in discovery.functions if found.problem and found.cases == ("",) and not found.grown]
     return [f"the cases of `{one.name}` cannot be listed: {one.problem}" for one in broken if one.name in asked]
 
 
 def _first_targets(discovery: Discovery, names: Sequence[str]) -> tuple[Key, ...]:
-    """The asked for cases, each with one target; they need not name sizes of their own."""
+    """The named cases, each with one target; they need no `grow=` sizes of their own."""
     if not names:
         raise UsageError("--at needs a NAME", hint="hlodiff inspect growth NAME --at length=8,16,32,64")
     keys = []
@@ -444,4 +444,4 @@ def _recorded(config: Config, key: Key, growth: Growth) -> Mapping[str, str]:
     try:
         return recorded_classes(read_growth(shown_path(config.snapshots), key.function, key.case), growth.parameter)
     except HlodiffError:
-        return {}  # `check` says what is wrong with it
+        return {}  # `check` reports what is wrong with it

@@ -17,15 +17,16 @@ _MOST_NAMES = 3
 
 
 def skipped_notes(uncompiled: Sequence[Key], discovery: Discovery, chosen: ChosenFunctions) -> tuple[str, ...]:
-    """Notes of a report on what a run skipped because it only lowers.
+    """Report notes on what a run skipped because it only lowers.
 
     Args:
-        uncompiled: programs whose compiled HLO may have changed.
+        uncompiled: programs whose compiled HLO was not compared.
         discovery: what is registered.
-        chosen: what the run is about.
+        chosen: the programs of the run.
 
     Returns:
-        one note for compiled programs and one for what would have to be run; () where nothing was skipped.
+        one note for compiled programs and one for scenarios and cases that would have to run; () if nothing was
+        skipped.
     """
     notes = []
     if uncompiled:
@@ -40,7 +41,7 @@ def skipped_notes(uncompiled: Sequence[Key], discovery: Discovery, chosen: Chose
 
 
 def as_before_notes(skipped: int, all_of_them: int) -> tuple[str, ...]:
-    """A note of a report on programs that were not lowered again.
+    """Report note on programs that were not lowered again.
 
     Example:
         >>> as_before_notes(2, 3)[0][:44]
@@ -62,15 +63,15 @@ _Label = tuple[str, str | None]
 
 
 def renamed(programs: Iterable[ProgramComparison], *, recorded: bool = True) -> tuple[str, ...]:
-    """Notes of a report on new programs that are equal to orphaned ones.
+    """Report notes on new programs that equal orphaned ones.
 
     Args:
-        programs: of a check.
+        programs: programs of a check.
         recorded: whether the old ones are snapshots, so that a command can move them.
 
     Returns:
-        a note for each pair of names; where there are snapshots, with the command that records the new one and
-        deletes the old one.
+        a note for each pair of names; if there are snapshots, with the command that records the new one and deletes the
+        old one.
 
     Example:
         >>> renamed([ProgramComparison("f", "cpu", "compiled", "added")])
@@ -80,7 +81,7 @@ def renamed(programs: Iterable[ProgramComparison], *, recorded: bool = True) -> 
     removed, added = _contents(programs, "removed"), _contents(programs, "added")
     pairs: dict[tuple[str, str], None] = {}
     for (name, target), stages in added.items():
-        # One that was only lowered has no compiled stage.
+        # A program that was only lowered has no compiled stage.
         olds = [old for (old, on), known in removed.items() if on == target and known.items() >= stages.items()]
         if len(olds) == 1:
             pairs[olds[0], name] = None
@@ -92,7 +93,7 @@ def renamed(programs: Iterable[ProgramComparison], *, recorded: bool = True) -> 
 
 
 def _contents(programs: Iterable[ProgramComparison], status: Status) -> dict[_Label, dict[str, str]]:
-    """The fingerprint of each program by stage; names of instructions are not part of it."""
+    """The fingerprint of each program by stage; it ignores instruction names."""
     contents: dict[_Label, dict[str, str]] = {}
     for one in programs:
         if one.status == status and one.module is not None:
@@ -104,14 +105,14 @@ _Patterns = tuple[str, ...]
 
 
 def idle_patterns(config: Config, discovery: Discovery) -> tuple[str, ...]:
-    """Notes of a report on patterns that match no registered function or target.
+    """Report notes on patterns that match no registered function or target.
 
     Args:
-        config: with the policy of the configuration alone, without budgets of registered functions.
+        config: the configuration without the budgets of registered functions.
         discovery: everything that is registered.
 
     Returns:
-        a note for each such pattern; () where cases are not known, because patterns may match them.
+        a note for each such pattern; () if cases are unknown, because patterns may match them.
 
     Example:
         >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""From what a call compiled to how it differs from what is compiled ahead of time."""
+"""Compares what a call compiled with what `.lower()` gives ahead of time."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.select import ChosenFunctions
 
-_ENDED = "Timeout (0:10:00)!"  # faulthandler's words
+_ENDED = "Timeout (0:10:00)!"  # printed by faulthandler
 
 
 @dataclass(frozen=True, slots=True)
 class ParityRun:
-    """What became of one case: how both ways compare, or why nothing is known."""
+    """The result for one case: the comparison, or why there is none."""
 
     key: Key
     parity: Parity | None = None
@@ -40,7 +40,7 @@ class ParityRun:
 
 
 def running_target(found: DiscoveredFunction, case: str) -> str:
-    """The CPU target that a case runs on: one of its own, else one with as many devices as its first target has.
+    """The CPU target that a case runs on: one of its own, else one with as many devices as its first target.
 
     Example:
         >>> running_target(DiscoveredFunction("f", "m", "m.py", 1, (("tpu-v5e-2x2", ("",)),)), "")
@@ -60,7 +60,7 @@ def parity_keys(discovery: Discovery, chosen: ChosenFunctions, marked: bool) -> 
     Args:
         discovery: what is registered.
         chosen: the programs of this run.
-        marked: whether only cases with `parity=True` are meant.
+        marked: whether to take only cases with `parity=True`.
     """
     wanted = dict.fromkeys((key.function, key.case) for key in chosen.registered)
     return tuple(
@@ -72,16 +72,16 @@ def parity_keys(discovery: Discovery, chosen: ChosenFunctions, marked: bool) -> 
 
 
 def ran(config: Config, keys: Sequence[Key], jobs: int | None, compile_for: str = "") -> Iterator[ParityRun]:
-    """Run cases and compare both ways to each program.
+    """Run cases and compare the called program with the one compiled ahead of time.
 
     Args:
         config: the project's.
         keys: which cases, with the target that each runs on.
-        jobs: how many workers.
-        compile_for: a target for which both ways are compiled too; "" for none.
+        jobs: number of workers.
+        compile_for: a target for which both programs are compiled too; "" for none.
 
     Returns:
-        one record for each case, as they come.
+        one record for each case, in order of completion.
     """
     if not keys:
         return
@@ -99,7 +99,7 @@ def ran(config: Config, keys: Sequence[Key], jobs: int | None, compile_for: str 
 
 
 def _why(failed: CaptureFailure) -> str:
-    """A call that went on for ever was ended from inside its process, and only the log says so."""
+    """The reason of a failure. A call that ran too long is ended inside its process; only the log shows it."""
     if _ENDED in failed.log_tail:
         return "the call took more than ten minutes and was ended; real arguments can be given in the case"
     return failed.what
@@ -133,13 +133,13 @@ def _diff(config: Config, label: str, called: str, ahead: str) -> ModuleDiff | N
 def check_parity(
     config: Config, discovery: Discovery, chosen: ChosenFunctions, jobs: int | None
 ) -> tuple[Finding, ...]:
-    """Run the chosen cases that are marked so, and compare.
+    """Run the chosen cases with `parity=True`, and compare.
 
     Args:
         config: the project's.
         discovery: what is registered.
         chosen: the programs of this run.
-        jobs: how many workers.
+        jobs: number of workers.
 
     Returns:
         findings in the order of registration.
@@ -175,11 +175,11 @@ _SENTENCES = {
 def warn_of_surroundings(
     discovery: Discovery, around: Mapping[Key, Sequence[tuple[str, str, str, str]]]
 ) -> tuple[Finding, ...]:
-    """Warnings of what tracing has met around calls, for cases that are not run anyway.
+    """Warnings about the context of calls that tracing saw, for cases that are not run anyway.
 
     Args:
         discovery: what is registered.
-        around: what stands around calls, by program.
+        around: context of calls, by program.
     """
     ran_anyway = {(found.name, case) for found in discovery.functions for case in found.parity}
     rows = {

@@ -1,4 +1,4 @@
-"""Programs with what each of XLA's passes did to them: compiled with a dump, or read from a folder that has one."""
+"""Programs with a dump of each XLA pass: compiled with a dump, or read from a folder that has one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hlodiff.workflows.sides import Side, SideFailure, SideProgram
 
 _FLAGS = 'XLA_FLAGS="--xla_dump_to=DIR --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"'
 _MOST_FILES = 100_000
-_MOST_BYTES = 256 * 1024 * 1024  # of one text, as of any program
+_MOST_BYTES = 256 * 1024 * 1024  # of one text, as for any program
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class DumpedProgram:
 
     Args:
         name: the function and case, or the module of a folder.
-        target: what it was compiled for; None for a folder, whose files do not say.
+        target: target it was compiled for; None for a folder, whose files do not record it.
         dump: its texts.
         stablehlo: StableHLO text with locations; "" for a folder.
-        compiled: the text that `as_text()` gives; "" for a folder.
+        compiled: text of `as_text()`; "" for a folder.
     """
 
     name: str
@@ -53,7 +53,7 @@ class DumpedProgram:
 
 
 def is_dump_folder(path: Path) -> bool:
-    """Whether a path is a folder with texts of single passes, right in it or below."""
+    """Whether a path is a folder with texts of single passes, directly or in subfolders."""
     return path.is_dir() and is_pass_dump(_files(path))
 
 
@@ -61,7 +61,7 @@ def _files(folder: Path) -> tuple[str, ...]:
     """The names of all files below a folder.
 
     Raises:
-        StoreError: there are more than a dump has, or a folder cannot be listed.
+        StoreError: there are more files than a dump can have, or a folder cannot be listed.
     """
     files = FolderTree(folder).files()
     if len(files) > _MOST_FILES:
@@ -70,12 +70,12 @@ def _files(folder: Path) -> tuple[str, ...]:
 
 
 def folder_dumps(folder: Path, modules: Sequence[str] = ()) -> tuple[DumpedProgram, ...]:
-    """The modules of a folder that somebody had XLA write; links are not followed.
+    """The modules of a folder that XLA dumped; links are not followed.
 
     Args:
-        folder: what `--xla_dump_to` was given, or a folder of such folders.
-        modules: regular expressions for the modules that are wanted (`jit_step`, `module_0003`); all that went through
-            the passes where empty. A GPU's autotuner compiles modules of its own.
+        folder: the folder given to `--xla_dump_to`, or a folder of such folders.
+        modules: regular expressions for modules (`jit_step`, `module_0003`); all that went through the passes if empty.
+            A GPU's autotuner compiles modules of its own.
 
     Returns:
         one program for each module, in XLA's order.
@@ -113,11 +113,11 @@ def dumped_program(config: Config, key: Key) -> Iterator[DumpedProgram | SideFai
     """Compile one registered program with a dump; its folder is removed afterwards.
 
     Args:
-        config: of the project.
+        config: the project's.
         key: which program.
 
     Returns:
-        the program, whose texts are read while the context lasts; or why there is none.
+        the program, whose texts can be read inside the block, or why there is none.
     """
     with TemporaryFolder() as folder:
         request = Request(key.function, key.case, key.target, dump=folder)
@@ -133,7 +133,7 @@ def dumped_program(config: Config, key: Key) -> Iterator[DumpedProgram | SideFai
 
 
 def dumped_in(folder: Path, key: Key, captured: CapturedProgram) -> DumpedProgram:
-    """The program that was compiled with a dump in this folder.
+    """The program compiled with a dump in this folder.
 
     Raises:
         CaptureError: its compiler wrote no pass dump.
@@ -147,31 +147,31 @@ def dumped_in(folder: Path, key: Key, captured: CapturedProgram) -> DumpedProgra
 
 
 def own_dump(folder: Path, name: str = "") -> Dump | None:
-    """The dump of the one program that was compiled with this folder; None where XLA wrote none.
+    """The dump of the one program compiled into this folder; None if XLA wrote none.
 
     Args:
-        folder: where XLA wrote.
-        name: the module's name, where it is known.
+        folder: the dump folder.
+        name: the module's name, if known.
     """
     tree = FolderTree(folder)
     found = dumps_of(_files(folder), lambda file: tree.read([file], _MOST_BYTES).get(file, b""))
     whole = [dump for dump in found if dump.is_whole]
     own = [dump for dump in whole if name and dump.key.name == name] or whole
-    # Of several modules of one name, the last is the program itself: what it needs is compiled before.
+    # Of several modules with one name, the last is the program itself: its dependencies are compiled first.
     return without_repeats(max(own, key=lambda dump: dump.key.number)) if own else None
 
 
 DumpFolders = dict[Key, Path]
-"""Where XLA writes the texts of each program."""
+"""The dump folder of each program."""
 
 
 def dump_all(config: Config, folders: DumpFolders, jobs: int | None) -> None:
-    """Compile programs once more, each with a dump in its folder; what fails leaves its folder empty.
+    """Recompile programs, each with a dump in its folder; a failure leaves its folder empty.
 
     Args:
-        config: of the project they are registered in.
+        config: the project's.
         folders: an empty folder for each.
-        jobs: how many workers; None for the configuration's.
+        jobs: number of workers; None for the configured number.
     """
     requests = [Request(key.function, key.case, key.target, dump=str(folder)) for key, folder in folders.items()]
     with closing(capture_programs(config, requests, jobs, "dumping")) as outcomes:
@@ -180,19 +180,19 @@ def dump_all(config: Config, folders: DumpFolders, jobs: int | None) -> None:
 
 
 DumpSide = Callable[[DumpFolders], None]
-"""Compiles programs of one side with dumps into the folders it is given."""
+"""Compiles programs of one side with dumps into the given folders."""
 
 
 def compare_captured(
     config: Config, old: Side, new: Side, dump_sides: tuple[DumpSide, DumpSide] | None = None
 ) -> SideComparison:
-    """Compare two sides that were captured.
+    """Compare two captured sides.
 
     Args:
         config: the project's, with its limits.
         old, new: the sides.
-        dump_sides: what compiles changed programs of each again, to say which of XLA's passes did it; None where that
-            was not asked for.
+        dump_sides: recompile changed programs of each side to find the XLA pass that caused a change; None if not
+            requested.
     """
     limits = Limits(**dict(config.limits))
     compared = compare_sides(old, new, limits)
@@ -207,15 +207,15 @@ def blame_passes(
     new: DumpSide,
     limits: Limits,
 ) -> tuple[ProgramComparison, ...]:
-    """Compared programs, with the passes to blame for those that XLA compiles to something else.
+    """Compared programs, with the passes to blame for those whose compiled HLO changed.
 
     Args:
         programs: both stages of registered functions.
         old, new: compile programs of that side with dumps into the folders they are given.
-        limits: how much may be tried where two compiles part.
+        limits: search limits of the differ where two compiles diverge.
 
     Returns:
-        the programs in their order. The folders are gone afterwards.
+        the programs in their order. The folders are removed afterwards.
     """
     chosen = [one for one in programs if one.stage == "compiled" and one.status == "changed" and one.target]
     if not chosen:
@@ -245,7 +245,7 @@ def pass_dumps(old: str, new: str | None, modules: Sequence[str] = ()) -> tuple[
 
     Args:
         old, new: the folders.
-        modules: regular expressions for modules; all that went through the passes where empty.
+        modules: regular expressions for modules; all that went through the passes if empty.
 
     Raises:
         UsageError: one of them is not a folder with a pass dump.
@@ -269,11 +269,11 @@ def pass_dumps(old: str, new: str | None, modules: Sequence[str] = ()) -> tuple[
 
 
 def dump_sides(dumps: tuple[dict[str, Dump], dict[str, Dump]], labels: tuple[str, str]) -> tuple[Side, Side]:
-    """The programs that pass dumps end with, as two sides.
+    """The final programs of pass dumps, as two sides.
 
     Args:
-        dumps: what `pass_dumps` gives.
-        labels: what the sides are called.
+        dumps: the result of `pass_dumps`.
+        labels: names of the sides.
     """
     sides = []
     for by_name, label in zip(dumps, labels, strict=True):
@@ -286,22 +286,22 @@ def dump_sides(dumps: tuple[dict[str, Dump], dict[str, Dump]], labels: tuple[str
 
 
 def last_module(dump: Dump) -> Module:
-    """The program of the last text of a dump."""
+    """The module in the last text of a dump."""
     stage = dump.stages[-1]
     return read_bytes(dump.read(stage.file), path=dump.path(stage))
 
 
 def with_passes(program: ProgramComparison, old: Dump | None, new: Dump | None, limits: Limits) -> ProgramComparison:
-    """A compared program, and which of XLA's passes made it differ.
+    """A compared program with the XLA passes that made it differ.
 
     Args:
         program: both sides compared.
-        old, new: the dumps of both compiles; None where there is none.
-        limits: how much may be tried where the compiles part.
+        old, new: the dumps of both compiles; None if there is none.
+        limits: search limits of the differ where the compiles diverge.
 
     Returns:
-        the program with the passes to blame, and each edit with the pass since which it is there; the program as it was
-        where it does not differ or a side has no dump.
+        the program with the passes to blame, and each edit with the pass that made it; unchanged if it does not differ
+        or a side has no dump.
     """
     found = program.diff
     if old is None or new is None or found is None or not (found.edits or found.schedule or found.tuning):

@@ -1,4 +1,4 @@
-"""What waits to be accepted: programs, traces and growth, read as untrusted files, compared with what is recorded."""
+"""Pending programs, traces and growth: read as untrusted files and compared with what is recorded."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from hlodiff.workflows.compare_sides import SideComparison, compare_sides
 from hlodiff.workflows.scenarios import compared_records
 from hlodiff.workflows.sides import Side, snapshot_programs
 
-# Far above any program that is captured in a pull request, and read in seconds.
+# Far above any program captured in a pull request, and still read in seconds.
 LARGEST_FILE = 64 * 1024 * 1024
 MOST_PROGRAMS = 10_000
 Standing = Literal["ready", "stale", "done"]
@@ -54,10 +54,10 @@ Standing = Literal["ready", "stale", "done"]
 
 @dataclass(frozen=True, slots=True)
 class PendingProgram:
-    """One pending program that was read and makes sense.
+    """One pending program, read and verified.
 
     Args:
-        pending: what accepting it records.
+        pending: the content that accepting records.
         stored: its programs, parsed.
     """
 
@@ -71,13 +71,13 @@ class PendingProgram:
 
     @property
     def id(self) -> str:
-        """What `accept` calls it."""
+        """Its id for `accept`."""
         return program_id(self.pending.snapshot)
 
 
 @dataclass(frozen=True, slots=True)
 class _SizeLimitedFolder:
-    """A folder of which no file is read that is larger than anything we expect."""
+    """A folder that refuses to read files above LARGEST_FILE."""
 
     inner: FolderTree
 
@@ -93,19 +93,19 @@ class _SizeLimitedFolder:
 
 
 def list_pending(root: Path) -> tuple[Key, ...]:
-    """What a pending folder holds; nothing is read.
+    """The keys in a pending folder; no file is read.
 
     Args:
         root: the folder.
 
     Returns:
-        keys in order, programs first; in that of a record "traces" or "growth" stands for the target.
+        keys in order, programs first; the target of a record is "traces" or "growth".
 
     Raises:
         StoreError: it holds more programs or records than any project has.
     """
     tree = FolderTree(shown_path(root))
-    # One that lost its summary is refused like any other that is damaged, and not passed over.
+    # A program without its summary is refused as damaged rather than skipped.
     noted = [f"{name.removesuffix(PENDING)}{SUMMARY}" for name in tree.files() if name.endswith(f"/{PENDING}")]
     held = dict.fromkeys((*list_snapshots(tree).keys, *keys_of(noted)[0]))
     programs = tuple(sorted(key for key in held if not is_record(key)))
@@ -117,7 +117,7 @@ def list_pending(root: Path) -> tuple[Key, ...]:
 
 
 def is_record(key: Key) -> bool:
-    """Whether a pending key is that of traces or growth.
+    """Whether a pending key is a traces or growth record.
 
     Example:
         >>> is_record(Key("steps", "", "traces")), is_record(Key("step", "", "cpu"))
@@ -127,14 +127,14 @@ def is_record(key: Key) -> bool:
 
 
 def load_pending(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, PendingProgram], dict[Key, HlodiffError]]:
-    """Read pending programs. Nothing in them is trusted, and nothing in them is run.
+    """Read pending programs. They are untrusted, and nothing in them is run.
 
     Args:
-        root: the pending folder, perhaps downloaded from somewhere.
+        root: the pending folder, possibly downloaded.
         keys: which programs.
 
     Returns:
-        those that are whole and what they claim to be, and what is wrong with the others.
+        the programs that are complete and verified, and an error for each of the others.
     """
     tree = _SizeLimitedFolder(FolderTree(shown_path(root)))
     found: dict[Key, PendingProgram] = {}
@@ -148,7 +148,7 @@ def load_pending(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, PendingProg
 
 
 def _verified(pending: Pending, where: str) -> PendingProgram:
-    """The program, once its texts are seen to be what its summary says and what hlodiff itself would have written."""
+    """The program, after checking that its texts match its summary and are what hlodiff would have written."""
     from hlodiff.normalizer import to_text
 
     snapshot = pending.snapshot
@@ -165,7 +165,7 @@ def _verified(pending: Pending, where: str) -> PendingProgram:
     counts = {stage: dict(op_counts(module)) for stage, module in stored.modules.items()}
     if any(_counted(snapshot.summary, stage) != counts[stage] for stage in STAGES):
         raise StoreError("its summary counts other operations than its programs have", where=where, hint=hint)
-    # Written anew from what was understood of it: whatever else the file held stays behind.
+    # Rebuilt from the parsed modules, so that nothing else in the file is kept.
     source = {stage: source_of(module, "") for stage, module in stored.modules.items()} if snapshot.source else None
     return PendingProgram(replace(pending, snapshot=replace(snapshot, source=source)), stored)
 
@@ -177,7 +177,7 @@ def _counted(summary: Mapping[str, object], stage: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class BaseProgram:
-    """The snapshot that a pending program would replace: None where there is none, or where it cannot be read.
+    """The snapshot that a pending program would replace; None if there is none or it cannot be read.
 
     Args:
         stored: the snapshot.
@@ -191,7 +191,7 @@ class BaseProgram:
 
 
 def base_of(config: Config, key: Key) -> BaseProgram:
-    """The snapshot of a program as it is now."""
+    """The current snapshot of a program."""
     tree = FolderTree(shown_path(config.snapshots))
     if not (config.snapshots / key.folder).is_dir():
         return BaseProgram()
@@ -202,15 +202,14 @@ def base_of(config: Config, key: Key) -> BaseProgram:
 
 
 def standing(program: PendingProgram, base: BaseProgram) -> Standing:
-    """Whether a pending program may replace the snapshot that is there.
+    """Whether a pending program may replace the current snapshot.
 
     Args:
-        program: the pending program.
-        base: what it would replace.
+        program: the pending program. base: what it would replace.
 
     Returns:
-        "ready"; "done" where the snapshot is the same already; "stale" where it is not what the program was compared
-        with, so that this difference was never shown.
+        "ready"; "done" if the snapshot is already the same; "stale" if the snapshot is not the one the program was
+        compared with, so that this difference was never shown.
     """
     now = digest(base.stored.snapshot) if base.stored else ""
     if base.broken:
@@ -221,15 +220,14 @@ def standing(program: PendingProgram, base: BaseProgram) -> Standing:
 
 
 def kind_of_program(config: Config, program: PendingProgram, base: BaseProgram) -> Kind:
-    """How much a pending program differs from its snapshot; what its file claims is not trusted.
+    """How much a pending program differs from its snapshot, computed without trusting its file.
 
     Args:
         config: the project's.
-        program: the pending program.
-        base: what it would replace.
+        program: the pending program. base: what it would replace.
 
     Returns:
-        "facts" only where the program is the same.
+        "facts" only if the program is the same.
     """
     if base.stored is None:
         return "new"
@@ -257,7 +255,7 @@ def compare_pending(config: Config, program: PendingProgram, base: BaseProgram) 
 
 @dataclass(frozen=True, slots=True)
 class BaseRecord:
-    """The record that a pending one would replace: None where there is none, and whether it cannot be read."""
+    """The record that a pending one would replace (None if there is none), and whether it cannot be read."""
 
     text: str | None = None
     broken: bool = False
@@ -265,7 +263,7 @@ class BaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordSummary:
-    """What changed in a record: how much, and in words; details are lines below the headline."""
+    """A summary of what changed in a record: its kind, a headline, and lines of details."""
 
     kind: Kind
     headline: str
@@ -273,14 +271,14 @@ class RecordSummary:
 
 
 def load_records(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, PendingRecord], dict[Key, HlodiffError]]:
-    """Read pending records. Nothing in them is trusted, and nothing in them is run.
+    """Read pending records. They are untrusted, and nothing in them is run.
 
     Args:
-        root: the pending folder, perhaps downloaded from somewhere.
+        root: the pending folder, possibly downloaded.
         keys: which records.
 
     Returns:
-        those that are what hlodiff writes, and what is wrong with the others.
+        the valid records, and an error for each of the others.
     """
     tree = FolderTree(shown_path(root))
     found: dict[Key, PendingRecord] = {}
@@ -296,7 +294,7 @@ def load_records(root: Path, keys: Sequence[Key]) -> tuple[dict[Key, PendingReco
 
 
 def _refuse_other(pending: PendingRecord, where: str) -> None:
-    """Raise where a record is about something else than its folder, or says what hlodiff would not write."""
+    """Raise if a record does not match its folder, or is not what hlodiff would have written."""
     key, hint = pending.key, f"hlodiff check {pending.key.name}"
     try:
         if key.target == "growth":
@@ -309,7 +307,7 @@ def _refuse_other(pending: PendingRecord, where: str) -> None:
 
 
 def base_record(config: Config, key: Key) -> BaseRecord:
-    """The record as it is now."""
+    """The current record."""
     try:
         text = recorded_text(FolderTree(shown_path(config.snapshots)), key)
         if text is not None:
@@ -323,7 +321,7 @@ def base_record(config: Config, key: Key) -> BaseRecord:
 
 
 def standing_record(one: PendingRecord, base: BaseRecord) -> str:
-    """Whether it may replace the record that is there: "ready", "done" or "stale", as of programs."""
+    """Whether it may replace the current record: "ready", "done" or "stale", as for programs."""
     if base.broken:
         return "stale"
     if base.text == one.text:
@@ -336,8 +334,8 @@ def record_summary(key: Key, old: str | None, new: str, everything: bool = False
 
     Args:
         key: which one.
-        old: its text as recorded, None where it is not.
-        new: its text as found.
+        old: its recorded text; None if there is none.
+        new: its pending text.
         everything: whether the details list every reason.
 
     Raises:
@@ -358,7 +356,7 @@ def record_summary(key: Key, old: str | None, new: str, everything: bool = False
 
 
 def kind_of(config: Config, one: PendingRecord) -> Kind:
-    """How much a pending record differs from the one that is there; whoever left it is not asked."""
+    """How much a pending record differs from the current one, computed without trusting its file."""
     return record_summary(one.key, base_record(config, one.key).text, one.text).kind
 
 

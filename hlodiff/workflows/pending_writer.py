@@ -1,4 +1,4 @@
-"""Keeping what a check captured and found different, for `review` and `accept`."""
+"""Keeps captures that differ from their snapshots, for `review` and `accept`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOLDER = Path(*OWN_FOLDER)
 
 
 def pending_folder(config: Config, given: Path | None = None) -> Path:
-    """Where captured programs wait: the folder that was given, else the project's own.
+    """The pending folder: the given one, else the project's own.
 
     Example:
         >>> pending_folder(Config(Path("project"))).as_posix()
@@ -52,10 +52,10 @@ class PendingWriter:
     Args:
         root: the pending folder.
         max_file_bytes: a program above this is stored compressed.
-        settings: what of the configuration decides what is captured.
-        problem: why something could not be kept; "" where all went well.
-        ids: what `accept` calls the traces and the growth that changed and are kept.
-        dropped: what an earlier check had left and is out of date.
+        settings: the configuration that affects captures.
+        problem: why something could not be kept; "" if there was no problem.
+        ids: ids for `accept` of the changed traces and growth that are kept.
+        dropped: outdated captures of an earlier check that were dropped.
     """
 
     root: Path
@@ -66,14 +66,14 @@ class PendingWriter:
     dropped: tuple[str, ...] = ()
 
     def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
-        """Keep traces or growth that differ from what is recorded, or forget them where they do not.
+        """Keep traces or growth that differ from their record; drop them if they do not differ.
 
         Args:
-            key: whose; "traces" or "growth" stands for the target.
-            table: what would be recorded.
-            old: the text of the record as it is, None where there is none.
-            changed: whether it needs a decision; only then it has an id.
-            inputs: what it was found from.
+            key: key of the record; its target is "traces" or "growth".
+            table: content that accepting would record.
+            old: the current text of the record; None if there is none.
+            changed: whether it needs a decision; only then it gets an id.
+            inputs: inputs of the capture.
         """
         if old is not None and dump(table) == old:
             self.forget_record(key)
@@ -87,7 +87,7 @@ class PendingWriter:
             self.ids[key] = own
 
     def forget_record(self, key: Key) -> None:
-        """Forget what an earlier check left of these traces or this growth."""
+        """Drop pending traces or growth of an earlier check."""
         try:
             drop_record(self.root, key)
         except StoreError as error:
@@ -102,16 +102,16 @@ class PendingWriter:
     def compared(
         self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs
     ) -> tuple[ProgramComparison, ...]:
-        """Keep a program that was captured and compared, or forget it where it is what is recorded.
+        """Keep a captured program; drop it if it equals its snapshot.
 
         Args:
-            new: what was captured.
-            old: its snapshot; None where there is none.
-            programs: both stages as they were compared.
-            inputs: what it was captured from.
+            new: the captured program.
+            old: its snapshot; None if there is none.
+            programs: both stages, compared.
+            inputs: inputs of the capture.
 
         Returns:
-            the same, with what `accept` calls the program where it is another one than the snapshot.
+            `programs`, with the id for `accept` if the program differs from the snapshot.
         """
         kind: Kind = "new" if old is None else "changed" if _is_changed(programs) else "facts"
         if old is not None and digest(old) == digest(new):
@@ -122,20 +122,20 @@ class PendingWriter:
         except StoreError as error:
             self._keep_problem(error)
             return programs
-        # A program whose figures alone differ is accepted along with others; it needs no decision.
+        # A program that differs only in figures needs no decision; it is accepted along with others.
         return programs if kind == "facts" else tuple(replace(one, id=program_id(new)) for one in programs)
 
     def forget(self, key: Key) -> None:
-        """Forget what an earlier check left of this program."""
+        """Drop the pending program of an earlier check."""
         try:
             drop_pending(self.root, key)
         except StoreError as error:
             self._keep_problem(error)
 
     def forget_unregistered(self, discovery: Discovery) -> None:
-        """Forget programs of functions that are no longer registered, after a run of everything."""
+        """Drop programs of functions that are no longer registered, after a complete run."""
         known = dict.fromkeys(Key(one.function, one.case, one.target) for one in discovery.requests())
-        # Nobody knows the cases of a function whose cases could not be listed.
+        # The cases of a function with a problem are unknown.
         unknown = {found.name for found in discovery.functions if found.problem}
         known_records = {Key(one.name, "", "traces") for one in discovery.scenarios}
         known_records |= {Key(found.name, case, "growth") for found in discovery.functions for case in found.grown}
@@ -153,14 +153,14 @@ class PendingWriter:
                 self.forget(key)
 
     def tidy(self) -> None:
-        """Leave no folder in which nothing waits."""
+        """Remove what a killed run left half written, and hlodiff's own pending folder if it is empty."""
         try:
             tidy_pending(self.root)
         except StoreError as error:
             self._keep_problem(error)
 
     def forget_stale(self, config: Config) -> None:
-        """Forget what was captured from other files, configuration or toolchain than those that are there."""
+        """Drop captures whose files, configuration or toolchain have changed."""
         try:
             stale = stale_pending(self.root, Freshness(config))
         except StoreError as error:
@@ -171,7 +171,7 @@ class PendingWriter:
         self.dropped = tuple(f"{key.name} on {key.target}" for key in stale)
 
     def notes(self) -> tuple[str, ...]:
-        """Notes of a report on the pending folder."""
+        """Report notes on the pending folder."""
         names, more = self.dropped[:3], len(self.dropped) - 3
         words = f"{', '.join(names)}{f' and {more} more' if more > 0 else ''}"
         dropped = (f"no longer pending, because what it was captured from has changed: {words}",) if names else ()
@@ -179,36 +179,36 @@ class PendingWriter:
 
 
 class NullPendingWriter(PendingWriter):
-    """Keeps nothing: for runs that only lower, and for programs of tests."""
+    """Keeps nothing; for runs that only lower, and for programs of tests."""
 
     def compared(
         self, new: Snapshot, old: Snapshot | None, programs: tuple[ProgramComparison, ...], inputs: Inputs
     ) -> tuple[ProgramComparison, ...]:
-        """The programs as they are."""
+        """Return the programs unchanged."""
         return programs
 
     def forget(self, key: Key) -> None:
         """There is nothing to forget."""
 
     def tidy(self) -> None:
-        """There is nothing to tidy."""
+        """Nothing to tidy."""
 
     def forget_stale(self, config: Config) -> None:
         """There is nothing to forget."""
 
     def record(self, key: Key, table: Mapping[str, Any], old: str | None, changed: bool, inputs: Inputs) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
     def forget_record(self, key: Key) -> None:
         """There is nothing to forget."""
 
 
 def stale_pending(root: Path, freshness: Freshness) -> tuple[Key, ...]:
-    """What of a pending folder is out of date; what cannot be read is left for `accept` to name.
+    """Outdated keys of a pending folder. Unreadable ones are left for `accept` to report.
 
     Args:
         root: the pending folder.
-        freshness: knows what has changed.
+        freshness: compares captures with the project as it is now.
     """
     tree = FolderTree(root)
     found = []

@@ -1,4 +1,4 @@
-"""The text of a program: of a snapshot, captured now, or of a file; with the scope and the line of each instruction."""
+"""The text of a program from a snapshot, a new capture or a file, with scopes and Python lines on request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hlodiff.workflows.capture_side import capture_programs
 
 
 def one_program(keys: Sequence[Key], name: str, command: str) -> Key:
-    """The one program whose text is asked for.
+    """The one program whose text is requested.
 
     Args:
-        keys: those that the words of the user match.
-        name: what the user typed; a program of exactly this name is the one, whatever cases there are besides.
-        command: what was typed, for the hint.
+        keys: programs that the user's words match.
+        name: as typed; a program of exactly this name wins over other cases.
+        command: the typed command, for the hint.
 
     Raises:
-        UsageError: there are several; names their targets, or the functions.
+        UsageError: there are several; the message lists their targets or functions.
     """
     keys = [key for key in keys if key.name == name] or keys
     names = list(dict.fromkeys(key.name for key in keys))
@@ -42,13 +42,13 @@ def one_program(keys: Sequence[Key], name: str, command: str) -> Key:
 
 
 def stored_text(tree: Tree, key: Key, stage: str, scopes: bool, root: str) -> str:
-    """The text of a snapshot, as it is stored.
+    """The text of a snapshot as stored.
 
     Args:
         tree: a folder or a git revision.
         key: which one.
         stage: "stablehlo" or "compiled".
-        scopes: whether each line gets the scope and the line in Python of its instruction.
+        scopes: whether to add the scope and Python line of each instruction.
         root: the folder that Python files are named relative to.
 
     Raises:
@@ -65,17 +65,17 @@ def stored_text(tree: Tree, key: Key, stage: str, scopes: bool, root: str) -> st
 
 
 def fresh_text(config: Config, key: Key, stage: str, normalized: bool, scopes: bool) -> str:
-    """The text of a program that is captured now.
+    """The text of a program, captured now.
 
     Args:
         config: the project's.
         key: which one.
         stage: "stablehlo" or "compiled".
-        normalized: whether it is printed as a snapshot stores it; else as JAX and XLA print it.
+        normalized: whether to print it as stored in a snapshot instead of as JAX and XLA print it.
         scopes: as for `stored_text`.
 
     Raises:
-        CaptureError: it does not trace, lower or compile here.
+        CaptureError: tracing, lowering or compiling failed.
     """
     lowered = stage == "stablehlo" and not normalized
     request = Request(key.function, key.case, key.target, lower_only=lowered)
@@ -103,12 +103,12 @@ def _normalized_text(config: Config, captured: CapturedProgram, stage: str, scop
 
 
 def printed_text(text: str, scopes: bool, config: Config | None = None) -> str:
-    """Text as JAX or XLA printed it, StableHLO without its locations.
+    """Text as printed by JAX or XLA, StableHLO without locations.
 
     Args:
         text: StableHLO, with or without locations, or compiled HLO.
         scopes: as for `stored_text`.
-        config: the project's, whose files are named relative to it.
+        config: the project's; file paths are relative to its root.
     """
     from hlodiff.hlo import read_text
 
@@ -122,16 +122,16 @@ def printed_text(text: str, scopes: bool, config: Config | None = None) -> str:
 
 
 def annotated(text: str, module: Module, root: str, origin: Module | None = None) -> str:
-    """A program's text with the scope and the line in Python of each instruction, as a comment behind it.
+    """A program's text with the scope and Python line of each instruction in a trailing comment.
 
     Args:
-        text: of the program.
-        module: the same, read from that text.
+        text: text of the program.
+        module: the module parsed from that text.
         root: the folder that Python files are named relative to.
-        origin: the same program with scopes, where the text has none.
+        origin: the same program with scopes, if the text has none.
 
     Returns:
-        text that is read as before: both syntaxes have these comments.
+        the annotated text, which parses to the same program: both syntaxes have these comments.
     """
     lines = text.splitlines()
     known = origin or module

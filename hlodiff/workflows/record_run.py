@@ -1,4 +1,4 @@
-"""`hlodiff record`: runs a command, and makes what it compiled a folder that `hlodiff diff` reads."""
+"""`hlodiff record`: runs a command and writes what it compiled as a folder that `hlodiff diff` reads."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _LONGEST = 60
 _LOG = logging.getLogger(__name__)
 _BOOTSTRAP = Path(__file__).resolve().parent.parent / "capture" / "bootstrap"
 _COULD_NOT = 2
-_ENOUGH = 3  # signals until the command is killed
-_GRACE = 5.0  # seconds that what it has started may take to end
+_ENOUGH = 3  # this many signals kill the command
+_GRACE = 5.0  # seconds that its child processes may take to end
 
 
 class RecordNames:
-    """Gives names to functions and their programs, in the order in which they are asked for.
+    """Names functions and their programs, in order of request.
 
     Example:
         >>> names = RecordNames()
@@ -62,13 +62,13 @@ class RecordNames:
         self._taken: set[tuple[str, ...]] = set()
 
     def key(self, function: str, place: str, target: str, leaves: Sequence[Leaf] | None) -> Key:
-        """The name of one more program.
+        """The key of the next program.
 
         Args:
             function: qualified name of its function.
-            place: `file:line` of the function's definition, "" where it is not known.
-            target: what it was compiled for.
-            leaves: what it was called with; None for what was compiled outside of any call, such as a backward pass.
+            place: `file:line` of the function's definition; "" if unknown.
+            target: target it was compiled for.
+            leaves: leaves of its arguments; None if compiled outside of any call, such as a backward pass.
 
         Returns:
             a key that no other program has.
@@ -82,7 +82,7 @@ class RecordNames:
         return Key(name, self._free((name.lower(), target), case), target)
 
     def function(self, function: str, place: str) -> str:
-        """The name of a function: its own where no other function has it, else with its file and what it is in."""
+        """The name of a function: its own if unique, else with its file and enclosing scope."""
         file = place.rpartition(":")[0]
         known = self._functions.get((function, file))
         if known is None:
@@ -122,14 +122,14 @@ _SHAPE = re.compile(r"\[([\d,]*)\]")
 
 
 def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
-    """What tells a call from the first one of its function: arrays of another type, other static values.
+    """How a call differs from the first one of its function, in array types or static values.
 
     Example:
         >>> difference([Leaf("n", "value", "4")], [Leaf("n", "value", "8")])
         'n-8'
     """
     texts: list[dict[str, str]] = []
-    for side in (first, leaves):  # containers and what is not there show in the paths of the rest
+    for side in (first, leaves):  # containers and None leaves show in the paths of the others
         values = [leaf for leaf in side if leaf.path and leaf.kind not in ("node", "none")]
         words = {leaf.path: ("weak" if leaf.weak else "", leaf.text, leaf.sharding) for leaf in values}
         texts.append({path: " ".join(filter(None, each)) for path, each in words.items()})
@@ -141,12 +141,12 @@ def difference(first: Sequence[Leaf], leaves: Sequence[Leaf]) -> str:
     parts = [f"{path}-{shown[path]}" for path, text in now.items() if before.get(path) != text]
     parts += [f"no-{path}" for path in before if path not in now]
     case = safe("_".join(parts)) if parts else ""
-    # A case must not look like a target: both are folders of one function.
+    # A case must not look like a target, because both are subfolders of one function.
     return f"with-{case}" if case.startswith(("cpu", "attached")) else case
 
 
 def safe(name: str) -> str:
-    """A name as a folder on every system; what is too long ends in a digest of the whole.
+    """A folder name that is valid on every system; one that is too long ends in a digest of the whole.
 
     Example:
         >>> safe("<lambda>"), safe("model.layers[0].weight-f32-3x64")
@@ -169,9 +169,9 @@ class RecordedProgram:
 
     Args:
         key: its name.
-        program: as it was compiled first.
+        program: its first compile.
         compiles: how often the same program was compiled.
-        calls: how often it was launched; None where that was not counted.
+        calls: how often it was launched; None if not counted.
     """
 
     key: Key
@@ -182,24 +182,24 @@ class RecordedProgram:
 
 @dataclass(slots=True)
 class RunRecording:
-    """What became of a run: the programs in order, and what is known beside them."""
+    """A recorded run: its programs in order, and their names by compile file."""
 
     programs: list[RecordedProgram] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)  # of programs, by the file of each compile
+    names: dict[str, str] = field(default_factory=dict)  # program names by the file of each compile
 
 
 def write_recording(folder: Path, raw: RawRun, root: str, step: Callable[[str, int], None]) -> RunRecording:
     """Normalize, name and write all programs of a run.
 
     Args:
-        folder: where the snapshots go.
-        raw: what the run has left.
+        folder: folder to write the snapshots to.
+        raw: raw files of the run.
         root: the folder that Python files are named relative to.
-        step: called with each program that is looked at.
+        step: called with each program.
 
     Returns:
-        what was written.
+        the written recording.
     """
     names, found = RecordNames(), RunRecording(problems=list(raw.problems))
     by_bytes: dict[tuple[Any, ...], RecordedProgram] = {}
@@ -231,7 +231,7 @@ def write_recording(folder: Path, raw: RawRun, root: str, step: Callable[[str, i
 def _one_more(
     folder: Path, program: RawProgram, root: str, names: RecordNames, known: dict[tuple[Any, ...], RecordedProgram]
 ) -> RecordedProgram:
-    """Write a program, unless the same function has one already that is the same once it is normalized."""
+    """Write a program, unless the function already has one with the same normalized text."""
     captured = program.captured("program", "")
     snapshot = build_snapshot(captured, root)
     same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
@@ -247,14 +247,14 @@ def _one_more(
 
 
 def write_accounts(folder: Path, raw: RawRun, found: RunRecording, root: str) -> None:
-    """Write what each process traced and compiled, in the form of a scenario, so that two recordings can be compared.
+    """Write what each process traced and compiled as a scenario record, so that two recordings can be compared.
 
-    Programs stand there under their names, not as fingerprints: what is in them is compared program by program.
+    Programs appear by name, not by fingerprint; their contents are compared program by program.
 
     Args:
         folder: the recording.
-        raw: what the run has left.
-        found: its programs.
+        raw: raw files of the run.
+        found: the recorded programs.
         root: the folder of the run.
     """
     accounts = [_own_functions(count(_compiled(events, found)), root) for events in raw.events if events]
@@ -266,7 +266,7 @@ def write_accounts(folder: Path, raw: RawRun, found: RunRecording, root: str) ->
 
 
 def _own_functions(counts: TraceCounts, root: str) -> TraceCounts:
-    """Without what libraries trace inside of other functions: it is theirs, and there is much of it."""
+    """Drop functions that libraries trace inside other functions: there are many, and users cannot change them."""
     own = [
         one for one in counts.functions if one.compiles or Path(root, one.function.place.rpartition(":")[0]).is_file()
     ]
@@ -286,7 +286,7 @@ def _compiled(events: Sequence[Trace | RawProgram], found: RunRecording) -> Iter
 
 
 def write_index(folder: Path, raw: RawRun, found: RunRecording, command: Sequence[str], code: int) -> None:
-    """Write recording.json: what ran, what it compiled, how often, and what was left out."""
+    """Write recording.json: what ran, what it compiled, how often, and what was skipped."""
     index = {
         "format_version": FORMAT_VERSION,
         "command": list(command),
@@ -334,7 +334,7 @@ def _functions(raw: RawRun, found: RunRecording) -> list[dict[str, Any]]:
 
 @contextlib.contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `folder` in one step when the block is left without an exception.
+    """Yield a new folder that atomically replaces `folder` if the block raises no exception.
 
     Args:
         folder: missing, empty, or an earlier recording.
@@ -343,12 +343,12 @@ def replacing(folder: Path) -> Iterator[Path]:
         the folder to write into.
 
     Raises:
-        UsageError: something else stands there.
-        StoreError: it is behind a link of the project.
+        UsageError: the folder is not a recording.
+        StoreError: the path goes through a link of the project.
     """
     check_replaceable(folder)
-    refuse_links(folder)  # of a project: what lies there is deleted
-    folder = folder.resolve()  # any other link stays one, and what it leads to is replaced
+    refuse_links(folder)  # of a project: the target would be deleted
+    folder = folder.resolve()  # any other link is kept, and its target replaced
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFolder(place_beside(folder)) as scratch:
         part = Path(scratch, "new")
@@ -359,10 +359,10 @@ def replacing(folder: Path) -> Iterator[Path]:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Never replace what is no recording.
+    """Refuse to replace anything but a recording.
 
     Raises:
-        UsageError: a file, or a folder with other things in it.
+        UsageError: it is a file, or a folder with other content.
     """
     if not folder.exists() or (folder / INDEX).is_file():
         return
@@ -375,16 +375,15 @@ def record_run(arguments: Sequence[str], output: Path, calls: bool) -> int:
     """Run a command and record every program that JAX compiles in it.
 
     Args:
-        arguments: the command; one that begins with `-` or names a Python file is given to this Python.
+        arguments: the command; if it begins with `-` or names a Python file, this Python runs it.
         output: the folder to write; an earlier recording there is replaced.
-        calls: whether to count calls too, which makes them slower.
+        calls: whether to also count calls, which slows them down.
 
     Returns:
-        the exit code of the command (128 + N where signal N ended it); 2 where it ended with 0 and nothing could be
-        written.
+        the exit code of the command (128 + N if signal N ended it); 2 if it exited with 0 but nothing could be written.
 
     Raises:
-        UsageError: there is no such command, or the folder is something else.
+        UsageError: there is no such command, or the folder is not a recording.
     """
     check_replaceable(output)
     refuse_links(output)
@@ -410,7 +409,7 @@ def _run(words: Sequence[str], raw: Path, calls: bool) -> int:
         raise UsageError("there is no such command", where=words[0], hint="hlodiff record -- python script.py")
     with _signals_are_the_commands() as signals:
         signals.process = process = _start(words, raw, calls)
-        for number in signals.arrived:  # before there was anybody to hand it on to
+        for number in signals.arrived:  # arrived before the command ran
             process.send_signal(number)
         code = process.wait()
         if signals.arrived:
@@ -439,12 +438,12 @@ def _environment(outside: Mapping[str, str], raw: Path, calls: bool) -> dict[str
 
 @dataclass(slots=True)
 class _Signals:
-    """Hands signals on to the command; the third one kills it.
+    """Forwards signals to the command; the third one kills it.
 
     Args:
-        process: the command, once it runs.
-        arrived: what was sent so far.
-        typed: whether Ctrl-C was typed once.
+        process: the running command.
+        arrived: signals received so far.
+        typed: whether Ctrl-C was typed.
     """
 
     process: subprocess.Popen[bytes] | None = None
@@ -456,14 +455,14 @@ class _Signals:
             self.typed = True
             if self.process is None:
                 raise KeyboardInterrupt
-            return  # Ctrl-C reaches the command by itself
+            return  # the terminal sends Ctrl-C to the command too
         self.arrived.append(number)
         if self.process is not None:
             self.process.send_signal(number if len(self.arrived) < _ENOUGH else signal.SIGKILL)
 
 
 def _is_in_foreground() -> bool:
-    """Whether this process is what a terminal sends Ctrl-C to, with all that it has started."""
+    """Whether a terminal sends Ctrl-C to this process and its children."""
     for stream in (0, 1, 2):
         with contextlib.suppress(OSError):
             return os.tcgetpgrp(stream) == os.getpgrp()
@@ -472,7 +471,7 @@ def _is_in_foreground() -> bool:
 
 @contextlib.contextmanager
 def _signals_are_the_commands() -> Iterator[_Signals]:
-    """What is sent to this process alone is handed on to the command, and to what it leaves behind."""
+    """Forward signals sent to this process alone to the command and to the processes it leaves behind."""
     signals = _Signals()
     before = {number: signal.signal(number, signals) for number in SIGNALS}
     adopt_orphans()
@@ -519,7 +518,7 @@ def _finish(raw_folder: Path, output: Path, arguments: Sequence[str], code: int)
 
 
 def _next(found: RunRecording, output: Path) -> str:
-    """The command that shows a program of this recording, and the one that compares it."""
+    """The next commands: compare this recording, and show a program of it."""
     if not found.programs:
         return f"next: hlodiff diff OTHER {output}"
     key = found.programs[0].key

@@ -1,4 +1,4 @@
-"""Deciding on what an earlier `check` captured: what belongs together, and what accepting it would change."""
+"""Decisions on captures of an earlier `check`: how they are grouped, and what accepting would change."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from hlodiff.workflows.staleness import Freshness
 
 @dataclass(slots=True)
 class _UndoStep:
-    """What can be undone together.
+    """One undo step.
 
     Args:
         decisions: how many decisions were made before it.
-        backups: each file set as it was before, and the digests of the same files after.
+        backups: each set of files before the step, and the digests of these files after it.
     """
 
     decisions: int
@@ -48,14 +48,15 @@ class _UndoStep:
 
 @dataclass(slots=True)
 class PendingReview:
-    """Decisions on pending programs; each is on disk at once, and the last step can be undone.
+    """Decisions on pending programs. Each is written to disk at once, and the last step can be undone.
 
     Args:
         config: the project's.
-        root: the folder they lie in.
-        freshness: knows what has changed since, and whether that folder is another machine's, from which nothing goes.
-        copies: a temporary folder for what decisions replace or delete, kept as long as they may be undone.
-        decisions: what was decided so far.
+        root: the pending folder.
+        freshness: knows what has changed since, and whether the folder is from another machine (then nothing in it is
+            deleted).
+        copies: a temporary folder for replaced or deleted files, kept while they may be restored.
+        decisions: decisions so far.
     """
 
     config: Config
@@ -66,21 +67,21 @@ class PendingReview:
     _steps: list[_UndoStep] = field(default_factory=list)
 
     def begin(self, decisions: int | None = None) -> None:
-        """Begin a step: what is decided until the next one is undone together.
+        """Begin an undo step; decisions up to the next step are undone together.
 
         Args:
-            decisions: how many were made before what it is about was looked at; all so far where it is None.
+            decisions: number of decisions before the step began; None for all so far.
         """
         self._steps.append(_UndoStep(len(self.decisions) if decisions is None else decisions))
 
     def undo(self) -> tuple[Key, ...]:
-        """Undo the last step: snapshots and pending captures are byte for byte what they were before it.
+        """Undo the last step: restores snapshots and pending captures byte for byte.
 
         Returns:
-            the programs and records that were accepted or rejected in it, and wait again.
+            the programs and records accepted or rejected in it, which are pending again.
 
         Raises:
-            StoreError: one of their files has changed since, and nothing was undone; or a folder cannot be written.
+            StoreError: one of their files has changed since, so nothing was undone, or a folder cannot be written.
         """
         step = self._steps[-1]
         for backup, after in step.backups:
@@ -99,8 +100,8 @@ class PendingReview:
 
     @contextmanager
     def _undoable(self, key: Key) -> Iterator[None]:
-        """Keep what a decision on one program or record is about to replace or delete."""
-        if not self._steps:  # settled before anything was asked
+        """Back up the files that a decision on one program or record replaces or deletes."""
+        if not self._steps:  # settled before the first question
             yield
             return
         roots = (shown_path(self.config.snapshots), pending_folder(self.config))
@@ -111,7 +112,7 @@ class PendingReview:
             self._steps[-1].backups += [(one, digests(one.root, key)) for one in backups]
 
     def groups(self, programs: Sequence[PendingProgram]) -> list[tuple[str, list[PendingProgram]]]:
-        """Programs by name; those that are the same as before come last, all together under the name ""."""
+        """Programs by name. Unchanged ones come last, together under the name ""."""
         names: dict[str, list[PendingProgram]] = {}
         for one in programs:
             claimed = one.pending.kind == "facts"
@@ -121,7 +122,7 @@ class PendingReview:
         return [*names.items(), *([("", same)] if same else [])]
 
     def reject(self, selected: Iterable[tuple[Key, str]]) -> None:
-        """Reject programs or records; another machine's folder stays as it is."""
+        """Reject programs or records; a folder of another machine is not changed."""
         for key, own in selected:
             if self.freshness.foreign:
                 self.decisions.append(Decision(key, "rejected", (), own))
@@ -143,18 +144,18 @@ class PendingReview:
                     self.decisions.append(accept_program(self.config, one, own, self.freshness))
 
     def ready(self, group: Sequence[PendingProgram]) -> list[PendingProgram]:
-        """Those that may be accepted; the others are settled or refused with the reason."""
+        """Programs that may be accepted. The others are settled, or refused with the reason."""
         ready = []
         for one in group:
             changes = self.freshness.refusal(one.key, one.pending.origin)
             if not changes and standing(one, base_of(self.config, one.key)) == "ready":
                 ready.append(one)
             else:
-                self.accept([one])  # settles what is recorded already, refuses what is stale
+                self.accept([one])  # reports it as recorded already, or refuses it as stale
         return ready
 
     def report(self, group: Sequence[PendingProgram]) -> Report:
-        """What some programs change, as `check` reports it."""
+        """The report of `check` for some programs."""
         compared = [compare_pending(self.config, one, base_of(self.config, one.key)) for one in group]
         return Report(
             command="check",

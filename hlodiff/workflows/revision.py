@@ -1,4 +1,4 @@
-"""A git revision checked out beside the work tree for a while, and put away again whatever happens."""
+"""A temporary checkout of a git revision beside the work tree, removed whatever happens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlodiff.interrupts import deferred, terminable
 from hlodiff.snapshots.trees import GIT
 from hlodiff.workflows.child import run_child
 
-# A hook of git runs with these set; they would lead our commands to another repository or index.
+# Git hooks run with these set; they would point our commands at another repository or index.
 _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 _GITLINK = b"160000"
 
@@ -27,9 +27,9 @@ class Checkout:
 
     Args:
         commit: its full id.
-        label: what reports call it: `main (3fa2b1c)`.
-        top: the top of the repository that it was taken from.
-        folder: where it is checked out, the same files below it.
+        label: name in reports: `main (3fa2b1c)`.
+        top: the top folder of the repository.
+        folder: the folder of the checkout.
         notes: notes for the report.
     """
 
@@ -40,20 +40,20 @@ class Checkout:
     notes: tuple[str, ...] = ()
 
     def counterpart(self, path: Path) -> Path:
-        """Where a file or folder of the repository lies in this checkout."""
+        """The path in this checkout of a file or folder of the repository."""
         return self.folder / path.resolve().relative_to(self.top)
 
 
 @contextlib.contextmanager
 def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
-    """Check a revision out into a folder of its own. Leaving, also by Ctrl-C or SIGTERM, removes it.
+    """Check a revision out into a temporary folder, removed on exit, also by Ctrl-C or SIGTERM.
 
     Args:
-        spec: a revision; with `...` behind it, where this branch left it.
+        spec: a revision; with the suffix `...`, the commit where this branch left it.
         start: a folder in the repository.
 
     Returns:
-        the checkout, submodules of the revision included where they are here.
+        the checkout, with those submodules of the revision that exist here.
 
     Raises:
         UsageError: no git, no repository, no such revision, or git cannot check it out.
@@ -69,13 +69,13 @@ def checked_out(spec: str, start: Path) -> Iterator[Checkout]:
     folder = temporary / TREE
     with terminable():
         try:
-            # No hooks: what a project does on checkout is not for a temporary folder.
+            # No hooks: a project's checkout hooks are not meant for a temporary folder.
             add = ["-c", f"core.hooksPath={os.devnull}", "worktree", "add", "--quiet", "--detach", "--force"]
             _git(top, [*add, str(folder), commit], spec)
             notes = tuple(_submodules(top, folder, commit, spec, temporary / "index"))
             yield Checkout(commit, f"{spec} ({commit[:7]})", top, folder, notes)
         finally:
-            with deferred():  # a second Ctrl-C must not leave half of it
+            with deferred():  # a second Ctrl-C must not leave it half removed
                 _run(top, ["worktree", "remove", "--force", "--force", str(folder)])
                 held.cleanup()
                 _run(top, ["worktree", "prune"])
@@ -86,8 +86,8 @@ def commit_of(start: Path, spec: str, option: str = "--against") -> str:
 
     Args:
         start: a folder in the repository.
-        spec: what the user typed.
-        option: what it was typed for.
+        spec: as typed.
+        option: the option it was typed for, for messages.
 
     Raises:
         UsageError: there is no such revision here.
@@ -112,7 +112,7 @@ def commit_of(start: Path, spec: str, option: str = "--against") -> str:
 
 
 def _submodules(repository: Path, folder: Path, commit: str, spec: str, index: Path) -> Iterator[str]:
-    """Fill the folders of submodules, which a worktree leaves empty, from what lies in the work tree's own."""
+    """Fill submodule folders, which `git worktree` leaves empty, from the work tree's own submodules."""
     listing = _git(repository, ["ls-tree", "-r", "-z", "--full-tree", commit], spec)
     for row in listing.split(b"\0"):
         head, _, name = row.partition(b"\t")
@@ -124,7 +124,7 @@ def _submodules(repository: Path, folder: Path, commit: str, spec: str, index: P
         if not has_it:
             yield f"submodule {path} of {spec} is not here: `git submodule update --init --recursive`"
             continue
-        # Through an index of its own: nothing of the submodule's work tree or index is touched.
+        # A separate index, so that the submodule's work tree and index are not touched.
         env = {"GIT_INDEX_FILE": str(index)}
         _git(inner, ["read-tree", wanted], spec, env)
         _git(inner, ["checkout-index", "--all", "--force", f"--prefix={folder / path}{os.sep}"], spec, env)

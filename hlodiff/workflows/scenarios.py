@@ -1,4 +1,4 @@
-"""The part of `check`, `update`, `list`, `show` and `diff` that is about scenarios."""
+"""Scenarios in `check`, `update`, `list`, `show` and `diff`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TARGET = "cpu"
 
 @dataclass(frozen=True, slots=True)
 class ChosenScenarios:
-    """The scenarios of one run: those that are registered, and records without one."""
+    """The scenarios of one run: registered ones, and records without a scenario."""
 
     registered: tuple[DiscoveredScenario, ...] = ()
     orphaned: tuple[str, ...] = ()
@@ -51,18 +51,18 @@ class ChosenScenarios:
 
 
 def all_scenarios(config: Config, discovery: Discovery) -> ChosenScenarios:
-    """Everything that is registered or recorded."""
+    """All registered or recorded scenarios."""
     known = {found.name for found in discovery.scenarios}
     recorded = scenarios_of(FolderTree(config.snapshots).files())
     return ChosenScenarios(discovery.scenarios, tuple(name for name in recorded if name not in known))
 
 
 def chosen_scenarios(everything: ChosenScenarios, names: Sequence[str], targets: Sequence[str]) -> ChosenScenarios:
-    """Those whose names match; none where only other targets than cpu are meant.
+    """Scenarios whose names match; none if the target patterns exclude cpu.
 
     Args:
-        everything: what there is.
-        names, targets: patterns; all where empty.
+        everything: all scenarios.
+        names, targets: patterns; all if empty.
     """
     if targets and not any(fnmatchcase(TARGET, target) for target in targets):
         return ChosenScenarios()
@@ -82,8 +82,8 @@ def compare_scenarios(
     Args:
         config: the project's.
         chosen: which ones.
-        jobs: how many workers at once.
-        pending: keeps what is not recorded for `accept`.
+        jobs: number of workers.
+        pending: keeps unrecorded results for `accept`.
 
     Returns:
         one record for each, in the order of registration, orphans last.
@@ -97,7 +97,7 @@ def compare_scenarios(
 
 
 def run_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None) -> Iterator[ScenarioRun]:
-    """Run scenarios, each in a worker of its own; outcomes as they come."""
+    """Run scenarios, each in its own worker; outcomes in order of completion."""
     if not chosen.registered:
         return
     with progress(len(chosen.registered), "running") as step:
@@ -126,7 +126,7 @@ def _compared(tree: Tree, found: DiscoveredScenario, outcome: ScenarioRun, pendi
         pending.record(key, traces_table(fresh), None, True, outcome.inputs)
         return TraceComparison(name, "added", None, new, over=over)
     done = compared_records(name, recorded, fresh, over)
-    if done.status == "identical" and recorded.jax == fresh.jax:  # moved lines alone are nothing to record
+    if done.status == "identical" and recorded.jax == fresh.jax:  # if only lines moved, there is nothing to record
         pending.forget_record(key)
     else:
         pending.record(key, traces_table(fresh), text, done.status == "changed", outcome.inputs)
@@ -136,12 +136,12 @@ def _compared(tree: Tree, found: DiscoveredScenario, outcome: ScenarioRun, pendi
 def compared_records(
     name: str, old: RecordedTraces, new: RecordedTraces, over: tuple[str, ...] = ()
 ) -> TraceComparison:
-    """Two records of one scenario; another JAX writes other StableHLO, so that only counts are compared then.
+    """Compare two records of one scenario. Between JAX versions StableHLO differs, so only counts are compared.
 
     Args:
         name: the scenario.
         old, new: both sides.
-        over: which budgets the new side exceeds.
+        over: budgets that the new side exceeds.
     """
     same = old.jax == new.jax
     changes = differences(old.counts, new.counts, programs=same)
@@ -164,16 +164,16 @@ class ScenarioRecord:
 def update_scenarios(
     config: Config, chosen: ChosenScenarios, jobs: int | None, prune: bool
 ) -> Iterator[ScenarioRecord]:
-    """Run scenarios and record those that changed. Call it with the snapshots folder held.
+    """Run scenarios and record those that changed. The caller must hold the snapshots folder.
 
     Args:
         config: the project's.
         chosen: which ones.
-        jobs: how many workers at once.
-        prune: whether records without a scenario are deleted.
+        jobs: number of workers.
+        prune: whether to delete records without a scenario.
 
     Returns:
-        what became of each, in the order of registration, orphans last.
+        the outcome of each, in the order of registration, orphans last.
     """
     root = shown_path(config.snapshots)
     outcomes = {outcome.name: outcome for outcome in run_scenarios(config, chosen, jobs)}
@@ -208,7 +208,7 @@ def _recorded(root: Path, outcome: ScenarioRun) -> ScenarioRecord:
 
 
 def scenario_states(config: Config, chosen: ChosenScenarios) -> list[tuple[str, str, str]]:
-    """For `list`: the name of each scenario, where it is registered ("" nowhere), and whether it is recorded."""
+    """For `list`: the name of each scenario, where it is registered ("" if it is not), and whether it is recorded."""
     tree = FolderTree(config.snapshots)
     recorded = scenarios_of(tree.files())
 
@@ -226,18 +226,18 @@ def shown_scenarios(tree: Tree, pattern: str) -> list[RecordedTraces]:
 
 
 def following(scenarios: Sequence[TraceComparison], kept: Collection[Key] = ()) -> str:
-    """The command to type next for scenarios alone; "" where there is none.
+    """The next command for scenarios alone; "" if there is none.
 
     Args:
         scenarios: compared with their records.
-        kept: what waits for `accept`.
+        kept: records pending for `accept`.
     """
     broken = [one for one in scenarios if one.status == "not_checked"]
     if broken and all(one.advice.startswith("hlodiff update ") for one in broken):
         return format_command("hlodiff update", [one.name for one in broken])
     if broken:
         return f"hlodiff check {broken[0].name}, once it is repaired"
-    # Accepting records traces, and does not bring them within their limits.
+    # Accepting records traces but does not bring them within their limits.
     over = [one.name for one in scenarios if one.over]
     differing = [one.name for one in scenarios if one.status in ("changed", "added") and one.name not in over]
     if differing:
@@ -250,11 +250,11 @@ def following(scenarios: Sequence[TraceComparison], kept: Collection[Key] = ()) 
 
 
 def compared_trees(old: Tree | None, new: Tree | None, names: Sequence[str]) -> tuple[TraceComparison, ...]:
-    """The records of two trees, for `diff`.
+    """The compared scenario records of two trees, for `diff`.
 
     Args:
-        old, new: folders of snapshots or git revisions; None where a side is something else.
-        names: patterns; all where empty.
+        old, new: folders of snapshots or git revisions; None if a side is something else.
+        names: patterns; all if empty.
 
     Returns:
         one record for each scenario of either side, in the order of the names.

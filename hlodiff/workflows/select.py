@@ -16,11 +16,11 @@ from hlodiff.snapshots import FolderTree, Key, Snapshot, list_snapshots, read_wh
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
 from hlodiff.workflows.scenarios import ChosenScenarios, all_scenarios, chosen_scenarios
 
-_MOST_NAMED = 5  # targets, where a pattern matches none
+_MOST_NAMED = 5  # targets listed if a pattern matches none
 
 
 def as_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
-    """Patterns as a tuple; a text is one pattern, not one for each letter.
+    """Patterns as a tuple; a string is one pattern.
 
     Example:
         >>> as_patterns("train*"), as_patterns(["f", "g"])
@@ -30,7 +30,7 @@ def as_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
 
 
 def selected(key: Key, names: Sequence[str], targets: Sequence[str]) -> bool:
-    """Whether a program is among the chosen ones; no pattern chooses all.
+    """Whether a program matches; without patterns, every program does.
 
     Example:
         >>> selected(Key("train", "small", "cpu"), ["train"], ["c*"])
@@ -45,16 +45,16 @@ def select(
     """The chosen keys.
 
     Args:
-        keys: everything there is.
-        names: patterns for functions (`train*`) or cases (`train/small`); all where empty.
-        targets: patterns for targets; all where empty.
-        others: names of scenarios, which run on cpu: a pattern may be meant for them alone.
+        keys: all keys.
+        names: patterns for functions (`train*`) or cases (`train/small`); all if empty.
+        targets: patterns for targets; all if empty.
+        others: names of scenarios, which run on cpu; a pattern may match only these.
 
     Returns:
         the chosen keys, in order.
 
     Raises:
-        UsageError: a pattern matches nothing; says what is nearest.
+        UsageError: a pattern matches nothing; the hint suggests the nearest name.
     """
     keys = tuple(keys)
     for pattern in names:
@@ -89,7 +89,7 @@ class ChosenFunctions:
     Args:
         registered: chosen programs that are registered, in the order of registration.
         orphaned: chosen snapshots whose function, case or target is no longer registered.
-        strays: folders that hold a summary but have no name of ours.
+        strays: folders that hold a summary but are not named like a snapshot.
         scenarios: chosen scenarios.
     """
 
@@ -99,27 +99,27 @@ class ChosenFunctions:
     scenarios: ChosenScenarios
 
     def notes(self) -> tuple[str, ...]:
-        """What a report says of folders that are no snapshots."""
+        """Report notes on folders that are not snapshots."""
         return tuple(f"{folder}: a summary.yaml, but no snapshot's place" for folder in self.strays)
 
 
 def choose(config: Config, discovery: Discovery, names: Sequence[str], targets: Sequence[str]) -> ChosenFunctions:
-    """Which programs a run is about.
+    """Choose the programs of a run.
 
     Args:
-        config: says where the snapshots are.
+        config: the project's, for the snapshots folder.
         discovery: what is registered.
-        names, targets: patterns; all where empty.
+        names, targets: patterns; all if empty.
 
     Returns:
-        the chosen programs; a run with patterns never names an orphan outside them.
+        the chosen programs; with patterns, only orphans that match.
 
     Raises:
         UsageError: a pattern matches nothing that is registered or recorded.
     """
     listing = list_snapshots(FolderTree(config.snapshots))
     registered = tuple(Key(r.function, r.case, r.target) for r in discovery.requests())
-    # Nobody knows the cases of a function whose cases could not be listed, so none of its snapshots is blamed.
+    # The cases of a function with a problem are unknown, so none of its snapshots counts as orphaned.
     unknown = {found.name for found in discovery.functions if found.problem}
     known = dict.fromkeys(registered)
     orphaned = tuple(key for key in listing.keys if key not in known and key.function not in unknown)
@@ -134,10 +134,10 @@ def choose(config: Config, discovery: Discovery, names: Sequence[str], targets: 
 
 
 def with_budgets(config: Config, discovery: Discovery) -> Config:
-    """The configuration with the budgets that functions are registered with behind its own.
+    """The configuration with the budgets of registered functions appended.
 
     Raises:
-        ConfigError: one of them holds a mistake.
+        ConfigError: one of them has a mistake.
     """
     own = [found for found in discovery.functions if found.budget is not None]
     further = tuple(budget_of(found.name, found.budget, f"{found.file}:{found.line}") for found in own)
@@ -145,21 +145,22 @@ def with_budgets(config: Config, discovery: Discovery) -> Config:
 
 
 def load_stored(config: Config, keys: Sequence[Key]) -> tuple[dict[Key, ParsedSnapshot], dict[Key, HlodiffError]]:
-    """Read those snapshots that exist.
+    """Read the snapshots that exist.
 
     Args:
-        config: says where they are.
+        config: the project's, for the snapshots folder.
         keys: which ones.
 
     Returns:
-        what was read, its fingerprints verified, and what is broken and why; a program in neither has no snapshot.
+        the snapshots with verified fingerprints, and an error for each broken one; a program in neither has no
+        snapshot.
     """
     tree = FolderTree(shown_path(config.snapshots))
     there = dict.fromkeys(list_snapshots(tree).keys)
     stored: dict[Key, ParsedSnapshot] = {}
     broken: dict[Key, HlodiffError] = {}
     for key in keys:
-        # A folder without a summary holds half a snapshot: broken rather than new.
+        # A folder without a summary is half a snapshot: broken rather than new.
         if key in there or _has_files(config.snapshots / key.folder):
             try:
                 stored[key] = parse(read_whole_snapshot(tree, key), f"{tree.where}/{key.folder}", verify=True)
@@ -173,7 +174,7 @@ def _has_files(folder: Path) -> bool:
 
 
 def intact_snapshots(stored: Mapping[Key, ParsedSnapshot]) -> dict[Key, Snapshot]:
-    """Snapshots whose programs need not be compiled to be recognized."""
+    """Snapshots that are intact, so that an unchanged program is recognized without compiling."""
     return {key: one.snapshot for key, one in stored.items() if one.intact}
 
 
@@ -182,8 +183,8 @@ def requests_for(keys: Sequence[Key], known: Mapping[Key, Snapshot], lower_only:
 
     Args:
         keys: which programs.
-        known: snapshots of some: where StableHLO and toolchain are found again, XLA is not asked.
-        lower_only: whether XLA is never asked.
+        known: snapshots of some programs; XLA is skipped if StableHLO and toolchain are the same.
+        lower_only: whether to never compile.
     """
     requests = []
     for key in keys:

@@ -66,7 +66,7 @@ _ATTRIBUTES = (
 
 
 def set_up_project(folder: Path) -> list[str]:
-    """Write what a project needs; nothing that exists is overwritten.
+    """Write what a project needs, without overwriting anything.
 
     Args:
         folder: the project's.
@@ -76,7 +76,7 @@ def set_up_project(folder: Path) -> list[str]:
 
     Raises:
         UsageError: the module exists already.
-        StoreError: a file cannot be written, or it or a folder on the way is a link.
+        StoreError: a file cannot be written, or its path contains a link.
         ConfigError: pyproject.toml cannot be read, or has our table already.
     """
     pyproject, module, attributes = folder / "pyproject.toml", folder / _MODULE, folder / ".gitattributes"
@@ -97,7 +97,7 @@ def set_up_project(folder: Path) -> list[str]:
 def _with_table(path: Path) -> str:
     """The text of pyproject.toml with our table at its end."""
     try:
-        # Bytes, so that a file with CRLF line ends keeps them.
+        # Bytes, so that CRLF line ends are kept.
         text = path.read_bytes().decode("utf-8") if path.exists() else ""
         before = parse_toml(text).get("tool")
     except (OSError, ValueError) as error:
@@ -117,7 +117,7 @@ def _with_table(path: Path) -> str:
 
 
 def _with_attributes(path: Path) -> str | None:
-    """The text of .gitattributes with our lines, None where it has them."""
+    """The text of .gitattributes with our lines added; None if it has them."""
     text = path.read_bytes().decode("utf-8", errors="surrogateescape") if path.exists() else ""
     missing = [line for line in _ATTRIBUTES if line not in text.splitlines()]
     if not missing:

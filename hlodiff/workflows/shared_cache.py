@@ -1,4 +1,4 @@
-"""The compile cache of a run: which folder, who may have brought what is in it, and what a report says of it."""
+"""The compile cache of a run: its folder, which folders are refused as untrusted, and the report notes on it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.trees import git
 
 VARIABLE = "HLODIFF_COMPILE_CACHE"
-"""A folder, or a folder and `:ro` where nothing may be written; nothing is kept where it is not set."""
+"""Environment variable for the cache folder, with the suffix `:ro` if read-only. If unset, nothing is cached."""
 _READ_ONLY = ":ro"
 
 
 @contextmanager
 def using_compile_cache(folder: str | Path | None) -> Iterator[None]:
-    """What is compiled inside of the block is taken from a folder where it is there, and else kept in it.
+    """Cache compiled programs of the block in a folder.
 
     Args:
-        folder: a folder, with `:ro` behind it where it is only read; None for that in HLODIFF_COMPILE_CACHE, if any.
+        folder: a folder, with the suffix `:ro` if read-only; None for the one in HLODIFF_COMPILE_CACHE, if any.
 
     Raises:
         UsageError: the folder holds files of the repository.
-        StoreError: a folder on the way is a link in a project.
+        StoreError: the path contains a link of a project.
     """
     chosen = str(folder or "") or process_environment().get(VARIABLE, "")
     if not chosen or chosen.lower() in ("off", "0"):
@@ -48,14 +48,14 @@ def using_compile_cache(folder: str | Path | None) -> Iterator[None]:
 
 
 def _refuse_committed(path: Path) -> None:
-    """A commit must not bring what is believed to be compiled."""
+    """Refuse a folder with committed files: a commit must not supply compiled programs."""
     real = Path(os.path.realpath(path))
     for folder in dict.fromkeys((path, real)):
         above = next((one for one in (folder, *folder.parents) if one.is_dir()), folder)
         below = os.path.relpath(folder, above)
         try:
             tracked = git(above, ["ls-files", "-z", "--", below], "", accept=(0, 128))
-        except StoreError:  # no git: no commit either
+        except StoreError:  # without git nothing is committed
             return
         if tracked:
             what = f"the compile cache {shown_path(path)} holds files of the repository, which any commit may bring"
@@ -63,10 +63,10 @@ def _refuse_committed(path: Path) -> None:
 
 
 def cache_notes() -> tuple[str, ...]:
-    """What a report says of the cache of this run.
+    """Report notes on the cache of this run.
 
     Returns:
-        one note where anything was compiled, or found; () otherwise.
+        one note if anything was compiled or found; else ().
     """
     use = COMPILE_CACHE.get()
     if use is None or not use.hits + use.compiled:

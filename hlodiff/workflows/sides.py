@@ -1,4 +1,4 @@
-"""A side of a comparison: its programs, and how they pair. OLD and NEW of `hlodiff diff` are opened here."""
+"""Sides of a comparison: their programs and pairing. Opens OLD and NEW of `hlodiff diff`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlodiff.hlo.grammar import ENTRY_LAYOUT
 from hlodiff.hlo.model import STAGES, Module, Stage
 from hlodiff.report.wording import format_names
 
-# What opens folders, revisions and snapshots is imported where it is used: two files need none of it.
+# Imports for folders, revisions and snapshots are local: two files do not need them.
 if TYPE_CHECKING:
     from hlodiff.snapshots.keys import Key
     from hlodiff.snapshots.read import Snapshot
@@ -31,9 +31,9 @@ class SideFailure:
     """Why one side has no program to compare.
 
     Args:
-        reason: what is wrong, or what this machine lacks.
-        advice: what to type about it.
-        broken: whether something is wrong, rather than missing here.
+        reason: the error, or what this machine lacks.
+        advice: a command that helps.
+        broken: whether it is an error rather than something missing on this machine.
         log: the end of the worker's log.
     """
 
@@ -44,25 +44,25 @@ class SideFailure:
 
 
 def failure_of(error: Exception) -> SideFailure:
-    """An error while one program was captured, read or compared, as a failure of that program alone."""
+    """An error in capturing, reading or comparing one program, as a failure of that program alone."""
     known = expected_error(error)
     return SideFailure(str(known), known.hint, True)
 
 
 @dataclass(frozen=True, slots=True)
 class SideProgram:
-    """One program on one side, not read yet.
+    """One program on one side, read lazily.
 
     Args:
         name: function and case, or a file's relative path without suffix.
-        target: None where it is not known.
-        stage: by the file's suffix; a single file says itself what it is when it is read.
-        load: reads it.
+        target: None if unknown.
+        stage: from the file's suffix; for a single file, the content decides when it is read.
+        load: reads and parses it.
         where: the file, for messages.
-        content: its bytes, to distinguish programs of one name.
-        snapshot: what it belongs to; None for plain files and for what was only lowered.
-        toolchain: what compiled it; None where that is not known.
-        failure: why it cannot be read; None where it can.
+        content: reads its bytes, to distinguish programs of one name.
+        snapshot: its snapshot; None for plain files and programs that were only lowered.
+        toolchain: the toolchain that compiled it; None if unknown.
+        failure: why it cannot be read; None if it can.
     """
 
     name: str
@@ -81,13 +81,13 @@ class Side:
     """All programs of one side, wherever they come from.
 
     Args:
-        label: what reports call it: `main (3fa2b1c)`.
+        label: name in reports: `main (3fa2b1c)`.
         programs: its programs.
-        called: what a failure on it begins with: `at main (3fa2b1c)`; "" where it needs no name.
-        recorded: whether these are the snapshots of the work tree, so that not checking one of them is no pass.
+        called: prefix of its failures: `at main (3fa2b1c)`; "" if it needs no name.
+        recorded: whether these are the snapshots of the work tree, so that an unchecked one does not pass.
         notes: notes for the report.
-        single: whether it is one program, whatever it is called.
-        tree: its files, where it was read from some.
+        single: whether it is one program, whatever its name.
+        tree: the files it was read from, if any.
         with_lines, without_lines: names of snapshots that have a source.json, and of those that have none.
     """
 
@@ -108,10 +108,10 @@ def snapshot_programs(
     """The programs of a snapshot.
 
     Args:
-        snapshot: its content.
+        snapshot: content of the snapshot.
         where: name of its folder, for errors.
-        modules: its programs where they have been read.
-        key: what it is called; what its summary says where None.
+        modules: its programs, if already parsed.
+        key: its key; None for the one in its summary.
     """
     from hlodiff.workflows.build_snapshot import parse_stage
 
@@ -127,7 +127,7 @@ def snapshot_programs(
 
 
 def failed_programs(key: Key, failure: SideFailure, where: str = "") -> list[SideProgram]:
-    """Both stages of a program that cannot be compared."""
+    """Both stages of a failed program."""
 
     def load() -> Module:
         raise CaptureError(failure.reason, hint=failure.advice)
@@ -136,15 +136,15 @@ def failed_programs(key: Key, failure: SideFailure, where: str = "") -> list[Sid
 
 
 def open_side(spec: str, project: Path) -> Side:
-    """Find the programs that OLD or NEW names.
+    """Find the programs named by OLD or NEW.
 
     Args:
         spec: a path, or a git revision such as `main`, `HEAD~3` or `v1.2:snapshots`. A path that exists wins; the
-            folder of a project (it holds pyproject.toml) stands for its snapshots.
-        project: where the configuration is looked for, when a revision names no folder.
+            folder of a project (with a pyproject.toml) means its snapshots.
+        project: where to look for the configuration if a revision names no folder.
 
     Returns:
-        its programs, not read yet.
+        its programs, read lazily.
 
     Raises:
         UsageError: it is neither a path nor a revision.
@@ -187,7 +187,7 @@ def _revision(spec: str, project: Path) -> GitTree:
 
 
 def _of_project(folder: Path) -> Path:
-    """A project's own folder stands for its snapshots, as a revision of it does; every other folder for itself."""
+    """The snapshots of a project folder (as for a revision of it); any other folder itself."""
     if not (folder / "pyproject.toml").is_file():
         return folder
     snapshots = snapshots_folder(folder)
@@ -195,10 +195,9 @@ def _of_project(folder: Path) -> Path:
 
 
 def snapshots_folder(project: Path) -> Path:
-    """Where the snapshots of a project lie, also where nothing is configured.
+    """The snapshots folder of a project, also without a configuration.
 
-    Args:
-        project: where the configuration is looked for.
+    Args: project: where to look for the configuration.
     """
     from hlodiff.workflows.configuration import load
 
@@ -219,10 +218,10 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
     """The programs of a tree: of snapshots, of an XLA dump, or of plain files.
 
     Args:
-        label: what the side is called.
+        label: name of the side.
         tree: its files.
-        plain: the same, where links to plain program files are followed.
-        here: the path below which the tree's files lie, as far as it is known.
+        plain: the same files, following links to plain program files.
+        here: the path of the tree, as far as it is known.
     """
     from hlodiff.snapshots.keys import SUMMARY
     from hlodiff.snapshots.records import scenarios_of
@@ -250,7 +249,7 @@ def _snapshot_side(label: str, tree: Tree, files: tuple[str, ...], here: PurePos
     side = Side(label, tree=tree)
     folders = sorted(file.rpartition("/")[0] for file in files if PurePosixPath(file).name == SUMMARY)
     for folder in folders:
-        # A folder inside `snapshots` gets the parts of its name that stand above it from where it lies.
+        # For a folder inside `snapshots`, take the missing parts of the key from the folders above it.
         parts = folder.split("/") if folder else []
         missing = max(0, 2 - len(parts))
         above = [part for part in here.parts if part not in ("/", ".")][-missing:] if missing else []
@@ -307,7 +306,7 @@ def _add_files(side: Side, tree: Tree, files: tuple[str, ...]) -> None:
 
 
 def _is_program(tree: Tree, file: str) -> bool:
-    """Whether a text file is meant to be a program, whole or not."""
+    """Whether a text file is meant to be a program, even a truncated one."""
     head = tree.read([file]).get(file, b"")[:_HEAD_NAME]
     lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"//")]
     return bool(lines) and lines[0].startswith((b"HloModule", b"module"))
@@ -324,7 +323,7 @@ def _plain_program(tree: Tree, file: str, name: str) -> SideProgram:
     return SideProgram(name, None, stage, lambda: read_bytes(content(), path=where), where, content)
 
 
-# No name of a revision holds two dots, so the first ones divide; what looks like a path is none of git's.
+# Revision names contain no `..`, so the first one separates the ends; a path is not a range.
 _RANGE = re.compile(r"(?P<old>(?:[^.:/][^:]*?)?)(?P<dots>\.{2,3})(?P<new>(?![./])[^:]*)")
 
 
@@ -332,8 +331,8 @@ def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
     """Find the programs of both sides.
 
     Args:
-        old: a path, a revision, or a range of revisions where it stands alone: `main..HEAD` compares the two,
-            `main...HEAD` compares HEAD with the commit in which it left main. An end that is left out is HEAD.
+        old: a path, a revision, or, without `new`, a range of revisions: `main..HEAD` compares the two, `main...HEAD`
+            compares HEAD with the commit in which it left main. A missing end is HEAD.
         new: a path or a revision; without it a revision is compared with the work tree.
         project: where the configuration is looked for.
 
@@ -341,7 +340,7 @@ def open_sides(old: str, new: str | None, project: Path) -> tuple[Side, Side]:
         old side, new side.
 
     Raises:
-        UsageError: a side is missing, or is nothing that can be compared.
+        UsageError: a side is missing or cannot be compared.
         StoreError: a revision cannot be read, or two have no commit in common.
 
     Example:
@@ -388,15 +387,15 @@ _NAME_HEAD = 65536
 def pair(old: Side, new: Side, *, in_order: bool = False) -> list[Pair]:
     """Pair programs by name, target and stage.
 
-    Two single files or two single snapshots are a pair whatever they are called. Several programs of one name, as an
-    XLA dump has them where a function was compiled for several shapes, pair by their entry layout, then in order, and
-    get a number each.
+    Two single files or two single snapshots pair whatever their names. Several programs of one name, as in an XLA dump
+    of a function compiled for several shapes, pair by entry layout, then in order, and are numbered.
 
     Args:
         old, new: both sides.
 
     Returns:
-        pairs in the order of the names; one side is None where only the other one has the program.
+        pairs in the order of the new side, then old programs without a counterpart, or by name with `in_order`; a side
+        is None if it lacks the program.
     """
     if old.single and new.single:
         if len(old.programs) == len(new.programs) == 1:
@@ -448,5 +447,5 @@ def _numbered(one: Pair, number: int) -> Pair:
 def _layout(program: SideProgram) -> bytes:
     head = program.content()[:_NAME_HEAD]
     start = max(head.find(b"entry_computation_layout="), 0)
-    found = ENTRY_LAYOUT.match(head, start)  # at one place: each attempt may run to the end
+    found = ENTRY_LAYOUT.match(head, start)  # match at one position only: each attempt may scan to the end
     return found.group(1) if found else b""

@@ -1,4 +1,4 @@
-"""The text of lines of Python that programs came from: of the work tree, and of the commit that recorded a snapshot."""
+"""Python source lines of programs, from the work tree and from the commit that recorded a snapshot."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from hlodiff.report.wording import is_python
 from hlodiff.snapshots.trees import FolderTree, GitTree, Tree, git
 
 WORK_TREE = "work tree"
-_MOST_BYTES = 4 * 1024**2  # of a file of Python
+_MOST_BYTES = 4 * 1024**2  # of a Python file
 _LONGEST = 300
-_MOST_FILES = 200  # of libraries, on each side
-_MOST_FOLDERS = 40  # whose commit is asked for: 10 ms each, and nobody reads the lines of more functions
+_MOST_FILES = 200  # library files per side
+_MOST_FOLDERS = 40  # folders whose commit is looked up, 10 ms each; nobody reads source lines of more functions
 
 
 def plain_file(path: Path) -> bytes:
-    """The content of a file that a program names: anybody may have written the program.
+    """The content of a file named by a program, which may be untrusted.
 
     Args:
-        path: any.
+        path: any path.
 
     Raises:
-        OSError: there is no such file, or it is a device, a pipe, a folder, or larger than files of Python are.
-        ValueError: no file can have such a name.
+        OSError: there is no such file, or it is a device, a pipe, a folder, or too large.
+        ValueError: not a valid file name.
 
     Example:
         >>> plain_file(Path("/dev/zero"))
@@ -46,8 +46,8 @@ class SourceSide:
 
     Args:
         revision: a git revision; WORK_TREE for files as they are now.
-        snapshots: the folder of the snapshots that the programs are read from, where they were recorded with another
-            commit than `revision`; None where the programs were made from the sources of `revision`.
+        snapshots: the folder of the snapshots that hold the programs, each recorded by its own commit; None if the
+            programs were made from the sources of `revision`.
     """
 
     revision: str
@@ -56,12 +56,12 @@ class SourceSide:
 
 @dataclass(slots=True)
 class SourceLines:
-    """Gives lines of Python, as `Report.source_line` takes it; "" for what is not known.
+    """Looks up Python source lines for `Report.source_line`; "" if unknown.
 
     Args:
-        root: the project's folder; files are named relative to it.
-        sides: the old and the new one; None where nothing is known of it.
-        libraries: the lines of files of libraries on both sides, by name (`site-packages/optax/_src/base.py`).
+        root: the project's folder; paths are relative to it.
+        sides: the old and the new side; None if unknown.
+        libraries: lines of library files on both sides, by name (`site-packages/optax/_src/base.py`).
 
     Example:
         >>> lines = SourceLines(Path("."), (SourceSide("HEAD"), SourceSide(WORK_TREE)))
@@ -77,17 +77,17 @@ class SourceLines:
     _edited: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
-        """The text of a line; "" where it is not known, and of anything but Python of the project and `libraries`."""
+        """The text of a line; "" if unknown, or not in a Python file of the project or `libraries`."""
         lines = self.file_lines(name, target, side, file)
         return lines[line - 1].rstrip()[:_LONGEST] if 1 <= line <= len(lines) else ""
 
     def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
-        """Whether a file has a line of that text, apart from indentation; True where the file is not known."""
+        """Whether a file has a line with that text, ignoring indentation; True if the file is unknown."""
         lines = self.file_lines(name, target, side, file)
         return not lines or any(text.strip() == line[:_LONGEST].strip() for line in lines)
 
     def file_lines(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
-        """All lines of a file; () where it is not known."""
+        """All lines of a file; () if unknown."""
         if file.startswith(INSTALLED):
             return self.libraries[side].get(file, ())
         source = self.sides[side]
@@ -96,11 +96,11 @@ class SourceLines:
         try:
             revision = self._recorded(source, f"{name}/{target}" if target else name)
             return self._lines(revision, file) if revision else ()
-        except (StoreError, OSError, ValueError):  # the last one: zero bytes, halves of characters
+        except (StoreError, OSError, ValueError):  # ValueError: zero bytes, invalid UTF-8
             return ()
 
     def edited_files(self, name: str, target: str | None) -> Sequence[str]:
-        """The project's files of Python that differ between both sides; () where that is not known."""
+        """The project's Python files that differ between the sides; () if unknown."""
         folder = f"{name}/{target}" if target else name
         try:
             revisions = [self._recorded(side, folder) if side else "" for side in self.sides]
@@ -121,7 +121,7 @@ class SourceLines:
         return self._edited[old, new]
 
     def _recorded(self, side: SourceSide, folder: str) -> str:
-        """The commit whose sources made a program; "" where the snapshot was changed since and nobody committed it."""
+        """The revision whose sources made a program: the last commit of its snapshot, WORK_TREE if not committed."""
         if side.snapshots is None:
             return side.revision
         key = (side.revision, folder)
@@ -154,12 +154,12 @@ class SourceLines:
 
 
 def library_lines(files: Iterable[str], packages: Sequence[str], folder: Path | None) -> dict[str, Sequence[str]]:
-    """The lines of files of installed libraries, as long as their environment is there.
+    """The lines of files of installed libraries, read while their environment exists.
 
     Args:
-        files: as programs name them (`site-packages/optax/_src/base.py`); others are left out.
-        packages: libraries that are read, as they are imported; nothing else below the folder is.
-        folder: where they are installed; None where that is not known.
+        files: as programs name them (`site-packages/optax/_src/base.py`); others are skipped.
+        packages: import names of the libraries to read; nothing else in the folder is read.
+        folder: where they are installed; None if unknown.
 
     Returns:
         lines by file.
@@ -200,12 +200,12 @@ def of_snapshots(root: Path, snapshots: Path) -> SourceLines:
 
 
 def of_trees(root: Path, snapshots: Path, trees: tuple[Tree | None, Tree | None]) -> SourceLines | None:
-    """The sources of committed snapshots on either side; None where both are plain files or other folders.
+    """The sources of committed snapshots on either side; None if both are plain files or other folders.
 
     Args:
         root: the project's folder.
         snapshots: the folder of its snapshots.
-        trees: where the programs of both sides were read.
+        trees: the files that the programs of both sides were read from.
 
     Example:
         >>> of_trees(Path("."), Path("snapshots"), (None, None))

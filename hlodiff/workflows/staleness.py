@@ -1,4 +1,4 @@
-"""What a capture depends on, and whether that is still so when somebody accepts it."""
+"""Inputs of a capture, and whether they have changed when it is accepted."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hlodiff.report.lines import clip
 from hlodiff.snapshots import CaptureOrigin, Key
 from hlodiff.workflows.configuration import top_of
 
-# Keys that decide what is captured. The others say where snapshots lie, how they are compared and what is let pass.
+# Keys that affect captures. The others affect where snapshots are, how they are compared and what passes.
 _SETTINGS = (
     "modules", "path", "targets", "xla_flags", "libtpu_init_args", "env", "x64", "matmul_precision", "large_constants",
 )  # fmt: skip
 _MOST = 3
-_LONGEST = 200  # letters of a name that a stranger may have written
+_LONGEST = 200  # characters of a name, which may be untrusted
 
 
 def settings_of(config: Config) -> dict[str, str]:
-    """What decides what is captured, each with a hash, because values may be secret.
+    """The settings that affect captures, hashed because values may be secret.
 
     Returns:
         keys of the configuration; environment variables that JAX and XLA read have a `$` before their names.
@@ -36,12 +36,12 @@ def settings_of(config: Config) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Freshness:
-    """Holds captures against the project as it is now. No code is run, and each file is read once.
+    """Compares the inputs of captures with the project as it is now. Runs no code and reads each file once.
 
     Args:
         config: the project's.
-        foreign: whether another machine captured: then it had packages of its own, and perhaps other files beside it.
-        any_age: whether nobody asks how old a capture is.
+        foreign: whether another machine captured, with its own packages and possibly other files.
+        any_age: whether to accept captures of any age.
     """
 
     config: Config
@@ -51,11 +51,11 @@ class Freshness:
     _versions: dict[str, str] = field(default_factory=dict)
 
     def refusal(self, key: Key, origin: CaptureOrigin | None) -> tuple[str, ...]:
-        """Why a capture must not be accepted: what has changed, and what to type; () where nothing has.
+        """Why a capture must not be accepted: what has changed, and a hint; () if nothing has.
 
         Args:
-            key: whose it is; "traces" or "growth" may stand for the target.
-            origin: what it was captured from; None where that is not known.
+            key: its key; the target may be "traces" or "growth".
+            origin: its inputs; None if unknown.
         """
         changes = () if self.any_age else self._changes(origin)
         if not changes:
@@ -65,7 +65,7 @@ class Freshness:
         return (*changes, f"{again}; --stale accepts what was captured all the same")
 
     def is_current(self, origin: CaptureOrigin) -> bool:
-        """Whether a capture made now would be made from the same."""
+        """Whether a capture made now would have the same inputs."""
         return not self._changes(origin)
 
     def _changes(self, origin: CaptureOrigin | None) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Freshness:
         return (f"{names} {'has' if len(changed) == 1 else 'have'} changed since this was captured",)
 
     def _is_ours(self, name: str) -> bool:
-        """What lies outside of the repository is another file on another machine."""
+        """Whether a file can be compared: outside of the repository, another machine has different files."""
         if not self.foreign:
             return True
         root = Path(os.path.realpath(self.config.root))
@@ -95,10 +95,10 @@ class Freshness:
 
     def _now(self, name: str) -> str:
         try:
-            # A stranger's list can name one file often.
+            # Resolved, because an untrusted list may name one file many times.
             path = os.path.realpath(Path(os.path.realpath(self.config.root), name))
-        except ValueError:  # zero bytes, halves of characters
-            return ""  # no file has such a name
+        except ValueError:  # zero bytes, invalid UTF-8
+            return ""  # not a valid file name
         if path not in self._digests:
             self._digests[path] = file_digest(Path(path))
         return self._digests[path]

@@ -1,4 +1,4 @@
-"""Another Python environment for a while: one that exists, or a temporary one with other versions before this one's."""
+"""Another Python environment: an existing one, or a temporary one with other versions on top of this one."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from hlodiff.workflows.sides import Side, SideFailure, failed_programs, snapshot
 
 _LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).resolve().parent.parent
-# Plain Python: lent to an environment that lacks them. The others are compiled for one Python and one jax.
+# Pure Python packages, linked into an environment that lacks them. The others are compiled for one Python and jax.
 _LENT = ("click", "networkx", "yaml")
 _NEEDED = ("jax", "jaxlib", "numpy", "equinox")
-# Their versions are told where they differ: what they trace decides what is compiled.
+# Libraries whose versions are reported if they differ: what they trace affects what is compiled.
 _LIBRARIES = (
     "equinox", "optax", "flax", "dm-haiku", "diffrax", "optimistix", "lineax", "numpyro", "blackjax", "distrax",
 )  # fmt: skip
@@ -62,9 +62,9 @@ class OtherEnvironment:
 
     Args:
         python: its interpreter.
-        env: environment variables under which hlodiff is found there.
-        versions: of the packages that were asked for, by name; None where one is not installed.
-        places: the folder in which each of them is installed.
+        env: environment variables with which that Python finds hlodiff.
+        versions: versions of the requested packages, by name; None if not installed.
+        places: the folder where each of them is installed.
     """
 
     python: Path
@@ -74,17 +74,17 @@ class OtherEnvironment:
 
     @property
     def label(self) -> str:
-        """What reports call it: `jax 0.10.2, jaxlib 0.10.2, optax 0.2.8`."""
+        """Its name in reports: `jax 0.10.2, jaxlib 0.10.2, optax 0.2.8`."""
         return label_of(self.versions, installed_versions(self.versions))
 
 
 def installed_versions(names: Iterable[str]) -> dict[str, str | None]:
-    """The versions of packages in the environment that runs this; None where one is not installed."""
+    """The versions of packages in this environment; None if not installed."""
     return {name: installed_version(name) for name in names}
 
 
 def imported_as(package: str) -> tuple[str, ...]:
-    """The names under which an installed package is imported; () where it is not installed here.
+    """The import names of an installed package; () if it is not installed here.
 
     Example:
         >>> imported_as("PyYAML")
@@ -99,7 +99,7 @@ def imported_as(package: str) -> tuple[str, ...]:
 
 
 def installed_in(package: str) -> Path | None:
-    """The folder in which a package is installed here; None where it is not."""
+    """The folder where a package is installed here; None if it is not."""
     try:
         return Path(str(distribution(package).locate_file("")))
     except PackageNotFoundError:
@@ -107,11 +107,11 @@ def installed_in(package: str) -> Path | None:
 
 
 def label_of(versions: Mapping[str, str | None], others: Mapping[str, str | None]) -> str:
-    """What reports call an environment: its jax and jaxlib, and the libraries that the other one has otherwise.
+    """The name of an environment in reports: jax, jaxlib, and libraries that have another version in `others`.
 
     Args:
-        versions: of the environment.
-        others: of the one that it is compared with.
+        versions: versions in the environment.
+        others: versions in the environment it is compared with.
 
     Example:
         >>> label_of({"jax": "0.10.2", "optax": "0.2.5"}, {"jax": "0.10.2", "optax": "0.2.8"})
@@ -128,7 +128,7 @@ def other_environment(
     """Another environment; a temporary one is removed afterwards.
 
     Args:
-        requirements: what pip is to install into a temporary one (`jax==0.10.2`), or what an existing one must have.
+        requirements: what pip installs into a temporary one (`jax==0.10.2`), or what an existing one must have.
         python: the interpreter of an existing one.
         folder: the folder of an existing virtual environment.
 
@@ -136,7 +136,7 @@ def other_environment(
         the environment.
 
     Raises:
-        UsageError: it does not exist, lacks what hlodiff needs, has other versions than asked for, or pip fails.
+        UsageError: it does not exist, lacks what hlodiff needs, has different versions than requested, or pip fails.
     """
     held = TemporaryFolder()
     temporary = Path(held.name).resolve()
@@ -167,16 +167,16 @@ def _existing(python: Path | None, folder: Path | None) -> Path | None:
     assert python is not None
     if not (python.is_file() and os.access(python, os.X_OK)):
         raise UsageError("not an executable program", where=str(python), hint="give a Python interpreter")
-    return python.absolute()  # not resolved: a virtual environment's interpreter is a link to another one's
+    return python.absolute()  # not resolved: the interpreter of a virtual environment is a link to its base interpreter
 
 
 def _made(folder: Path, requirements: Sequence[str]) -> Path:
-    """A virtual environment with these versions; everything else comes from the one that runs this."""
+    """Create a virtual environment with these versions; everything else comes from this environment."""
     _LOG.info("installing %s into a temporary environment", one_line(" ".join(requirements)))
     venv.EnvBuilder(symlinks=True).create(folder)
     interpreter = folder / "bin" / "python"
     site = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
-    # Folders of this environment stand behind the new one's own, with what their own .pth files add to them.
+    # Folders of this environment come after the new one's own, with what their .pth files add.
     here = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
     lines = [f"import site; site.addsitedir({place!r})\n" for place in here]
     Path(site, "hlodiff_behind.pth").write_text("".join(lines))
@@ -195,7 +195,7 @@ def _made(folder: Path, requirements: Sequence[str]) -> Path:
 
 
 def _variables(temporary: Path) -> dict[str, str]:
-    """Environment variables under which this very hlodiff is found there, and nothing else of this environment."""
+    """Environment variables with which the other Python finds this hlodiff and nothing else of this environment."""
     site = temporary / "hlodiff"
     shutil.copytree(_PACKAGE, site / "hlodiff", ignore=shutil.ignore_patterns("*.tmp"))
     (temporary / "lent").mkdir()
@@ -242,7 +242,7 @@ def _refuse_others(requirements: Sequence[str], versions: dict[str, str | None],
 
 
 def _lend(folder: Path, found: dict[str, Any]) -> None:
-    """Links to those packages of ours that are plain Python and that the other environment lacks."""
+    """Link our pure Python packages that the other environment lacks."""
     for name in _LENT:
         spec = None if found["found"][name] else importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
@@ -255,14 +255,14 @@ def _name(requirement: str) -> str:
 
 
 def with_plugins(requirements: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
-    """The requirements, and with an exact version of jax those plugins that are installed here and that targets need.
+    """The requirements and, with an exact version of jax, the plugins that are installed here and that targets need.
 
     Args:
-        requirements: as they were typed.
-        kinds: beginnings of the names of targets that are compiled for: "tpu", "cuda".
+        requirements: as typed.
+        kinds: first words of the targets to compile for: "tpu", "cuda".
 
     Returns:
-        what pip is to install, so that TPU and GPU targets are compiled by what an upgrade would bring.
+        what pip must install for TPU and GPU targets to be compiled as after an upgrade.
 
     Example:
         >>> with_plugins(["optax==0.2.8"], ["tpu"])
@@ -285,10 +285,10 @@ def refuse_unsupported(requirements: Sequence[str]) -> None:
     """Refuse, before anything is installed, a jax that hlodiff cannot capture with.
 
     Args:
-        requirements: what pip would be asked for.
+        requirements: requirements for pip.
 
     Raises:
-        UsageError: with the oldest version that works.
+        UsageError: jax is too old; the message has the oldest version that works.
 
     Example:
         >>> refuse_unsupported(["jax==0.10.2", "optax>=0.2"])
@@ -314,11 +314,11 @@ def capture_elsewhere(
     Args:
         config: the project's.
         other: the environment.
-        names, targets: patterns; all where empty.
-        jobs: how many workers.
+        names, targets: patterns; all if empty.
+        jobs: number of workers.
 
     Returns:
-        what was captured there.
+        the captured side.
 
     Raises:
         CaptureError: hlodiff could not run there, or the project cannot be imported there.
@@ -335,7 +335,7 @@ def dump_elsewhere(config: Config, other: OtherEnvironment, folders: Mapping[Key
         config: the project's.
         other: the environment.
         folders: an empty folder for each program.
-        jobs: how many workers.
+        jobs: number of workers.
 
     Raises:
         CaptureError: hlodiff could not run there, or the project cannot be imported there.
@@ -351,8 +351,8 @@ def _job(config: Config, jobs: int | None, out: str) -> dict[str, Any]:
 
 
 def _asked(job: Mapping[str, Any], other: OtherEnvironment) -> dict[str, Any]:
-    """What hlodiff answers in another environment."""
-    # -P: the folder in which the command was typed decides nothing; PYTHONPATH leads to this very hlodiff.
+    """Run a job of hlodiff in another environment and return its answer."""
+    # -P, so that nothing is imported from the current folder; PYTHONPATH leads to this copy of hlodiff.
     done = run_child([str(other.python), "-P", "-c", _START], env=other.env, given=json.dumps(job).encode())
     answer = Path(job["out"], _ANSWER)
     if not answer.is_file():
@@ -385,7 +385,7 @@ def _answered(answer: dict[str, Any], folder: Path, other: OtherEnvironment) -> 
 
 
 def main() -> None:
-    """Do what stands on stdin, in the environment this runs in, and leave snapshots and an answer in a folder."""
+    """Run the job on stdin in this environment, and write snapshots and an answer to a folder."""
     install()
     die_with_parent(signal.SIGTERM)
     job = json.loads(sys.stdin.read())

@@ -1,8 +1,8 @@
-"""What `check` need not lower again: programs that were unchanged, and everything that they were captured from.
+"""Programs that `check` need not lower again because they were unchanged, with the inputs of their captures.
 
-Kept outside of the work tree, in the user's cache folder, so that no commit can bring it; it is safe to delete. An
-entry holds for one content of the snapshot and one of the files, settings, environment variables and packages that
-the capture saw. docs/accepting.md says what it cannot see.
+Kept in the user's cache folder, outside of the work tree, so that no commit can supply it; safe to delete. An entry is
+valid for one content of the snapshot and of the files, settings, environment variables and packages that the capture
+saw. docs/accepting.md lists what a capture cannot see.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from hlodiff.snapshots.pending import digest, from_plain, to_plain
 from hlodiff.workflows.staleness import Freshness, settings_of
 
 VARIABLE = "HLODIFF_CACHE"
-"""A folder to keep it in, also in CI; `off` keeps nothing."""
+"""Environment variable for the cache folder, also used in CI; `off` keeps nothing."""
 _VERSION = 1
 _LARGEST = 64 * 1024**2
 Around = tuple[tuple[str, str, str, str], ...]
 
 
 def cache_folder() -> Path | None:
-    """The user's cache folder of hlodiff; None where nothing is to be kept."""
+    """The user's cache folder of hlodiff; None if nothing is kept."""
     environment = process_environment()
     chosen = environment.get(VARIABLE, "")
     if chosen.lower() in ("off", "0") or (in_ci() and not chosen):
@@ -52,12 +52,12 @@ class _Entry:
 
 @dataclass(slots=True)
 class UnchangedPrograms:
-    """The programs of one checkout that were found unchanged, by key.
+    """The unchanged programs of one checkout, by key.
 
     Args:
         config: the project's.
-        file: where they are kept; None keeps nothing.
-        entries: what is known.
+        file: the cache file; None keeps nothing.
+        entries: cached entries by key.
     """
 
     config: Config
@@ -68,7 +68,7 @@ class UnchangedPrograms:
 
     @classmethod
     def of(cls, config: Config) -> UnchangedPrograms:
-        """What was kept for this checkout; nothing where the file is missing or not ours."""
+        """The cache of this checkout; empty if the file is missing or invalid."""
         folder = cache_folder()
         if folder is None:
             return cls(config, None)
@@ -77,13 +77,13 @@ class UnchangedPrograms:
         return cls(config, file, _read(file))
 
     def holds(self, snapshot: Snapshot) -> Around | None:
-        """Whether a snapshot is what would be captured now.
+        """Whether capturing now would give this snapshot.
 
         Args:
-            snapshot: as it is recorded.
+            snapshot: the recorded snapshot.
 
         Returns:
-            what stands around calls of jitted functions, as the capture noted it; None where it has to be captured.
+            the context of calls to jitted functions that the capture noted; None if the program has to be captured.
         """
         entry = self.entries.get(snapshot.key)
         if entry is None or entry.snapshot != digest(snapshot):
@@ -92,18 +92,18 @@ class UnchangedPrograms:
         return entry.around if self._fresh.is_current(entry.origin) else None
 
     def remember(self, snapshot: Snapshot, inputs: Inputs, around: Around) -> None:
-        """Keep that a program was captured and is the one that is recorded."""
+        """Remember that a captured program equals its snapshot."""
         if self.file is not None and inputs.files:
             origin = CaptureOrigin(inputs.files, settings_of(self.config), inputs.packages)
             self.entries[snapshot.key] = _Entry(digest(snapshot), origin, around)
             self._changed = True
 
     def forget(self, key: Key) -> None:
-        """Keep nothing of a program: it is another one now, or could not be captured."""
+        """Forget a program that changed or could not be captured."""
         self._changed |= self.entries.pop(key, None) is not None
 
     def save(self) -> None:
-        """Write what is known. A cache that cannot be written costs time and is no error."""
+        """Write the cache. A failure to write costs time but is not an error."""
         if self.file is None or not self._changed:
             return
         value = {
@@ -145,6 +145,6 @@ def _entry(row: Mapping[str, Any]) -> tuple[Key, _Entry]:
 
 @cache
 def _own_version() -> str:
-    """The version of hlodiff, and of its files where they are edited."""
+    """The version of hlodiff, and of its files if they are edited."""
     newest = max(file.stat().st_mtime_ns for file in Path(__file__).parent.parent.rglob("*.py"))
     return f"{package_version('hlodiff')} {newest}"

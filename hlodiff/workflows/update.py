@@ -54,7 +54,7 @@ class UpdateRow:
     Args:
         key: which one; "traces" or "growth" is the target of a record.
         status: "new", "changed", "repaired" (the snapshot was invalid), "healed" (a merge had left it stale), "facts"
-            (same program, other toolchain or figures), "rewritten", "unchanged", "orphaned" (no longer registered),
+            (same program, different toolchain or figures), "rewritten", "unchanged", "orphaned" (no longer registered),
             "deleted", "not checked" (this machine cannot compile it) or "failed".
         details: why, or what changed, one line each.
         log: the end of the worker's log.
@@ -71,9 +71,9 @@ class UpdateResult:
     """What `update` did.
 
     Args:
-        rows: one for each program, scenario and growth record; orphans after what is registered.
-        notes: about folders that are no snapshots.
-        snapshots: the folder that was written to, relative to the current one where it is below it.
+        rows: one for each program, scenario and growth record; registered ones first, then orphans.
+        notes: on folders that are not snapshots.
+        snapshots: the folder that was written to, relative to the current folder if below it.
     """
 
     rows: tuple[UpdateRow, ...]
@@ -82,7 +82,7 @@ class UpdateResult:
 
     @property
     def exit_code(self) -> int:
-        """0, or 2 where something failed."""
+        """0, or 2 if something failed."""
         return 2 if any(row.status == "failed" for row in self.rows) else 0
 
     @property
@@ -113,15 +113,15 @@ def update(
         names: functions (`"train"`), cases (`"train/small"`) or patterns (`"train*"`); all functions where empty.
         targets: targets (`"cpu"`) or patterns (`"tpu-*"`); all targets where empty.
         root: the project: a folder with pyproject.toml, or one below it.
-        jobs: number of worker processes, 1 or more; None for that of the configuration.
-        executor: what captures run on in place of these: a `concurrent.futures.Executor`, or the address of a scheduler
-            (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
-        compile_cache: a folder to take compiled HLO from and to keep it in; with `:ro` behind it, it is only read. None
-            for the one in HLODIFF_COMPILE_CACHE, if there is one.
+        jobs: number of worker processes, 1 or more; None for the configured number.
+        executor: runs captures instead of worker processes: a `concurrent.futures.Executor`, or the address of a
+            scheduler (`"dask://HOST:PORT"`); None for the address in HLODIFF_EXECUTOR, if there is one.
+        compile_cache: a folder that caches compiled HLO; with the suffix `:ro` it is only read. None for the one in
+            HLODIFF_COMPILE_CACHE, if there is one.
         prune: whether to delete snapshots of functions that are no longer registered.
         rewrite: whether to write summary and sources of unchanged programs again, and record nothing else.
         ci_write: whether to write although this is CI (the environment variable CI is set).
-        on_progress: called with a `hlodiff.Progress` whenever something else is being done.
+        on_progress: called with a `hlodiff.Progress` whenever the activity changes.
 
     Returns:
         one row for each program, and the exit code.
@@ -164,7 +164,7 @@ def update(
                 run.traces.append(UpdateRow(Key(one.name, "", "traces"), one.status, one.what, one.log))
             growth = () if rewrite else update_growth(config, discovery, chosen, names, jobs, prune)
             grown = [Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked"]
-            for key in (*grown, *(row.key for row in run.traces)):  # recorded now, or outdated
+            for key in (*grown, *(row.key for row in run.traces)):  # either recorded now or outdated
                 run.pending.forget_record(key)
             run.pending.tidy()
         except KeyboardInterrupt:
@@ -185,7 +185,7 @@ class _UpdateRun:
     rewrite: bool = False
     rows: dict[Key, UpdateRow] = field(default_factory=dict)
     traces: list[UpdateRow] = field(default_factory=list)
-    """Of scenarios; the target of their rows is `traces`."""
+    """Rows of scenarios; their target is `traces`."""
 
     def update_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
         stored, invalid = load_stored(self.config, chosen.registered)
@@ -203,7 +203,7 @@ class _UpdateRun:
                 self.unchanged.forget(key)
                 row = self.update_one(key, outcome, stored.get(key), invalid.get(key))
                 self.rows[key] = row
-                if row.status != "not checked":  # what an earlier check left pending is recorded now, or outdated
+                if row.status != "not checked":  # pending captures are either recorded now or outdated
                     self.pending.forget(key)
         self.unchanged.save()
 
@@ -257,7 +257,7 @@ def _difference(key: Key, old: Snapshot, new: Snapshot, limits: Limits) -> Updat
 
 
 def update_text(result: UpdateResult) -> str:
-    """What was recorded, one line each, and the totals with the next command."""
+    """One line for each recorded program, and the totals with the next command."""
     return "".join(line + "\n" for line in _lines(result))
 
 
@@ -282,7 +282,7 @@ def _lines(result: UpdateResult) -> Iterator[str]:
 
 
 def _group_lines(rows: Sequence[UpdateRow], width: int) -> Iterator[str]:
-    """Programs with the same details, with the log of the first."""
+    """Lines for programs with the same details, with the log of the first."""
     first = rows[0]
     words = {
         "facts": "same program, other toolchain or figures",
@@ -313,7 +313,7 @@ def _totals(result: UpdateResult) -> str:
 
 
 def update_json(result: UpdateResult) -> str:
-    """The same for machines."""
+    """The result as JSON."""
     programs = [
         {
             "name": row.key.name,

@@ -1,4 +1,4 @@
-"""`hlodiff upgrade`: the registered functions compiled in this environment and in another one, and compared."""
+"""`hlodiff upgrade`: compiles registered functions in this environment and another one, and compares them."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ def compare_environments(
     jobs: int | None = None,
     passes: bool = False,
 ) -> Report:
-    """Compile registered functions here and with other versions, and compare; snapshots are neither needed nor written.
+    """Compile registered functions here and with other versions, and compare. Snapshots are neither needed nor written.
 
     Args:
-        requirements: what pip would be asked for (`jax==0.10.2`), for a temporary environment on top of this one.
-        names, targets: patterns; all where empty.
-        python: the interpreter of an environment that exists.
-        folder: the folder of a virtual environment that exists.
+        requirements: pip requirements (`jax==0.10.2`) for a temporary environment on top of this one.
+        names, targets: patterns; all if empty.
+        python: the interpreter of an existing environment.
+        folder: the folder of an existing virtual environment.
         root: the project.
-        jobs: number of worker processes on each side; None for that of the configuration.
-        passes: whether to say which of XLA's passes did it: what changed is compiled once more on each side.
+        jobs: number of worker processes on each side; None for the configured number.
+        passes: whether to report which XLA pass caused each change; recompiles changed programs on each side.
 
     Returns:
-        the report; a program that is broken on a side is not checked.
+        the report; a program that fails on a side is not checked.
 
     Raises:
-        UsageError: nothing to compare with is named, it cannot be used, or a pattern matches nothing.
+        UsageError: no other environment is given, it cannot be used, or a pattern matches nothing.
         CaptureError: hlodiff could not run there.
     """
     if not requirements and python is None and folder is None:
@@ -102,7 +102,7 @@ def compare_environments(
 def _library_lines(
     programs: Sequence[ProgramComparison], libraries: Sequence[str], other: OtherEnvironment
 ) -> tuple[dict[str, Sequence[str]], dict[str, Sequence[str]]]:
-    """The sources of libraries of which versions differ, of both sides, read before the other environment is gone."""
+    """Sources on both sides of libraries whose versions differ, read before the other environment is removed."""
     modules = [module for one in programs if one.diff for module in (one.diff.old, one.diff.new)]
     files = {portable_file(frame.file) for module in modules for frame in module.frames}
     found: tuple[dict[str, Sequence[str]], dict[str, Sequence[str]]] = ({}, {})
