@@ -1,9 +1,9 @@
-"""Programs as networkx graphs: who calls whom in a module, and what is computed from what in one computation.
+"""Programs as networkx graphs: the call graph of a module and the dataflow graph of one computation.
 
-networkx is imported by the functions that make or walk a graph, not by their files: it takes a fifth of a second, and
-who compares equal programs, counts operations or asks for help makes no graph. Its Weisfeiler-Lehman hash is not used
-for fingerprints: on a directed graph it gives a graph and its reverse the same hash, and it loses the order of
-operands. Those of `hlo.fingerprint` keep both.
+networkx is imported by the functions that make or walk a graph, not by their files: its import takes a fifth of a
+second, and comparing equal programs, counting operations or `--help` needs no graph. Its Weisfeiler-Lehman hash is not
+used for fingerprints: on a directed graph it gives a graph and its reverse the same hash, and it loses the order of
+operands. The hashes of `hlo.fingerprint` keep both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CallSite(NamedTuple):
-    """Where one computation calls another: an instruction's position, the attribute, and the place in its list."""
+    """One call of a computation: the calling instruction, its attribute, and the index in that attribute's list."""
 
     instruction: int
     attribute: str
@@ -27,14 +27,14 @@ class CallSite(NamedTuple):
 
 
 def call_graph(module: Module) -> nx.DiGraph[int]:
-    """Which computation calls which.
+    """The call graph of a module.
 
     Args:
         module: any program.
 
     Returns:
         A DiGraph: one node for each computation, its index, with its `name`; one edge from caller to callee with all
-        `sites` of the calls, in program order. Callees stand in the order of their first call.
+        `sites` of the calls, in program order. Callees are in the order of their first call.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -55,7 +55,7 @@ def call_graph(module: Module) -> nx.DiGraph[int]:
 
 
 def call_sites(computation: Computation) -> dict[int, list[CallSite]]:
-    """What one computation calls, in the order of the first calls, and where."""
+    """Call sites of one computation by callee, in the order of the first calls."""
     found: dict[int, list[CallSite]] = {}
     for position, it in enumerate(computation.instructions):
         if it.calls:
@@ -66,7 +66,7 @@ def call_sites(computation: Computation) -> dict[int, list[CallSite]]:
 
 
 def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
-    """What is computed from what in one computation.
+    """The dataflow graph of one computation.
 
     Args:
         computation: any computation.
@@ -96,9 +96,9 @@ def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
 def add_edges(
     graph: nx.MultiDiGraph[int], position: int, operands: Iterable[tuple[int, int]], predecessors: Iterable[int]
 ) -> None:
-    """The edges of one instruction: from each operand, by its position and result, and from control predecessors.
+    """Add the edges of one instruction: from its operands (position, result) and from its control predecessors.
 
-    An instruction that stands twice among the predecessors has two edges.
+    A predecessor that is listed twice has two edges.
     """
     for number, (operand, result) in enumerate(operands):
         graph.add_edge(operand, position, number, result=result, control=False)

@@ -1,4 +1,4 @@
-"""Attributes of header and instructions: what records a step of the compiler is dropped, the rest spelled one way."""
+"""Header and instruction attributes: drop those that only record compiler steps, spell the rest one way."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _HEADER = frozenset(
     ["allow_spmd_sharding_propagation_to_parameters", "allow_spmd_sharding_propagation_to_output",
      "cross_program_prefetches", "cross_program_prefetch_index"]
 )  # fmt: skip
-# Requests that JAX makes of XLA; the layouts and memory spaces that came of them are in the program. Until JAX 0.9 XLA
-# also notes on the root how many bytes of memory are left for combining collectives.
+# Requests that JAX makes of XLA; the resulting layouts and memory spaces are in the program. Until JAX 0.9 XLA also
+# records on the root how many bytes of memory are left for combining collectives.
 _FRONTEND = frozenset(
     ["fingerprint_before_lhs", "arg_layout_modes", "out_layout_modes", "arg_memory_spaces", "out_memory_spaces",
      "suggested_combiner_threshold"]
@@ -46,7 +46,7 @@ def header_attributes(module: Module) -> tuple[Module, int]:
 
 
 def prefetch_index(module: Module) -> tuple[Module, int]:
-    """Drop `cross_program_prefetch_index`: which of the copies starts before the program, by number."""
+    """Drop `cross_program_prefetch_index`: the number of the copy that starts before the program."""
     return map_attribute(module, "cross_program_prefetch_index", lambda _: None)
 
 
@@ -131,7 +131,7 @@ _DEVICES = re.compile(r"devices=\[([\d,]+)\]\s*(<=\[[\d,]+\](?:T\([\d,]+\))?|[\d
 def replica_groups(module: Module) -> tuple[Module, int]:
     """Spell out replica groups; groups ordered by their first member, the order inside a group as it is.
 
-    The pairs of a permutation are a set: who sends to whom.
+    The source-target pairs of a permutation are a set, so they are sorted.
     """
     return map_instructions(module, _with_groups, with_attributes=True)
 
@@ -140,7 +140,7 @@ _PAIR = re.compile(r"([{\[])\s*(\d{1,19})\s*,\s*(\d{1,19})\s*[}\]]")
 
 
 def sorted_pairs(value: str) -> str:
-    """The pairs of a `collective-permute` in ascending order; what is no list of pairs stays.
+    """The pairs of a `collective-permute` in ascending order; any other text stays as it is.
 
     Example:
         >>> sorted_pairs("{{2,3},{0,1}}"), sorted_pairs("dense<[[1, 2], [0, 1]]> : tensor<2x2xi64>")
@@ -178,7 +178,7 @@ def shardings(module: Module) -> tuple[Module, int]:
 
 
 def canonical_sharding(value: str, depth: int = 0) -> str:
-    """One spelling of a sharding; parts that we do not know stay.
+    """One spelling of a sharding; unknown parts stay as they are.
 
     Example:
         >>> canonical_sharding("{devices=[2,1,2]0,1,3,2 last_tile_dim_replicate}")
@@ -239,7 +239,7 @@ def name_meshes(module: Module) -> tuple[Module, int]:
 
 
 def _value(text: str) -> str:
-    """The mesh itself; the attribute `stablehlo.mesh` that newer JAX adds repeats it."""
+    """The text of the mesh; the attribute `stablehlo.mesh` that newer JAX adds repeats it."""
     return text.partition(" {stablehlo.mesh = ")[0]
 
 

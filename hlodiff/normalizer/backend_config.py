@@ -1,4 +1,4 @@
-"""Backend configurations, and what custom calls carry in them: plans of XLA, kernels, addresses."""
+"""Backend configurations and what custom calls carry in them: XLA's plans, kernels, addresses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes
 
-# --- Whose configuration an instruction carries: XLA's own, or that of a custom call which somebody registered.
+# --- Whose configuration an instruction carries: XLA's own, or that of a custom call registered by others.
 #
-# What is dropped, tuned or a pointer is known by key, and only XLA's keys are known. In a custom call of anybody else
-# the same keys may decide what is computed.
+# What is dropped, tuned or a pointer is known by key, and only XLA's keys are known. In any other custom call the same
+# keys may decide what is computed.
 
 # Libraries that XLA calls and kernels that it makes: `__cublas$gemm`, `__onednn$matmul`, `__gpu$xla.gpu.triton`.
 _LIBRARIES = re.compile(
     r"__(?:cublas|cudnn|cufft|cusolver|cusparse|cub|cutlass|hipblas|hipblaslt|miopen|rocblas|onednn|acl|ynn|gpu|xla|triton)"
     r"(?:\$|$)"
 )
-# The linear algebra among them was read off TPU programs of jnp.linalg and jax.lax.linalg (libtpu 0.0.42).
+# The linear algebra targets come from TPU programs of jnp.linalg and jax.lax.linalg (libtpu 0.0.42).
 _TARGETS_OF_XLA = frozenset(
     ["AllocateBuffer", "ApproxTopK", "AssumeGatherIndicesInBound", "AsyncCollectiveDone", "AsyncCollectiveStart",
      "Cholesky", "CompactWyHelper", "Eigh", "EighTpu", "GatherScatterIndicesBitpacked", "HostExecute",
@@ -37,14 +37,14 @@ _TARGETS_OF_XLA = frozenset(
      "SliceToDynamic", "TopK", "X64Combine", "X64SplitHigh", "X64SplitLow", "annotate_device_placement",
      "tpu_custom_call"]
 )  # fmt: skip
-# What Pallas and jax-triton make of kernels; `tpu_custom_call` is both.
+# Custom-call targets of Pallas and jax-triton kernels; `tpu_custom_call` is used for both.
 _KERNELS = re.compile(r"tpu_custom_call|mosaic_gpu\w*|triton_kernel_call|__triton\S*|__gpu\$xla\.gpu\.triton")
 _PARTITIONERS = frozenset(["CustomSPMDPartitioning", "InspectSharding"])
 _CALLBACK = re.compile(r"xla_(?:(?!python)\w)*+python(?:(?!callback)\w)*+callback\w*")
 
 
 def target_of(it: Instruction) -> str | None:
-    """What a custom call calls, in either stage; None for other instructions and later asynchronous halves."""
+    """The target of a custom call, in either stage; None for other instructions and for `-update` and `-done`."""
     if not it.opcode.startswith(("custom-call", "custom_call")) or it.opcode in (
         "custom-call-done",
         "custom-call-update",
@@ -87,10 +87,10 @@ def holds_pointer(it: Instruction) -> bool:
     return is_callback(it) or target_of(it) in _PARTITIONERS
 
 
-# --- JSON that every backend fills with its own plans, estimates and bookkeeping.
+# --- JSON in which each backend stores its plans, estimates and bookkeeping.
 
-# Every key is a path from the top. Estimates of the cost model and bookkeeping of one run of the compiler; what a
-# kernel does (window bounds, emitter, compute type, aliasing operands, fusion kind) is not here and stays.
+# Every key is a path from the top. Estimates of the cost model and bookkeeping of one run of the compiler; what decides
+# a kernel (window bounds, emitter, compute type, aliasing operands, fusion kind) is not listed and stays.
 CPU_NOISE = frozenset([("outer_dimension_partitions",)])
 CUDA_NOISE = frozenset([("reification_cost",), ("operation_queue_id",), ("force_earliest_schedule",)])
 TPU_NOISE = frozenset(
@@ -108,7 +108,7 @@ TPU_NOISE = frozenset(
         ("used_scoped_memory_configs", "size"),
     ]
 )
-# Lists and objects that XLA prints even where nobody set them: empty is what absent is. Not for every key.
+# Lists and objects that XLA prints even if unset: for these keys, but not for all, empty means absent.
 EMPTY_NOISE = frozenset(
     [
         ("flag_configs",),
@@ -124,16 +124,16 @@ EMPTY_NOISE = frozenset(
         ("native_emitter_backend_config",),
     ]
 )
-# Keys that only XLA's own configurations have, printed by every compiler version that prints defaults at all.
+# Keys that only XLA's own configurations have, printed by every compiler version that prints defaults.
 _KEYS_OF_XLA = frozenset(
     ["flag_configs", "retry_config", "operation_queue_id", "force_earliest_schedule", "device_type"]
 )
-_ZERO_ENUMS = ("_INVALID", "_UNSPECIFIED")  # what proto style and XLA call the value with number 0
+_ZERO_ENUMS = ("_INVALID", "_UNSPECIFIED")  # names of the enum value 0, in proto style and in XLA
 _Path = tuple[str, ...]
 
 
 def parse_config(value: str) -> dict[str, Any] | None:
-    """The JSON object in a `backend_config`, printed bare or (older XLA) as a string; None where it is no object."""
+    """The JSON object in a `backend_config`, printed bare or (older XLA) as a string; None if it is not an object."""
     text = unquote(value)
     if not text.startswith("{"):
         return None
@@ -150,7 +150,7 @@ def print_config(config: dict[str, Any]) -> str:
 
 
 def json_spelling(module: Module) -> tuple[Module, int]:
-    """Print every JSON configuration with sorted keys, bare; what is no JSON stays verbatim."""
+    """Print every JSON configuration with sorted keys and unquoted; anything else stays verbatim."""
     return map_attribute(module, "backend_config", _respelled)
 
 
@@ -161,11 +161,11 @@ def _respelled(value: str) -> str:
 
 
 def config_noise(module: Module) -> tuple[Module, int]:
-    """Drop what the lists above name and fields at their default; an empty configuration is removed.
+    """Drop the keys listed above and fields at their default; remove configurations that become empty.
 
-    XLA's configurations are proto3 messages: a number, text, flag, enum or list at its default and a missing one are
-    the same, and compiler versions differ in which they print. A message that is there and empty is not a missing one
-    (a known induction variable with index 0). Custom calls that are not XLA's own keep all that they carry.
+    XLA's configurations are proto3 messages: a scalar, enum or list at its default equals a missing one, and compiler
+    versions differ in which they print. An empty message is not a missing one (a known induction variable with index
+    0). Custom calls that are not XLA's own keep everything.
     """
     return map_instructions(module, _without_noise, with_attributes=True)
 
@@ -246,8 +246,8 @@ def split_backend_config(text: str) -> tuple[str, str]:
         text: the value as in the program.
 
     Returns:
-        The program part and the tuning part, each JSON with sorted keys or "" where there is nothing. What is no
-        JSON is all program.
+        The program part and the tuning part, each JSON with sorted keys, or "" if empty. Text that is not JSON is all
+        program part.
 
     Example:
         >>> split_backend_config('{"device_type":"GPU","sizes":["16"]}')
@@ -278,7 +278,7 @@ def split_backend_config(text: str) -> tuple[str, str]:
 MARK = "hlodiff:"
 _BODY = re.compile(r"(\\22body\\22:\s*\\22)([A-Za-z0-9+/=]{16,})(?=\\22)")
 _BYTECODE = re.compile(r'\b(ir|module) = "(ML\\EFR(?:[^"\\]|\\.)*)"')
-# `kernel_hash` is taken over the bytes with their debug info; `name` is the Python function's.
+# `kernel_hash` covers the bytes with their debug info; `name` is the name of the Python function.
 _HASH_AND_NAME = rf"\b(?:kernel_hash|name) = {STRING}"
 _EMPTY_METADATA = r'\bkernel_metadata = "\{\}"'
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
@@ -287,7 +287,7 @@ _NAMES = frozenset(["kernel_name"])
 
 
 def hash_kernels(module: Module) -> tuple[Module, int]:
-    """Replace kernels of Pallas and Triton by the hash of their content; drop their names, which come from Python."""
+    """Replace Pallas and Triton kernels by a hash of their content; drop their names, which come from Python."""
     return map_instructions(module, _with_kernel_hash)
 
 
@@ -325,7 +325,7 @@ def _without_entry(text: str, entry: str) -> str:
 
 
 def base64_digest(body: str) -> str:
-    """`kernel_digest` of a base64 text; text that is no base64 is hashed as it is."""
+    """`kernel_digest` of a base64 text; any other text is hashed as it is."""
     try:
         return kernel_digest(base64.b64decode(body, validate=True))
     except (binascii.Error, ValueError):
@@ -333,7 +333,7 @@ def base64_digest(body: str) -> str:
 
 
 def kernel_digest(bytecode: bytes) -> str:
-    """What replaces a kernel: `hlodiff:kernel:sha256:...`, or `hlodiff:opaque:<bytes>:sha256:...`.
+    """The text that replaces a kernel: `hlodiff:kernel:sha256:...`, or `hlodiff:opaque:<bytes>:sha256:...`.
 
     Example:
         >>> kernel_digest(b"object code")[:18]
@@ -346,7 +346,7 @@ def kernel_digest(bytecode: bytes) -> str:
 
 
 def _kernel_text(bytecode: bytes) -> str | None:
-    """The kernel as text; None where it does not decode, or ends the process that decodes it."""
+    """The kernel as text; None if it does not decode, or crashes the process that decodes it."""
     if not bytecode.startswith(b"ML\xefR"):
         return None
     from hlodiff.hlo import native_process
@@ -363,7 +363,7 @@ def _opaque(data: bytes) -> str:
 
 
 def _anonymous(text: str) -> str:
-    """Symbols by their number: a kernel's function carries the name of the Python function."""
+    """Number the symbols: a kernel's function has the name of the Python function."""
     names = list(dict.fromkeys(_SYMBOL.findall(text)))
     for number, name in enumerate(names):
         text = text.replace(f'sym_name = "{name}"', f'sym_name = "s{number}"')

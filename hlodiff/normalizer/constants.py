@@ -1,4 +1,4 @@
-"""Large constants: their numbers are replaced by a hash, or removed where a project does not want them compared."""
+"""Large constants: the values are replaced by a hash, or dropped if the project does not compare them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def large_literals(module: Module) -> tuple[Module, int]:
 
 
 def ignored_literals(module: Module) -> tuple[Module, int]:
-    """Store them as element type, shape and bytes alone, also where a hash is known already."""
+    """Store large constants as element type, shape and bytes, without a hash; an existing hash is dropped."""
     return map_instructions(module, lambda it: _without_note(_shortened(it, compared=False)))
 
 
@@ -66,8 +66,8 @@ _CONSTANT_DIGEST = re.compile(r"sha256:[0-9a-f]{64}, ")
 def hash_constants(module: Module) -> tuple[Module, int]:
     """Replace constants of more than `LITERAL_LIMIT` elements by a zero of the same shape and a hash.
 
-    The hash and the number of bytes are in the attribute `hlodiff.constant`. A constant that repeats one number
-    is no large constant.
+    The hash and the number of bytes are in the attribute `hlodiff.constant`. A constant that repeats one number is not
+    large.
 
     Args:
         module: a StableHLO module.
@@ -79,7 +79,7 @@ def hash_constants(module: Module) -> tuple[Module, int]:
 
 
 def ignore_constants(module: Module) -> tuple[Module, int]:
-    """The same without the hash, also where there is one already: their numbers are not compared."""
+    """Like `hash_constants` but without the hash, so values are not compared; an existing hash is dropped."""
     return map_instructions(
         module, lambda it: _noted(it, compared=False) if _is_large(it) else _without_constant_digest(it)
     )
@@ -126,10 +126,10 @@ _OF_MLIR = "__elided__"
 
 
 def elided_constants(module: Module) -> int:
-    """How many constants of a program have no values; those that a snapshot holds as a hash have them.
+    """Count the constants whose values are elided; those that a snapshot holds as a hash do not count.
 
     Args:
-        module: as it was read; what nobody has read yet stays unread.
+        module: as it was read; unread computations stay unread.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -142,7 +142,7 @@ def elided_constants(module: Module) -> int:
 
 
 def is_elided(it: Instruction) -> bool:
-    """Whether it is a constant without its value, nor a hash of it.
+    """Whether it is a constant with neither its value nor a hash of it.
 
     Example:
         >>> from hlodiff.hlo.model import Shape
@@ -155,7 +155,7 @@ def is_elided(it: Instruction) -> bool:
 
 
 def format_elided(count: int) -> str:
-    """The same in one sentence."""
+    """A warning about `count` elided constants, in one sentence."""
     what, which = ("1 constant is", "it is") if count == 1 else (f"{count:,} constants are", "they are")
     how = "to have them, dump with XLA_FLAGS=--xla_dump_large_constants"
     return f"{what} not in the files ({{...}}): whether {which} the same is not known; {how}"

@@ -14,8 +14,8 @@ from hlodiff.hlo.traversal import call_sites, callees, callees_first, fused_only
 from hlodiff.normalizer.backend_config import parse_config, print_config
 from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal
 
-# Levels of operands that are compared before the hashes of everything an operand is computed from: an edit far away
-# then rarely flips the order of two operands, and with it the numbers of all parameters. Measured in naming.py.
+# Levels of operands compared before the hashes of everything an operand is computed from: a distant edit then rarely
+# flips the order of two operands, and with it the numbers of all parameters. Measured in naming.py.
 _TREE_LEVELS = 3
 
 
@@ -33,8 +33,8 @@ def first_uses(computation: Computation, deep: Sequence[Sequence[bytes]], *, by_
     Args:
         computation: the computation, its parameters numbered 0, 1, 2.
         deep: hashes of its instructions; each breaks the ties of the one before.
-        by_number: whether operands that all these leave equal keep the order of their numbers; else they keep that in
-            which the operation has them, which does not depend on how the parameters are numbered.
+        by_number: whether operands that all these leave equal are ordered by parameter number; if not, they keep the
+            order of the operation, which does not depend on the numbering.
 
     Returns:
         Each number once.
@@ -53,7 +53,7 @@ def first_uses(computation: Computation, deep: Sequence[Sequence[bytes]], *, by_
 def _in_order_of_content(
     computation: Computation, both: Sequence[int], deep: Sequence[Sequence[bytes]], number: dict[int, int]
 ) -> Sequence[int]:
-    """Two operands by the opcodes of their nearest operands, then by all that they are computed from."""
+    """Order two operands by the opcodes near them, then by everything they are computed from."""
     one, other = both
     for level in range(_TREE_LEVELS):
         first, second = opcode_tree(computation, one, level), opcode_tree(computation, other, level)
@@ -64,7 +64,7 @@ def _in_order_of_content(
 
 
 def opcode_tree(computation: Computation, position: int, levels: int = _TREE_LEVELS) -> str:
-    """The opcodes of an instruction and its operands, to some depth: `add(multiply,tanh)`, sorted where order-free."""
+    """The opcodes of an instruction and its operands, to some depth: `add(multiply,tanh)`; order-free ones sorted."""
     it = computation.instructions[position]
     if not levels or not it.operands:
         return it.opcode
@@ -79,10 +79,10 @@ _POSITIONAL = frozenset(["output_to_operand_aliasing", "backend_config", "channe
 
 
 def order_free_hashes(module: Module, fused: Sequence[bool], only: Iterable[int] | None = None) -> list[list[bytes]]:
-    """Order-free hashes: for each instruction of each computation, of what it is computed from.
+    """Order-free hashes: for each instruction of each computation, of everything it is computed from.
 
-    They do not depend on the order of parameters of fusions: such a parameter is its shape alone, and the operands of a
-    fusion are a multiset. With `only`, the lists of computations that these do not reach stay empty.
+    They do not depend on the order of a fusion's parameters: those count by shape alone, and the operands of a fusion
+    are a multiset. With `only`, computations not reachable from these get empty lists.
     """
     wanted = None if only is None else with_callees(module, only)
     found: list[list[bytes]] = [[] for _ in module.computations]
@@ -98,7 +98,7 @@ def order_free_hashes(module: Module, fused: Sequence[bool], only: Iterable[int]
 
 
 def label(it: Instruction, roots: dict[int, bytes], *, unnumbered: bool) -> bytes:
-    """A hash of an instruction alone, with what it calls."""
+    """A hash of an instruction without its operands, including what it calls."""
     literal = "" if it.literal is None or (unnumbered and it.opcode == "parameter") else it.literal
     parts = [it.opcode, shape_text(it.shape), literal]
     parts += [f"{k}={v}" for k, v in it.attributes if k not in _POSITIONAL]
@@ -123,12 +123,12 @@ def _with_operands(computation: Computation, labels: Sequence[bytes], fused: Seq
     return found
 
 
-# How many levels of operands order interchangeable parameters before everything they are computed from does. An edit
+# Levels of operands that order interchangeable parameters before everything they are computed from does: an edit
 # elsewhere then does not swap them.
 CONTEXT_LEVELS = 4
 
 Context = tuple[Any, ...]
-"""A label and the contexts of the operands; nested and comparable, with equal parts shared."""
+"""A label and the contexts of the operands: a nested, comparable tuple that shares equal parts."""
 
 
 class LocalContext:
@@ -139,7 +139,7 @@ class LocalContext:
 
     Args:
         computation: any.
-        fused: whether only fusions call it: its parameters have no numbers yet.
+        fused: whether only fusions call it, so that its parameters have no numbers yet.
     """
 
     def __init__(self, computation: Computation, fused: bool) -> None:
@@ -155,7 +155,7 @@ class LocalContext:
             levels: how many levels of operands it covers.
 
         Returns:
-            Equal tuples for equal contexts, else tuples in an order that an edit rarely changes.
+            Equal tuples for equal contexts; otherwise their order rarely changes with an edit.
         """
         key = (position, levels)
         if key not in self._found:
@@ -174,11 +174,11 @@ class LocalContext:
 
 
 def ranked(computation: Computation, passed: Sequence[Context]) -> list[bytes]:
-    """For each instruction the operands of a call that it is computed from, as ranks among them.
+    """For each instruction, the ranks of the call's operands that it is computed from.
 
     Args:
-        computation: what is called; its parameters are numbered 0, 1, 2.
-        passed: the context of what a call passes for each parameter.
+        computation: the callee; its parameters are numbered 0, 1, 2.
+        passed: the context of the operand that a call passes for each parameter.
 
     Returns:
         Keys that sort as the operands do.
@@ -194,7 +194,7 @@ def ranked(computation: Computation, passed: Sequence[Context]) -> list[bytes]:
     return [b"".join(n.to_bytes(4, "big") for n in sorted(ranks)) for ranks in found]
 
 
-# The computation that calls, and the position of the calling instruction.
+# The calling computation and the position of the calling instruction.
 Place = tuple[int, int]
 
 
@@ -208,7 +208,7 @@ def call_orders(
     fused: Sequence[bool],
     interchangeable: InterchangeableParameters,
 ) -> dict[Place, list[int]]:
-    """The order of operands for each call that has interchangeable ones in a different order than the parameters.
+    """Operand orders of the calls whose interchangeable operands are ordered differently from the parameters.
 
     Args:
         bodies: all computations.
@@ -233,7 +233,7 @@ def call_orders(
         context = interchangeable.context(caller).of
         contexts = [[context(operand, levels) for operand in operands] for levels in range(CONTEXT_LEVELS + 1)]
         passed = [hashes[caller][operand] for operand in operands]
-        # The hashes again, with what a call passes mixed into each parameter.
+        # The hashes again, with the passed operand mixed into each parameter.
         labels = list(inside[0])
         for number, parameter in enumerate(computation.parameters()):
             labels[parameter] = blake2b(labels[parameter] + passed[number], digest_size=12).digest()
@@ -252,7 +252,7 @@ class InterchangeableParameters:
     """Which parameters are interchangeable: the computation has the same content with their numbers swapped.
 
     Args:
-        bodies: all computations; callees must have their final form before a caller is asked for.
+        bodies: all computations; callees must be final before a caller is queried.
         fused: for each computation whether only fusions call it.
     """
 
@@ -280,7 +280,7 @@ class InterchangeableParameters:
         return renumbered_hash(body, self._called(body), [order.index(n) for n in range(len(order))])
 
     def _called(self, computation: Computation) -> dict[int, str]:
-        """Hashes by index, of all that this computation calls at least."""
+        """Hashes by index; includes at least everything that this computation calls."""
         for callee in callees(computation):
             if callee not in self._found:
                 self._found[callee] = "cycle"
@@ -297,7 +297,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
 
     `subtract(p0,p1)` called with (a,b) and `subtract(p1,p0)` called with (b,a) become the same. The computations of the
     indices in `kept` stay as they are. With `see_callers` each call sorts its operands for interchangeable parameters;
-    else those keep their order.
+    otherwise those keep their order.
     """
     fused = fused_only(module)
     bodies = list(module.computations)
@@ -318,7 +318,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
         places = [(caller, at) for caller, at, _ in sites[index]]
         if not _fit(module, bodies[index], places):
             continue
-        # Hashes that see the users of a parameter, but not what callers pass: equal bodies stay equal.
+        # These hashes cover the users of a parameter but not what callers pass, so equal bodies stay equal.
         inside: list[Sequence[bytes]] = [hashes[index]]
         if has_tie(bodies[index], hashes[index]):
             inside.append(neighbourhood_hashes(bodies[index], hashes[index]))
@@ -350,7 +350,7 @@ def _with_permuted_calls(index: int, computation: Computation, passed: dict[Plac
 
 
 def _fit(module: Module, computation: Computation, places: Sequence[Place]) -> bool:
-    """Whether there is something to put in order, and numbers and call operands fit together."""
+    """Whether there are two parameters or more, numbered in order, and every call passes as many operands."""
     parameters = computation.parameters()
     count = len(parameters)
     if count < 2 or any(computation.instructions[p].literal != str(n) for n, p in enumerate(parameters)):

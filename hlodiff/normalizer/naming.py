@@ -1,4 +1,4 @@
-"""Names, and numbers of channels and callbacks, derived from content instead of a count over the module.
+"""Names and channel and callback numbers derived from content instead of a module-wide counter.
 
 Editing one instruction then changes a handful of lines.
 """
@@ -33,7 +33,7 @@ from hlodiff.normalizer.rewrite import (
 )
 from hlodiff.normalizer.stablehlo import text_order
 
-_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0, 1: people copy names by eye
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0, 1: easy to confuse when names are copied by eye
 
 
 def names(module: Module) -> tuple[Module, int]:
@@ -68,28 +68,28 @@ def _named(computation: Computation, title: str, inside: Sequence[str]) -> Compu
     )  # fmt: skip
 
 
-# Frequent opcodes. All others are landmarks: what follows one is named after it, so that an edit shifts the count of
-# equal instructions up to the next landmark only. Measured: lines that `diff` adds and removes, seven kinds
-# of single edits (literal, opcode, insert, delete, layout, shape, operand swap) in 26 programs of three backends, few
+# Frequent opcodes. All others are landmarks: the instructions after one are named after it, so an edit shifts the count
+# of equal instructions only up to the next landmark. Measured: lines that `diff` adds and removes, seven kinds of
+# single edits (literal, opcode, insert, delete, layout, shape, operand swap) in 26 programs of three backends, few
 # edits of each kind in each. Median and mean: counting equals by opcode and operand opcodes 5 and 10.6; widening the
 # context until it is unique 6 and 10.6; sections cut by hash 3 and 9.5; landmarks by opcode 3 and 7.7; by opcode and
-# shape 4 and 8.5. A fusion inserted on an edge of the entry decided: 54 lines in the median by opcode, 19 by opcode
-# and shape, 9 with the shapes of operands. With these the result is 4 and 12.8 (about 350 edits): literal, layout
-# 2, insert and shape 6, opcode 8, swap 12, delete 15. Where the edit hits one of several equal computations, which
-# are stored once, the edited one is printed in full: 8 and 20.5.
+# shape 4 and 8.5. A fusion inserted on an edge of the entry decided: 54 lines in the median by opcode, 19 by opcode and
+# shape, 9 with the shapes of operands. With these the result is 4 and 12.8 (about 350 edits): literal, layout 2, insert
+# and shape 6, opcode 8, swap 12, delete 15. Where the edit hits one of several equal computations, which are stored
+# once, the edited one is printed in full: 8 and 20.5.
 _COMMON = frozenset(
     ["add", "and", "bitcast", "broadcast", "compare", "constant", "convert", "copy", "copy-done", "copy-start",
      "divide", "get-tuple-element", "maximum", "minimum", "multiply", "negate", "or", "parameter", "reshape", "select",
      "slice", "subtract", "transpose", "tuple", "xor"]
 )  # fmt: skip
-# Operands that count: the tuple of a large loop has thousands.
+# Operands looked at: the tuple of a large loop has thousands.
 _WIDTH = 8
 
 
 def instruction_names(computation: Computation) -> list[str]:
     """A name for each instruction: parameters by number, others by opcode, landmark and a count of equals.
 
-    The count runs in an order that content decides, scheduled or not.
+    Instructions are counted in an order decided by content, scheduled or not.
     """
     found = [""] * len(computation.instructions)
     seen: dict[str, int] = {}
@@ -149,7 +149,7 @@ def short(text: str, length: int = 4) -> str:
 
 
 def _computation_names(module: Module) -> list[str]:
-    """The entry is `main`; others are named after what runs them, their root and the types that they take."""
+    """The entry is `main`; others are named after their callers, their root and their parameter types."""
     names, titles = _UniqueNames(), []
     for index, (computation, sites) in enumerate(zip(module.computations, call_sites(module), strict=True)):
         if index == module.entry:
@@ -171,12 +171,12 @@ def _sizes(shape: Shape) -> str:
 # --- Numbers that only say which instructions belong together: channels, host rendezvous, callbacks.
 #
 # The number itself depends on what was compiled before; which instructions share it is the program. So groups of
-# partners get new numbers, and those come from what the members are, not from a count over the module: an added
+# partners get new numbers, and those come from the content of the members, not from a module-wide counter: an added
 # collective does not renumber the others.
 
 _RENDEZVOUS = re.compile(r'(_xla_host_transfer_rendezvous=")(\d{1,20})(")')
 _CALLBACK = re.compile(r"(\bindex = )(\d{1,20})( : u?i64)")
-# Four digits are easy to compare by eye, and hold some thousand channels with few collisions.
+# Four digits are easy to compare by eye and give a few thousand channels few collisions.
 _SPREAD = 9000
 _Place = tuple[int, int]
 
@@ -189,7 +189,7 @@ class NumberKind:
         attribute: the attribute that holds it.
         pattern: three groups: before, the number, after.
         applies: which instructions can hold one.
-        counted: number groups 0, 1, 2 instead of by content; for numbers where a count is read by people.
+        counted: number groups 0, 1, 2 instead of by content, for numbers that people read.
     """
 
     attribute: str
@@ -205,11 +205,11 @@ _NUMBERED = frozenset(kind.attribute for kind in (CHANNEL, RENDEZVOUS, CALLBACK)
 
 
 def channel_ids(module: Module, known: KnownContents | None = None) -> tuple[Module, int]:
-    """Give channels numbers that come from the instructions that share them.
+    """Number channels by the content of the instructions that share them.
 
     Args:
         module: the program.
-        known: contents of computations that it, or another program, holds too.
+        known: contents already computed for computations of this or another program.
     """
     unnumbered = _ContentsWithoutNumbers(module, known)
     module, count = _renumber(module, CHANNEL, unnumbered)
@@ -218,19 +218,19 @@ def channel_ids(module: Module, known: KnownContents | None = None) -> tuple[Mod
 
 
 def callback_numbers(module: Module, known: KnownContents | None = None) -> tuple[Module, int]:
-    """Count Python callbacks 0, 1, 2 in the order that their content decides; `known` as for `channel_ids`."""
+    """Count Python callbacks 0, 1, 2 in an order decided by content; `known` as for `channel_ids`."""
     return _renumber(module, CALLBACK, _ContentsWithoutNumbers(module, known))
 
 
 class _ContentsWithoutNumbers:
-    """The content of a program's computations without numbers of any kind, which other numbers do not change."""
+    """Contents of a program's computations without channel, rendezvous and callback numbers."""
 
     def __init__(self, module: Module, known: KnownContents | None) -> None:
         self._module, self._known = module, known
 
     @cached_property
     def contents(self) -> tuple[Content, ...]:
-        """One for each computation, worked out when first asked for: most programs have no two equal groups."""
+        """One per computation, computed on first access: most programs have no two equal groups."""
         return contents(map_instructions(self._module, _anonymous, with_attributes=True)[0], known=self._known)
 
 
@@ -240,7 +240,7 @@ def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumb
     for index, computation in enumerate(module.computations):
         held = computation.instructions if wanted in computation.attribute_names() else ()
         for position, it in enumerate(held):
-            for key, value in it.attributes:  # most have none or another: a call for each takes longest
+            for key, value in it.attributes:  # most lack it, and a call for each would take the most time
                 if key == wanted:
                     match = search(value) if kind.applies(it) else None
                     if match:
@@ -269,18 +269,18 @@ def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumb
 def _new_numbers(
     module: Module, kind: NumberKind, groups: dict[int, list[_Place]], unnumbered: _ContentsWithoutNumbers
 ) -> dict[int, int]:
-    # The members, each by itself, sorted: its hash decides the number.
+    # The members' own texts, sorted: the hash decides the number.
     keys = {
         number: tuple(sorted(_own_number(module, place) for place in members)) for number, members in groups.items()
     }
     exact: dict[int, Any] = dict(keys)
-    # Only groups with equal keys, and several that are counted in program order, need their place in the program.
+    # Only groups with equal keys, and counted groups if there are several, need their place in the program.
     if len(groups) > 1 and (kind.counted or len(set(keys.values())) < len(keys)):
         where = _instances(unnumbered.contents, groups)
         exact = {number: (where[number] if kind.counted else (keys[number], where[number])) for number in groups}
     order = sorted(groups, key=exact.__getitem__)
     given: dict[Any, int] = {}
-    free: dict[int, int] = {}  # where to search next: thousands of equal groups would all start from the same number
+    free: dict[int, int] = {}  # where to search next: thousands of equal groups start at the same number
     used: set[int] = set()
     for number in order:
         if exact[number] in given:
@@ -322,7 +322,7 @@ def _anonymous(it: Instruction) -> Instruction:
 
 
 def _instances(found: Sequence[Content], groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
-    """The place of the members: content hash of the computation, without numbers, and canonical position."""
+    """Where the members are: the computation's content hash without numbers, and the canonical position."""
     places = [place for members in groups.values() for place in members]
     positions: dict[int, dict[int, int]] = {}
     for index, _ in places:
@@ -361,7 +361,7 @@ def number_callbacks(module: Module) -> tuple[Module, int]:
 
 
 def replace_pointers(module: Module) -> tuple[Module, int]:
-    """Replace addresses of Python objects by 0: in the backend configuration and in the operand that older JAX used."""
+    """Replace addresses of Python objects by 0: in backend configurations and in the operand that older JAX used."""
     module, count = map_instructions(module, _without_pointer)
     changed = [_without_pointer_operand(computation) for computation in module.computations]
     found = sum(n for _, n in changed)
@@ -376,7 +376,7 @@ def _without_pointer(it: Instruction) -> Instruction:
 
 
 def _without_pointer_operand(computation: Computation) -> tuple[Computation, int]:
-    """JAX before 0.6 hands the callback's address over as a scalar constant, the first operand."""
+    """Drop the callback's address, which JAX before 0.6 passes as a scalar constant in the first operand."""
     pointers = {
         it.operands[0]
         for it in computation.instructions

@@ -1,4 +1,4 @@
-"""The passes `instruction_order`, `computation_order` and `equal_computations`: an order that content decides."""
+"""The passes `instruction_order`, `computation_order` and `equal_computations`: an order decided by content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlodiff.normalizer.rewrite import reordered, with_computations
 
 
 def instruction_order(module: Module) -> tuple[Module, int]:
-    """Print what has no schedule depth first from its root: parameters by number, then operands before users."""
+    """Order unscheduled computations depth first from the root: parameters by number, then operands before users."""
     hashes: tuple[str, ...] = ()
     count = 0
     computations = list(module.computations)
@@ -32,7 +32,7 @@ def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[in
 
     Args:
         computation: any computation.
-        hashes: of what it calls; only looked at where several instructions have no user.
+        hashes: of what it calls; only used if several instructions have no user.
     """
 
     def needed(position: int) -> Sequence[int]:
@@ -56,9 +56,9 @@ def _sinks(computation: Computation) -> list[int]:
 
 
 def _by_content(computation: Computation, sinks: Sequence[int], hashes: Sequence[str]) -> list[int]:
-    """In the order of the instruction and two levels of operands; what is equal up to there keeps its printed order.
+    """Sort by instruction and two levels of operands; ties keep their printed order.
 
-    Where that is more than any program has, as of thousands of elements of one wide tuple, one level.
+    One level where two would visit too much, as for thousands of elements of a wide tuple.
     """
     instructions = computation.instructions
     own: dict[int, tuple[str, ...]] = {}
@@ -135,7 +135,7 @@ def redirected(computation: Computation, new: Sequence[int]) -> Computation:
 
 
 def equal_computations(module: Module) -> tuple[Module, int]:
-    """Keep one of several computations of equal content (and schedule, where they have one), and call that."""
+    """Keep one of several computations of equal content (and schedule, if any), and redirect calls to it."""
     found = contents(module)
     has_schedule = scheduled(module)
     groups: dict[Hashable, list[int]] = {}

@@ -1,7 +1,7 @@
 """The passes of the normalizer, in the order in which they run.
 
-A new pass is one row here, one fixture folder under tests/fixtures/normalize, and docs/normalizer.md written again with
-`python -m tests.normalizer_page`.
+A new pass is one row here, one fixture folder under tests/fixtures/normalize, and docs/normalizer.md, which `python -m
+tests.normalizer_page` regenerates.
 """
 
 from __future__ import annotations

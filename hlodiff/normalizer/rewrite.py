@@ -22,8 +22,8 @@ def map_instructions(
     Args:
         module: any program.
         change: gives the instruction itself where nothing changes.
-        with_attributes: whether to look at instructions with attributes alone: half of all have none, and a call for
-            each takes longest.
+        with_attributes: whether to skip instructions without attributes: they are half of all, and the calls dominate
+            the time.
         holding: an attribute without which a computation stays as it is.
     """
     count = 0
@@ -57,7 +57,7 @@ def map_attribute(module: Module, name: str, change: Callable[[str], str | None]
 
 
 def with_attribute(it: Instruction, name: str, value: str | None) -> Instruction:
-    """The instruction with one attribute replaced in its place, appended where it was missing, or dropped (None)."""
+    """The instruction with one attribute replaced in place, appended if it was missing, or dropped (None)."""
     pairs: list[tuple[str, str]] = []
     found = False
     for pair in it.attributes:

@@ -1,4 +1,4 @@
-"""Passes of StableHLO alone: private functions are merged and named by content, then values, sets and labels."""
+"""StableHLO passes: merge private functions and name them by content; name values, sort sets, drop labels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def owned(module: Module, function: int) -> Iterator[int]:
 def merge_functions(module: Module) -> tuple[Module, int]:
     """Keep one of each group of equal private functions, in the order of first calls.
 
-    How often a function is printed depends on what JAX had traced before.
+    How many copies of a function JAX prints depends on what it traced before.
     """
     hashes = computation_hashes(module)
     first: dict[str, int] = {}
@@ -80,7 +80,7 @@ def arranged(module: Module, functions: list[int], target: dict[int, int]) -> Mo
     Args:
         module: a StableHLO module.
         functions: indices of the functions to keep, in order.
-        target: for each function the one to call in its place.
+        target: for each function the one to call instead.
     """
     new = {index: number for number, index in enumerate(functions)}
     for function in functions:
@@ -110,9 +110,9 @@ def _regions_inner_first(module: Module, computation: int) -> list[int]:
 
 
 def name_functions(module: Module) -> tuple[Module, int]:
-    """Name private functions after their result and a hash of their own instructions: `@select_3fa2c1`.
+    """Name private functions after their result opcode and a hash of their own instructions: `@select_3fa2c1`.
 
-    What a callee does is not in the name, so that an edit in one function does not rename all that call it.
+    The name does not depend on callees, so an edit in one function does not rename its callers.
     """
     private = [n for n in range(len(module.computations)) if _is_private(module, n)]
     names = {n: f"{_result_opcode(module.computations[n])}_{_own_hash(module, n)[:6]}" for n in private}
@@ -158,11 +158,11 @@ def _own(it: Instruction) -> tuple[object, ...]:
 
 # --- The pass `value_names`: SSA names derived from content, by colour refinement.
 #
-# An operation is named after its opcode where its function has only one of them, and else after the smallest
-# neighbourhood (opcodes of operands and users, then theirs, ...) that only it has. So an edit renames its
-# neighbours and no line far away. Shapes and attributes are not in the names: changing one changes one line.
+# An operation is named after its opcode if its function has only one of them, otherwise after the smallest
+# neighbourhood (opcodes of operands and users, then theirs, ...) that no other has. So an edit renames its neighbours
+# and no distant line. Shapes and attributes are not in the names: changing one changes one line.
 
-RADIUS = 8  # reaches the weights from every operation of one transformer layer; beyond it equals are numbered
+RADIUS = 8  # reaches the weights from every operation of one transformer layer; beyond it, equal ones are numbered
 # Regions that compute one element or compare two: their names are separate and may repeat from region to region.
 _SMALL = frozenset(
     ["reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter"]
@@ -186,14 +186,14 @@ def name_values(module: Module) -> tuple[Module, int]:
     names: dict[tuple[int, int], str] = {}
     for index, computation in enumerate(module.computations):
         if is_function(computation):
-            # The first list is the function, each other one a small region of it; captured values are the
-            # outer values.
+            # The first list is the function, each further one a small region of it; a captured value is its outer
+            # value.
             scopes: list[list[_Node]] = [[]]
             _collect(module, index, "", {}, [], scopes, scopes[0])
             for nodes in scopes:
                 for node, name in zip(nodes, _unique_names(nodes), strict=True):
                     it = module.computations[node.computation].instructions[node.position]
-                    # An operation without results has no SSA name; people see its opcode.
+                    # An operation without results has no SSA name; reports show its opcode.
                     names[node.computation, node.position] = name if node.prefix else it.opcode.rpartition(".")[2]
     computations = list(module.computations)
     for index, computation in enumerate(module.computations):
@@ -215,7 +215,7 @@ def _apply(
     """Name one computation and the regions in it; `outer` are the names of captured values by parameter position."""
     computation = module.computations[index]
     found = [outer.get(n, names.get((index, n), it.name)) for n, it in enumerate(computation.instructions)]
-    found[computation.root] = names[index, computation.root]  # the one operation of a reducer that has no SSA name
+    found[computation.root] = names[index, computation.root]  # the only operation of a reducer without an SSA name
     for position, it in enumerate(computation.instructions):
         regions = [n for n in it.called if not is_function(module.computations[n])]
         if not regions:
@@ -255,7 +255,7 @@ def _collect(
     module: Module, index: int, owner: str, captured: dict[int, tuple[int, int]],
     initial: Sequence[tuple[int, int]], scopes: list[list[_Node]], nodes: list[_Node],
 ) -> None:  # fmt: skip
-    """Append the nodes of one computation; `initial` are the values that a loop's arguments start with."""
+    """Append the nodes of one computation; `initial` are the initial values of a loop's arguments."""
     computation = module.computations[index]
     place: dict[int, tuple[int, int]] = dict(captured)
     for position, it in enumerate(computation.instructions):
@@ -314,7 +314,7 @@ def _value(literal: str) -> str:
 
 def _unique_names(nodes: Sequence[_Node]) -> list[str]:
     names = [""] * len(nodes)
-    labels = [_hash(node.prefix.encode()) for node in nodes]  # operations without results all have the empty one
+    labels = [_hash(node.prefix.encode()) for node in nodes]  # the prefix of operations without results is empty
     users: list[list[tuple[int, int]]] = [[] for _ in nodes]
     for number, node in enumerate(nodes):
         for slot, (operand, _) in enumerate(node.operands):
@@ -355,7 +355,7 @@ def _hash(data: bytes) -> bytes:
 
 
 def _without_collisions(nodes: Sequence[_Node], names: list[str]) -> list[str]:
-    """Four hex digits can coincide: later ones in the text get a letter. Names inside reducers may repeat."""
+    """Add a letter to later names where four hex digits coincide. Names inside reducers may repeat."""
     used: dict[str, int] = {}
     for number, name in enumerate(names):
         if name in used:
