@@ -1,12 +1,12 @@
-"""What `[tool.hlodiff]` of pyproject.toml may say, and the process environment, which nothing else reads.
+"""Keys and values of `[tool.hlodiff]` in pyproject.toml, and the process environment, which nothing else reads.
 
-The table is defined once: the fields of `Config` are its keys. How each is read, what its mistakes say, the JSON Schema
-(`schema`) and the table in docs/configuration.md (`table_of_keys`) are made from them. A library such as msgspec would
-decode the same records, but not say in our words what is wrong: file, table and key, what was expected, and the nearest
-name that would do; and budgets, whose keys are names with dots, are beyond its types. So a kind of value is a record of
-our own, `Kind`, with its reader and its schema side by side.
+The table is defined once: the fields of `Config` are its keys. Readers, error messages, the JSON Schema (`schema`) and
+the table in docs/configuration.md (`table_of_keys`) are derived from them. A library such as msgspec could decode the
+same records, but its errors would lack our context: file, table and key, what was expected, and the nearest valid name;
+and budgets, whose keys are names with dots, are beyond its types. So a kind of value is a record of our own, `Kind`,
+with its reader and its schema side by side.
 
-`workflows/configuration.py` finds the table and hands in the graph rules, which stand above this file.
+`workflows/configuration.py` finds the table and passes in the graph rules, which are in a higher layer than this file.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from hlodiff.errors import ConfigError, UsageError
 
 TABLE = "tool.hlodiff"
 
-# ---- what a policy says: names and records
+# ---- names and records of a policy
 
 Severity = Literal["error", "warn", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warn", "info")
-# The classes of `differ/classify.py` that can fail, which this file may not know; a test holds the two together.
+# The classes of `differ/classify.py` that can fail. This file may not import it; a test keeps the two equal.
 FAIL_ON = ("toolchain", "interface", "placement", "numerics", "structure", "cost")
 STAGE_WORDS = ("compiled", "stablehlo")
 
-# What a budget may limit: metrics by their names, facts each with the name that the comparison gives it. A test holds
-# them to what is counted.
+# What a budget may limit: metrics by name, and facts with their name in a comparison. A test keeps them equal to what
+# is counted.
 COUNTED = (
     "instructions", "ops", "ops_in_loops", "fusions", "copies", "copies_in_loops", "copy_bytes", "transposes",
     "converts", "broadcasts", "loops", "collectives", "async_collectives", "collective_bytes", "memory_moves",
@@ -65,14 +65,14 @@ KINDS = ("entry", "fusion", "loop", "branch", "reduction", "other")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What one metric may be.
+    """The limits of one metric.
 
     Args:
         metric: the name in the configuration, such as "temp_bytes" or "collectives.all-gather".
         most, least: absolute limits.
-        growth: by how much it may be above the snapshot, as a share (0.02) or in its own unit.
+        growth: allowed increase over the snapshot, as a share (0.02) or in its own unit.
         relative: whether `growth` is a share.
-        static: whether it is about the text of the program, where each loop stands once, rather than about one call.
+        static: whether it counts the program text, with each loop body once, instead of one call.
     """
 
     metric: str
@@ -89,10 +89,10 @@ class Budget:
 
     Args:
         limits: in the order of the table.
-        functions, targets: patterns of names; all where empty.
+        functions, targets: patterns of names; all if empty.
         stage: which of the two programs is counted.
-        severity: of what is over it.
-        where: what messages call it: `[[tool.hlodiff.budgets]] 2`.
+        severity: severity of a violation.
+        where: its name in messages: `[[tool.hlodiff.budgets]] 2`.
     """
 
     limits: tuple[Limit, ...]
@@ -105,11 +105,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Which classes of change fail some programs, in the place of what holds for all.
+    """The classes of change that fail some programs, in place of the default.
 
     Args:
-        fail_on: the classes; () lets every change pass.
-        functions, targets: patterns of names; all where empty.
+        fail_on: the classes; with () every change passes.
+        functions, targets: patterns of names; all if empty.
     """
 
     fail_on: tuple[str, ...]
@@ -128,9 +128,9 @@ class RuleUse:
 
     Args:
         rule: its name.
-        functions, targets: patterns of names; all where empty.
-        severity: of what it finds.
-        options: those of the rule that are given, in the order of its fields.
+        functions, targets: patterns of names; all if empty.
+        severity: severity of its findings.
+        options: the given options of the rule, in the order of its fields.
     """
 
     rule: str
@@ -141,25 +141,25 @@ class RuleUse:
 
 
 def option(*, default: Any = MISSING, among: tuple[str, ...] = (), noun: str = "", example: OptionValue = "") -> Any:
-    """A field of a graph rule of which more is to be said than its type.
+    """A field of a graph rule that needs more than its type.
 
     Args:
-        default: what holds where it is not given; without it, it has to be given.
-        among: the words that it may be, all where empty.
-        noun: what messages call such a word.
-        example: a value for the message that says that it is missing.
+        default: its default; without one, the option is required.
+        among: the allowed words; all if empty.
+        noun: what such a word is called in messages.
+        example: an example for the message if it is missing.
     """
     return field(default=default, metadata={"among": among, "noun": noun, "example": example})
 
 
 def measured_as(metric: str) -> tuple[str, str] | None:
-    """What a metric of a budget is called in a comparison.
+    """The name of a budget's metric in a comparison.
 
     Args:
         metric: the name in the configuration.
 
     Returns:
-        the kind of computation ("" for the whole program) and the name; None where there is no such metric.
+        the kind of computation ("" for the whole program) and the name; None if there is no such metric.
 
     Example:
         >>> measured_as("temp_bytes"), measured_as("loop.collectives.all-gather.bytes"), measured_as("tempbytes")
@@ -188,10 +188,10 @@ def is_bytes(metric: str) -> bool:
     return metric.endswith(("_bytes", ".bytes")) or metric == "bytes_accessed"
 
 
-# ---- mistakes
+# ---- error messages
 
 
-_LONGEST_WORD = 200  # the time grows with the square, and nobody mistypes a longer one
+_LONGEST_WORD = 200  # time is quadratic, and nobody mistypes a longer word
 
 
 def closest(word: str, options: Iterable[str]) -> str:
@@ -199,10 +199,10 @@ def closest(word: str, options: Iterable[str]) -> str:
 
     Args:
         word: what was typed.
-        options: what could have been meant.
+        options: valid words.
 
     Returns:
-        the nearest option, or "" where none is within a third of the word (at least two) in edits.
+        the nearest option; "" if none is within an edit distance of a third of the word (at least two).
 
     Example:
         >>> closest("tagets", ["modules", "targets"])
@@ -225,12 +225,12 @@ def _edits(a: str, b: str) -> int:
 
 
 def suggestion(word: str, known: Iterable[str], otherwise: str = "known") -> str:
-    """A hint for a word that is none of the known ones.
+    """A hint for an unknown word.
 
     Args:
         word: what was typed.
-        known: what could have been meant.
-        otherwise: what stands before all of them, where none is near.
+        known: valid words.
+        otherwise: prefix of the list of all of them, if none is near.
 
     Example:
         >>> suggestion("tagets", ["modules", "targets"]), suggestion("x", ["modules", "targets"], "keys")
@@ -258,7 +258,7 @@ def _unknown(what: str, word: str, known: list[str] | tuple[str, ...], where: st
 
 
 def _reject(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
-    """Unknown keys, with the table as TOML calls it: `[tool.hlodiff.rules.no-f64]`."""
+    """Raise for unknown keys, with the name of the table in TOML: `[tool.hlodiff.rules.no-f64]`."""
     file, _, name = where.partition(": ")
     reject_unknown_keys(table, known, name.replace("[tool.hlodiff] ", "tool.hlodiff."), file)
 
@@ -271,10 +271,10 @@ class Kind:
     """A kind of value.
 
     Args:
-        read: makes the value of what stands in the table, or raises a ConfigError; gets where it stands, too.
-        schema: the same as JSON Schema; both refuse the same.
-        words: what docs/configuration.md calls it.
-        example: such a value.
+        read: converts a TOML value, or raises a ConfigError; its second argument is the location for messages.
+        schema: the JSON Schema; it accepts the same values.
+        words: its name in docs/configuration.md.
+        example: an example value.
     """
 
     read: Callable[[object, str], Any]
@@ -356,7 +356,7 @@ def _variables(value: object, where: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(value.items()))
 
 
-# The fields of `hlodiff.Limits`, which this file may not know; a test holds the two together.
+# The fields of `hlodiff.Limits`. This file may not import it; a test keeps the two equal.
 LIMITS = ("assignment", "search", "moves", "move_rounds", "unrelated")
 
 
@@ -367,7 +367,7 @@ def _limits(value: object, where: str) -> tuple[tuple[str, int], ...]:
     return tuple((name, _COUNT.read(value[name], f"{where}.{name}")) for name in LIMITS if name in value)
 
 
-# What JAX takes for `jax_default_matmul_precision`, from its documentation.
+# The values of `jax_default_matmul_precision`, from JAX's documentation.
 _PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
     "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
@@ -432,7 +432,7 @@ def fail_on(value: object, where: str) -> tuple[str, ...]:
     """Classes of change that fail.
 
     Raises:
-        ConfigError: something else than a class that can fail.
+        ConfigError: not a class that can fail.
     """
     words = strings(value, where)
     for word in words:
@@ -472,7 +472,7 @@ def budgets(value: object, where: str) -> tuple[Budget, ...]:
     """The tables `[[tool.hlodiff.budgets]]`.
 
     Raises:
-        ConfigError: an unknown key or metric, or a limit that is none.
+        ConfigError: an unknown key or metric, or an invalid limit.
     """
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise wrong(value, where, "tables [[tool.hlodiff.budgets]]")
@@ -480,15 +480,15 @@ def budgets(value: object, where: str) -> tuple[Budget, ...]:
 
 
 def budget_of(function: str, table: object, where: str) -> Budget:
-    """The budget that a function is registered with.
+    """The budget given in `hlodiff.register`.
 
     Args:
-        function: its name; the budget is for it alone.
-        table: what was written: limits, and `targets`, `stage` and `severity` where they are wanted.
-        where: the file and line of the function.
+        function: name of the function; the budget is for it alone.
+        table: limits, and optionally `targets`, `stage` and `severity`.
+        where: file and line of the function.
 
     Raises:
-        ConfigError: an unknown key or metric, or a limit that is none.
+        ConfigError: an unknown key or metric, or an invalid limit.
 
     Example:
         >>> budget_of("f", {"fusions": 3}, "m.py:7").where
@@ -523,7 +523,7 @@ def _scope(table: Mapping[str, object], where: str) -> tuple[tuple[str, ...], tu
 
 
 def _flat(table: Mapping[str, object], prefix: str, where: str) -> Iterator[tuple[str, object]]:
-    """Metrics and limits; TOML reads `collectives.all-gather = ...` without quotes as tables in tables."""
+    """Metrics and limits, flattened: TOML reads an unquoted `collectives.all-gather = ...` as a nested table."""
     for key, value in table.items():
         name = prefix + key
         inner = {k: v for k, v in value.items() if k not in LIMIT_KEYS} if isinstance(value, dict) else {}
@@ -536,7 +536,7 @@ def _flat(table: Mapping[str, object], prefix: str, where: str) -> Iterator[tupl
 
 
 def _leads_on(name: str) -> bool:
-    """Whether a name is the beginning of longer ones, as `collectives` is."""
+    """Whether a name is a prefix of longer metric names, as `collectives` is."""
     tail = name.rpartition(".")[2]
     return tail in (*KINDS, "op", "fusions", "collectives", "custom_calls", *FAMILIES)
 
@@ -571,7 +571,7 @@ def _growth(value: object, metric: str, where: str) -> tuple[float, bool]:
 
 
 def amount(value: object, metric: str, where: str, further: str = "") -> float:
-    """A limit as a number; one of memory may have a unit.
+    """A limit as a number; a limit of memory may have a unit.
 
     Raises:
         ConfigError: it is not a number of at least 0.
@@ -587,13 +587,13 @@ def amount(value: object, metric: str, where: str, further: str = "") -> float:
         if size and size[2] in _UNITS:
             return float(size[1]) * _UNITS[size[2]]
     limit = closest(metric.rpartition(".")[2], LIMIT_KEYS)
-    if limit:  # a name may stand behind `fusions`, and so a mistyped limit looks like one
+    if limit:  # `fusions` may be followed by a name, so a mistyped limit looks like one
         raise ConfigError(f"{value!r} is not a limit", where=where, hint=f"did you mean `{limit}`?")
     expected = 'bytes, as in 1024 or "64 MiB"' if is_bytes(metric) else "a number of at least 0"
     raise wrong(value, where, expected + further)
 
 
-# ---- graph rules: read by the fields of their records
+# ---- graph rules, read by the fields of their records
 
 _SCOPE_SCHEMA = {"functions": _STRINGS.schema, "targets": _STRINGS.schema, "severity": {"$ref": "#/$defs/severity"}}
 # Kinds of options, by the type of the field.
@@ -610,7 +610,7 @@ def rules(value: object, where: str, known: RuleTypes) -> tuple[RuleUse, ...]:
     """The table `[tool.hlodiff.rules]`.
 
     Args:
-        value: what stands there.
+        value: the TOML value.
         where: file and table, for messages.
         known: the records of the rules by name.
 
@@ -684,7 +684,7 @@ def _rules_schema(known: RuleTypes) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
-# ---- the schema of a budget: the names of metrics, with dots or as tables in tables
+# ---- the schema of a budget: names of metrics, with dots or as nested tables
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -692,7 +692,7 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def _limit_schema(amount: str, names: Mapping[str, Any], others: Any = False) -> dict[str, Any]:
-    """An amount, or a table of limits in which further names of metrics may stand."""
+    """The schema of an amount, or of a table of limits that may contain further metric names."""
     share = {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}
     limits = {
         "max": _ref(amount),
@@ -720,7 +720,7 @@ def _metric_schema(metric: str) -> dict[str, str]:
 
 
 def _dotted_schema() -> dict[str, Any]:
-    """Quoted names, `"collectives.all-gather"`, which TOML leaves in one piece."""
+    """Schemas of quoted names such as `"collectives.all-gather"`, which TOML does not split."""
     families, kinds = ("|".join(words) for words in (FAMILIES, KINDS))
     count, size = _ref("count_limit"), _ref("bytes_limit")
     counted = [name for name in COUNTED if not is_bytes(name)]
@@ -787,11 +787,11 @@ def _key(kind: Kind, meaning: str, default: Any = MISSING, shown: str = "", **mo
     """A key of the table.
 
     Args:
-        kind: of its value.
-        meaning: what docs/configuration.md and the JSON Schema say of it.
-        default: what holds where it is not given.
-        shown: the default as docs/configuration.md has it, where it is not the value.
-        more: what `dataclasses.field` takes.
+        kind: kind of its value.
+        meaning: description in docs/configuration.md and the JSON Schema.
+        default: its default.
+        shown: the default as docs/configuration.md shows it, if not the value.
+        more: arguments of `dataclasses.field`.
     """
     return field(default=default, metadata={"kind": kind, "meaning": meaning, "shown": shown}, **more)
 
@@ -823,7 +823,7 @@ def _rules_kind(known: RuleTypes) -> Kind:
     return Kind(lambda value, where: rules(value, where, known), {"$ref": "#/$defs/rules"}, "table")
 
 
-# Amounts of memory are read by the function that budgets use, which is further up.
+# Defined here because it needs `amount`, which also reads budgets.
 _MEMORY = Kind(
     lambda value, where: amount(value, "memory_bytes", where),
     {"$ref": "#/$defs/bytes_amount"},
@@ -833,13 +833,13 @@ _MEMORY = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What `[tool.hlodiff]` says, with defaults filled in. Its keys are the fields, in the order of the documentation.
+    """The values of `[tool.hlodiff]`, with defaults. The fields are its keys, in the order of the documentation.
 
     Args:
         root: the folder of the pyproject.toml; every relative path of the table starts here.
-        snapshots: where it was read, an absolute path.
+        snapshots: an absolute path if read from a file.
         env: sorted by name.
-        x64, matmul_precision: None leaves them to the environment and JAX.
+        x64, matmul_precision: None for the environment's or JAX's default.
 
     Example:
         >>> Config(root=Path("/project")).targets
@@ -920,7 +920,7 @@ _KEYS = {key.name: key for key in fields(Config) if key.name != "root"}
 
 
 def _kind_of(key: Field[Any], graph_rules: RuleTypes) -> Kind:
-    """The kind of a key's value, which for `rules` depends on what rules there are."""
+    """The kind of a key's value; for `rules` it depends on the known rules."""
     kind: Kind = _rules_kind(graph_rules) if key.name == "rules" else key.metadata["kind"]
     return kind
 
@@ -929,9 +929,9 @@ def read_table(table: Mapping[str, object], file: Path, graph_rules: RuleTypes) 
     """Read the table `[tool.hlodiff]`.
 
     Args:
-        table: what TOML makes of it.
-        file: the pyproject.toml that it stands in.
-        graph_rules: the records of the rules by name; nothing but a table with rules needs them.
+        table: the parsed TOML table.
+        file: the pyproject.toml it is in.
+        graph_rules: the records of the rules by name; only needed for a table with rules.
 
     Raises:
         ConfigError: an unknown key, or a value of the wrong kind.
@@ -947,11 +947,11 @@ def read_table(table: Mapping[str, object], file: Path, graph_rules: RuleTypes) 
     return replace(config, snapshots=config.root / config.snapshots)
 
 
-# ---- what is made from the definition
+# ---- derived from the definition
 
 
 def schema(graph_rules: RuleTypes) -> dict[str, Any]:
-    """The JSON Schema of the table, as hlodiff/config_schema.json has it.
+    """The JSON Schema of the table, as in hlodiff/config_schema.json.
 
     Args:
         graph_rules: the records of the rules by name.
@@ -971,12 +971,12 @@ def schema(graph_rules: RuleTypes) -> dict[str, Any]:
 
 
 def _plain(markdown: str) -> str:
-    """Without links and marks, and without a place on the page."""
+    """Markdown as plain text, without a trailing "see below"."""
     return re.sub(r", see below$", "", re.sub(r"\[(\w+)\]\([^)]*\)", r"docs/\1.md", markdown)).replace("`", "")
 
 
 def table_of_keys() -> str:
-    """The table of the keys in docs/configuration.md, in Markdown."""
+    """The Markdown table of keys in docs/configuration.md."""
     rows = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
     for name, key in _KEYS.items():
         more = key.metadata
@@ -1015,10 +1015,10 @@ def set_defaults(variables: Mapping[str, str]) -> None:
 
 
 def in_ci() -> bool:
-    """Whether this is a run of continuous integration: the variable `CI` is set, and neither `0` nor `false`.
+    """Whether this runs in CI: the environment variable `CI` is set, and is neither `0` nor `false`.
 
     Returns:
-        True there; then snapshots are written only where the command line says so.
+        True in CI, where snapshots are written only if explicitly requested.
 
     Example:
         >>> in_ci()  # doctest: +SKIP
@@ -1028,7 +1028,7 @@ def in_ci() -> bool:
 
 
 def refuse_in_ci(ci_write: bool, command: str) -> None:
-    """Stop before snapshots are written in CI, where nobody sees what was accepted.
+    """Raise before snapshots are written in CI, where nobody sees what was accepted.
 
     Args:
         ci_write: whether writing in CI was allowed.
@@ -1043,6 +1043,6 @@ def refuse_in_ci(ci_write: bool, command: str) -> None:
 
 
 def shown_path(path: Path) -> Path:
-    """The path as it would be typed here: relative where it lies below this folder."""
+    """The path as typed here: relative if it is below the current folder."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,4 +1,4 @@
-"""How far a run is, for whoever wants to show it: the command line draws a bar, a Python caller passes a callback."""
+"""Progress of a run: the command line draws a bar, a Python caller passes a callback."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     Args:
-        activity: what is being done now: "starting JAX", "importing", "asking for", "tracing", "lowering", "compiling".
-        item: what it is done with: `f on cpu`; "" where there is nothing to name.
-        done: how many steps are done.
-        total: how many steps there will be; 0 where that is not known yet.
-        ended: whether this is the last report of the run, also of one that was interrupted.
+        activity: the current activity: "starting JAX", "importing", "asking for", "tracing", "lowering", "compiling".
+        item: the current item: `f on cpu`; "" for none.
+        done: number of finished steps.
+        total: number of steps; 0 if unknown yet.
+        ended: whether this is the last report of the run, including interrupted runs.
     """
 
     activity: str
@@ -32,7 +32,7 @@ OnProgress = Callable[[Progress], None]
 
 
 class ReportStep(Protocol):
-    """Reports what is being done now, and by how many steps the run has advanced."""
+    """Reports the current activity, and by how many steps the run has advanced."""
 
     def __call__(self, item: str, steps: int, activity: str = ...) -> None: ...
 
@@ -42,10 +42,10 @@ _LISTENER: ContextVar[OnProgress | None] = ContextVar("hlodiff_progress", defaul
 
 @contextlib.contextmanager
 def reporting_to(listener: OnProgress | None) -> Iterator[None]:
-    """Report all runs inside the block to a callback.
+    """Report progress of all runs inside the block to a callback.
 
     Args:
-        listener: the callback; None keeps the one that listens already, if any.
+        listener: the callback; None keeps the present one, if any.
     """
     if listener is None:
         yield
@@ -59,14 +59,14 @@ def reporting_to(listener: OnProgress | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress(total: int | None, activity: str) -> Iterator[ReportStep]:
-    """Report how far a run is to the callback of `reporting_to`.
+    """Report progress of a run to the callback of `reporting_to`.
 
     Args:
-        total: how many steps there will be, None where that is not known; a run without steps is not reported.
-        activity: what it does, where a step says nothing more exact: "comparing".
+        total: number of steps; None if unknown. A run with 0 steps is not reported.
+        activity: the activity if a step gives none: "comparing".
 
     Returns:
-        a function that takes what is being done now, by how many steps the run has advanced, and what is done with it.
+        a function that takes the current item, by how many steps the run has advanced, and the activity.
 
     Example:
         >>> with reporting_to(lambda one: print(one.activity, one.item, one.done)), progress(2, "comparing") as step:

@@ -17,15 +17,15 @@ S = TypeVar("S", bound=Callable[[], object])
 Donate = str | int | Sequence[int] | None
 Budget = int | Mapping[str, int] | None
 
-# Names become folders on every system that checks the repository out.
+# Names become folders, which must be valid on every system that checks the repository out.
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-_LONGEST = 100  # four such names and the file name stay below the 255 bytes and 260 characters that systems allow
+_LONGEST = 100  # four such names and the file name fit the limits of 255 bytes and 260 characters of file systems
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Case:
-    """One set of arguments for a function that is to be compiled.
+    """A function to compile and one set of arguments for it.
 
     Args:
         fn: a plain function, a `jax.jit` or `eqx.filter_jit` function, a method of an Equinox module, or a
@@ -33,16 +33,16 @@ class Case:
         args: positional arguments of `fn`: arrays, `hlodiff.abstract`s, Python scalars, pytrees and Equinox modules of
             them, and static values.
         kwargs: keyword arguments of `fn`.
-        donate: what the function may overwrite: None, "all", "all-except-first", or positions. Only for a function that
-            is not jitted yet: a jitted one keeps its own.
+        donate: arguments whose buffers the function may overwrite: None, "all", "all-except-first", or positions. Only
+            for a function that is not jitted; a jitted one keeps its own.
         static_argnums: positions that are compile-time constants, as for `jax.jit`; not for a jitted function.
         static_argnames: keyword arguments that are compile-time constants; not for a jitted function.
         in_shardings: as for `jax.jit`; not for a jitted function.
         out_shardings: as for `jax.jit`; not for a jitted function.
-        name: distinguishes several cases of one function; "" where there is only one.
-        grow: sizes at which `hlodiff inspect growth` and `hlodiff check` look how the program grows, by the name of a
-            parameter of the registered function: `{"length": [8, 16, 32, 64]}`.
-        max_growth: how it may grow at most: "constant", "logarithmic", "linear" or "quadratic" for everything, or a
+        name: distinguishes several cases of one function; "" if there is only one.
+        grow: sizes at which `hlodiff inspect growth` and `hlodiff check` measure how the program grows, by the name of
+            a parameter of the registered function: `{"length": [8, 16, 32, 64]}`.
+        max_growth: the worst allowed growth: "constant", "logarithmic", "linear" or "quadratic" for everything, or a
             dict that gives one of them to "instructions", "constants", "constant_bytes" or "text_bytes".
         parity: whether `hlodiff check` runs the function and compares what the call compiled with `.lower()`.
 
@@ -99,7 +99,7 @@ class Case:
 
 
 def _sizes(grow: Any) -> Any:
-    """Sizes as tuples. What is no table of sizes is kept: `check_sizes` rejects it, with its source location."""
+    """Sizes as tuples. An invalid table is kept: `check_sizes` rejects it, with its source location."""
     if not isinstance(grow, Mapping):
         return grow or {}
     return {name: tuple(sizes) if isinstance(sizes, (list, range)) else sizes for name, sizes in grow.items()}
@@ -108,11 +108,11 @@ def _sizes(grow: Any) -> Any:
 def abstract(
     shape: Sequence[int], dtype: Any, *, sharding: Any = None, memory_kind: str | None = None, weak_type: bool = False
 ) -> Any:
-    """An array argument without values: nothing is allocated.
+    """An array argument without values; allocates nothing.
 
     Args:
         shape: its dimensions.
-        dtype: its element type: a name such as "bfloat16", or what NumPy and JAX take.
+        dtype: its element type: a name such as "bfloat16", or any dtype of NumPy or JAX.
         sharding: a `jax.sharding.Sharding` over a mesh of the target; None for an array that is on one device.
         memory_kind: the memory it is in, such as "pinned_host". Give it here and not to the sharding: JAX drops the
             memory kind of a sharding on a GPU that is not attached.
@@ -136,18 +136,18 @@ def abstract(
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A function that was registered: the arguments of `register`, and its source location.
+    """A registered function: the arguments of `register` and the source location.
 
     Args:
         name: the name of the function's snapshots.
-        build: returns the case or cases; called only when they are needed.
-        targets: what it is compiled for; None for the targets of the configuration.
+        build: returns the case or cases; called lazily.
+        targets: targets to compile for; None for the configured targets.
         module: the module it was registered in.
         file: the file it was registered in.
         line: 1-based line in that file.
         takes_target: whether `build` has a parameter `target`, to build a mesh of its devices.
         budget: limits of metrics for this function; None for none.
-        cache: whether `check` need not lower it where nothing that it is made from has changed.
+        cache: whether `check` may skip lowering if none of its inputs changed.
 
     Example:
         >>> Registration("f", dict, None, "m", "m.py", 3, False).where
@@ -171,15 +171,15 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A function that makes several real calls, and how much they may cost.
+    """A function that makes several real calls, with budgets for traces and programs.
 
     Args:
         name: the name of its folder below `snapshots`.
         run: makes the calls.
-        max_traces: how often a function may be traced at most: pairs of its name and a number, "" for every function,
-            "total" for all of them together.
-        max_programs: how many different programs may come out, in the same form.
-        devices: how many CPU devices there are.
+        max_traces: the most traces of a function, as pairs of name and number; "" for every function, "total" for all
+            together.
+        max_programs: the most different programs, in the same form.
+        devices: number of CPU devices.
         module: the module it was registered in.
         file: the file it was registered in.
         line: 1-based line in that file.
@@ -230,19 +230,19 @@ def register(
     """Register what a function compiles to, so that `hlodiff update` records it and `hlodiff check` compares it.
 
     Args:
-        build: the decorated function. It is called lazily, without arguments or with the target where it has a
-            parameter `target`, and returns a `Case`, a dict of names and `Case`s, or several named `Case`s.
+        build: the decorated function. It is called lazily, without arguments or, if it has a parameter `target`, with
+            the target, and returns a `Case`, a dict of names and `Case`s, or several named `Case`s.
         name: the name of the snapshots; the function's own name by default.
-        targets: names such as "cpu", "tpu-v5e-2x2" or "cuda-h100-x4"; the configuration's by default.
+        targets: names such as "cpu", "tpu-v5e-2x2" or "cuda-h100-x4"; the configured targets by default.
         budget: limits of metrics, as in a `[[tool.hlodiff.budgets]]` for this function alone.
-        cache: False for a function whose program hangs on what hlodiff does not see, such as the time, a download or an
-            environment variable of its own: `check` then lowers it every time.
+        cache: False for a function whose program depends on inputs that hlodiff does not see, such as the time, a
+            download or an environment variable of its own; `check` then lowers it every time.
 
     Returns:
         the decorated function, unchanged.
 
     Raises:
-        RegistryError: the name is not a safe folder name, or the function needs parameters that nothing can give.
+        RegistryError: the name is not a safe folder name, or the function has other required parameters.
 
     Example:
         >>> @register(name="sum_of_two", targets=["cpu"])
@@ -264,12 +264,12 @@ def variants(*, name: str | None = None, budget: Mapping[str, object] | None = N
 def variants(
     build: F | None = None, /, *, name: str | None = None, budget: Mapping[str, object] | None = None
 ) -> F | Callable[[F], F]:
-    """Register one computation that is jitted in several ways, which `hlodiff inspect variants` runs and compares.
+    """Register one computation jitted in several ways; `hlodiff inspect variants` runs and compares them.
 
     Args:
         build: the decorated function. It is called lazily, without arguments, and returns a dict of names and `Case`s
-            that compute the same. Each is called as it is, so jit what should be jitted. Abstract arguments are
-            filled with ones.
+            that compute the same. Each is called as is, so jit what should be jitted. Abstract arguments are filled
+            with ones.
         name: its name; the function's own name by default.
         budget: limits for each variant; `hlodiff inspect variants` exits 1 above them:
             `{"outer": {"launches": 1, "fusions": 1, "bytes_accessed": "2 MiB"}}`.
@@ -309,16 +309,16 @@ def scenario(
     max_programs: Budget = None,
     devices: int = 1,
 ) -> S | Callable[[S], S]:
-    """Register a function that makes several real calls, so that `hlodiff check` counts what they trace and compile.
+    """Register a function that makes several real calls; `hlodiff check` counts what they trace and compile.
 
     Args:
-        run: the decorated function, without parameters. It is run in a worker process of its own, on cpu.
+        run: the decorated function, without parameters. It runs in its own worker process, on cpu.
         name: the name of its folder below `snapshots`; the function's own name by default.
-        max_traces: how often a function may be traced at most: one number for each function, or a dict of function
-            names and numbers, "total" for all together. `check` fails above it. An operation of JAX that runs a
-            function outside of `jax.jit` is named as JAX names it: `scan`, `while`, `cond`, `pure_callback`.
-        max_programs: how many different programs may come out, in the same form.
-        devices: how many CPU devices the scenario has.
+        max_traces: the most traces of a function: one number for every function, or a dict of function names and
+            numbers, "total" for all together. `check` fails above it. A JAX operation that runs a function outside of
+            `jax.jit` has JAX's name: `scan`, `while`, `cond`, `pure_callback`.
+        max_programs: the most different programs, in the same form.
+        devices: number of CPU devices of the scenario.
 
     Returns:
         the decorated function, unchanged.
@@ -344,10 +344,10 @@ def registrations() -> tuple[Registration, ...]:
     """Every function registered so far, in order.
 
     Returns:
-        one record for each name; a module that was imported again replaces its own earlier records.
+        one record for each name; a module that is imported again replaces its earlier records.
 
     Raises:
-        RegistryError: two functions share a name, or their names differ only in upper and lower case.
+        RegistryError: two functions share a name, or their names differ only in case.
 
     Example:
         >>> [r.name for r in registrations()]  # doctest: +SKIP
@@ -357,7 +357,7 @@ def registrations() -> tuple[Registration, ...]:
 
 
 def varied() -> tuple[Registration, ...]:
-    """Every computation registered with `hlodiff.variants` so far, in order; otherwise as `registrations`."""
+    """Every computation registered with `hlodiff.variants` so far, in order; see `registrations`."""
     return _latest(_VARIED)
 
 
@@ -375,10 +375,10 @@ def scenarios() -> tuple[Scenario, ...]:
     """Every scenario registered so far, in order.
 
     Returns:
-        one record for each name; a module that was imported again replaces its own earlier records.
+        one record for each name; a module that is imported again replaces its earlier records.
 
     Raises:
-        RegistryError: two scenarios, or a scenario and a function, have names that are one folder.
+        RegistryError: two scenarios, or a scenario and a function, have the same folder.
 
     Example:
         >>> [found.name for found in scenarios()]  # doctest: +SKIP
@@ -401,7 +401,7 @@ def scenarios() -> tuple[Scenario, ...]:
 
 
 def clear() -> None:
-    """Remove every function, computation in variants and scenario that is registered, for tests and reloading.
+    """Remove every registered function, computation with variants and scenario, for tests and reloading.
 
     Example:
         >>> clear()
@@ -412,13 +412,13 @@ def clear() -> None:
 
 
 def folder_name_problem(name: str) -> str:
-    """Why a name cannot be the name of a snapshot folder.
+    """Why a name is not valid for a snapshot folder.
 
     Args:
         name: the name of a function or case.
 
     Returns:
-        the reason, or "" where it can.
+        the reason, or "" if it is valid.
 
     Example:
         >>> folder_name_problem("a/b")
@@ -469,12 +469,12 @@ def _registration(build: Any, name: str | None, targets: Sequence[str] | None) -
 def _parameters(fn: Callable[..., object]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):  # a few builtins have no signature; calling them shows what is wrong
+    except (TypeError, ValueError):  # a few builtins have no signature; calling them raises the error
         return []
 
 
 def _needed(parameters: list[inspect.Parameter]) -> list[str]:
-    """The parameters that have to be given."""
+    """The required parameters."""
     return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 

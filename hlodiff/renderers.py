@@ -1,6 +1,7 @@
-"""What shows a difference or a report where Python shows values: `print`, and the cells of a notebook.
+"""Renderers of differences and reports for `print` and notebook cells.
 
-Both records are below all that makes reports of them. So they ask here, and `import hlodiff` says what to import.
+Both records are in a lower layer than their renderers, so they look the renderer up here; `import hlodiff` registers
+it.
 """
 
 from __future__ import annotations
@@ -9,4 +10,4 @@ from collections.abc import Callable
 from typing import Any
 
 RENDERERS: dict[str, Callable[[Any], str]] = {}
-"""By form, "text" and "html"."""
+"""Renderers by form, "text" and "html"."""

@@ -1,4 +1,4 @@
-"""Judging: comparisons, budgets and graph rules -> findings -> exit code."""
+"""The policy: turns comparisons, budgets and graph rules into findings and an exit code."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _FILES = {
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # hidden, so that type checkers report misspelt names
 
     def __getattr__(name: str) -> object:
-        """What was asked for, imported then: a diff of two files needs no budgets and no rules."""
+        """Import a name on first use: a diff of two files needs no budgets or rules."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""Policies as assertions: a captured program that tests ask things of; failures name instruction and Python line."""
+"""Policies as assertions on a captured program, for tests; failures name the instruction and Python line."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a case compiles to for one target, as `hlodiff.capture_program` gives it.
+    """A case compiled for one target, as returned by `hlodiff.capture_program`.
 
     Args:
-        name: what messages call it.
-        target: what it is compiled for.
-        stablehlo: what JAX hands to XLA.
-        compiled: what XLA makes of it.
-        facts: what the compiler says of it, by name: `memory.temp`, `cost.flops`.
-        root: the folder that Python files are named relative to.
+        name: name in messages.
+        target: target it is compiled for.
+        stablehlo: the StableHLO that JAX gives to XLA.
+        compiled: the HLO that XLA compiles it to.
+        facts: numbers reported by the compiler, by name: `memory.temp`, `cost.flops`.
+        root: the folder that paths of Python files are relative to.
         donated: entry parameters that the case donates.
     """
 
@@ -49,7 +49,7 @@ class Program:
         """A metric by its name in budgets: "temp_bytes", "fusions", "collectives.all-gather.bytes", "loop.copies".
 
         Args:
-            name: any of those of docs/policy.md, of the compiled program.
+            name: any metric in docs/policy.md, for the compiled program.
 
         Returns:
             its value.
@@ -63,17 +63,17 @@ class Program:
         """
         __tracebackhide__ = True
         if measured_as(name) is None:
-            _typed(lambda: budgets([{name: 0}], ""), "metric")  # which says what was meant
+            _typed(lambda: budgets([{name: 0}], ""), "metric")  # raises with a suggestion
         value = self._measured().value(name)[1]
         if value is None:
             raise ConfigError(f"`{name}` is not known for {self.target}: the compiler does not report it")
         return value
 
     def assert_budget(self, **limits: object) -> None:
-        """Limits of metrics, as in the configuration: `assert_budget(temp_bytes="1 MiB", converts=0)`.
+        """Assert limits of metrics, as in the configuration: `assert_budget(temp_bytes="1 MiB", converts=0)`.
 
         Args:
-            limits: each metric with its limit; those of names with dots as `**{"collectives.all-gather": 0}`.
+            limits: a limit for each metric; names with dots as `**{"collectives.all-gather": 0}`.
 
         Raises:
             AssertionError: a metric is over its limit.
@@ -94,7 +94,7 @@ class Program:
         self._fail_for(found)
 
     def assert_rule(self, rule: str, **options: object) -> None:
-        """A graph rule of the configuration: `assert_rule("no-f64")`, `assert_rule("custom-calls", only=["TopK"])`.
+        """Assert a graph rule: `assert_rule("no-f64")`, `assert_rule("custom-calls", only=["TopK"])`.
 
         Args:
             rule: its name.
@@ -114,13 +114,13 @@ class Program:
     def assert_no_collective(
         self, kind: str = "", *, min_dimension: int = 0, min_bytes: int = 0, axis: str = ""
     ) -> None:
-        """No collective of a kind.
+        """Assert that there is no collective of a kind.
 
         Args:
             kind: "all-gather", "all-reduce", "reduce-scatter", "all-to-all", ...; "" for any.
             min_dimension: only those over a dimension of at least this size (of an array in the program of one device);
                 where a collective has no dimension, as an all-reduce, any dimension of its arrays counts.
-            min_bytes: only those whose result has at least so many bytes on one device.
+            min_bytes: only those whose result has at least this many bytes on one device.
             axis: only those over this axis of the mesh.
 
         Raises:
@@ -153,13 +153,13 @@ class Program:
         self._fail_for(hits)
 
     def assert_aliased_bytes(self, at_least: int) -> None:
-        """Donated arguments give their memory to results: at least so many bytes.
+        """Assert that results reuse at least this many bytes of donated arguments.
 
         Args:
             at_least: bytes on one device.
 
         Raises:
-            AssertionError: fewer bytes are aliased; says which arguments are.
+            AssertionError: fewer bytes are aliased; the message lists the aliased arguments.
 
         Example:
             >>> program.assert_aliased_bytes(weights * 4)  # doctest: +SKIP
@@ -183,10 +183,10 @@ class Program:
         self._fail_for([Hit(f"{total_text}. Aliased arguments: {arguments}", ""), *lost])
 
     def assert_no_copy_in_loop(self, *, min_bytes: int = 0) -> None:
-        """No copy inside a while, also inside its fusions: it would be made in every turn.
+        """Assert that no copy is inside a while loop, fusions included: it would run in every iteration.
 
         Args:
-            min_bytes: only copies of at least so many bytes.
+            min_bytes: only copies of at least this many bytes.
 
         Raises:
             AssertionError: there is one.
@@ -206,11 +206,11 @@ class Program:
         self._fail_for(found)
 
     def assert_grows_at_most(self, times: float, small: Program, metric: str = "temp_bytes") -> None:
-        """A metric is at most so many times that of a smaller case: `temp(4N) / temp(N)` at most 4.
+        """Assert that a metric is at most `times` that of a smaller case: `temp(4N) / temp(N)` at most 4.
 
         Args:
             times: the largest ratio.
-            small: the same function, captured for a smaller size.
+            small: the same function captured at a smaller size.
             metric: any metric of budgets.
 
         Raises:
@@ -229,10 +229,10 @@ class Program:
         self._fail_for([Hit(f"{words}; at most {times:g} times", "")])
 
     def assert_placement_kept(self, before: Program) -> None:
-        """Nothing that ran on the host, lay in its memory or was sharded in another program is placed elsewhere now.
+        """Assert that everything placed on the host, in its memory or sharded in another program is still placed so.
 
         Args:
-            before: the same function captured before, or written in another way.
+            before: the same function captured before a change.
 
         Raises:
             AssertionError: something is placed elsewhere.
@@ -258,7 +258,7 @@ class Program:
         return MetricPair(self._alone(self.compiled))
 
     def _fail_for(self, hits: Iterable[Hit]) -> None:
-        """Raise where there is anything to say."""
+        """Raise an AssertionError if there are hits."""
         __tracebackhide__ = True
         found = list(hits)
         if found:
@@ -272,7 +272,7 @@ class Program:
 
 
 def _largest(shape: Shape, dimension: int | None) -> int:
-    """The size of a dimension in the arrays of a collective; of any dimension where it works over none."""
+    """The size of a dimension in the arrays of a collective; the largest one if `dimension` is None."""
     sizes = [leaf.dimensions for leaf in shape.leaves()]
     if dimension is None:
         return max((size for each in sizes for size in each), default=0)
@@ -280,12 +280,12 @@ def _largest(shape: Shape, dimension: int | None) -> int:
 
 
 def _typed(read: Callable[[], T], call: str) -> T:
-    """What was typed as arguments of a call, read as configuration is; a mistake is shown where it was made."""
+    """Read the arguments of a call like configuration; a mistake is reported at the call."""
     __tracebackhide__ = True
     try:
         return read()
     except ConfigError as error:
         what, hint = error.what, error.hint
-        of = error.where.strip(" 1.:")  # the metric or option, behind the number of a table
-    # Outside: how it was read says nothing to a test.
+        of = error.where.strip(" 1.:")  # the metric or option, after the number of a table
+    # Raised outside of `except`, so that a test does not show the traceback of the reader.
     raise ConfigError(what, where=f"{call}: {of}" if of else call, hint=hint)

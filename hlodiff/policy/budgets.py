@@ -1,4 +1,4 @@
-"""Budgets: metrics that went over an absolute limit, or grew more than they may. What got better never fails."""
+"""Budgets: metrics above an absolute limit, or that grew more than allowed. Improvements never fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Table = Mapping[str, float]
 
 @dataclass(slots=True)
 class MetricPair:
-    """One program with its numbers, counted at the first look."""
+    """One program with its metrics, counted on first use."""
 
     program: ProgramComparison
     _alone: tuple[_Table, Mapping[str, _Table]] | None = field(default=None, repr=False)
@@ -33,8 +33,7 @@ class MetricPair:
             metric: a name that `measured_as` knows.
 
         Returns:
-            None for a side that there is not, or of which the compiler does not report it. What was counted and did not
-            turn up is 0.
+            None for a missing side, or if the compiler does not report it. A count of nothing is 0.
         """
         named = measured_as(metric)
         assert named is not None, metric
@@ -57,7 +56,7 @@ class MetricPair:
         return (None if self.program.status == "added" else value), value
 
 
-# Facts that are no table of their own: only raw text shows them.
+# Facts without a table of their own: only raw text has them.
 _RAW = ("estimated_cycles", "rematerialized", "functions")
 
 
@@ -88,12 +87,12 @@ _OPCODES = {
 }
 
 
-# Facts of XLA that one call of the program has too, counted from shapes.
+# Facts of XLA that are also counted from shapes for one call of the program.
 _COUNTED_TOO = {"cost.flops": "flops", "cost.bytes_accessed": "bytes_accessed"}
 
 
 def executed_as(metric: str) -> str:
-    """What an executed metric of a budget is called in a comparison; "" for one that only the text has.
+    """The comparison's name of an executed metric; "" for a metric of the program text alone.
 
     Example:
         >>> executed_as("flops"), executed_as("collectives.all-gather.bytes"), executed_as("loop.copies")
@@ -106,27 +105,27 @@ def executed_as(metric: str) -> str:
 
 
 def _executed_name(limit: Limit, budget: Budget) -> str:
-    """What a limit means of the numbers that one call has; "" where it means the text of the program."""
+    """The executed metric that a limit is on; "" if it is on the program text."""
     name = "" if limit.static else executed_as(limit.metric)
     return name if budget.stage == "compiled" or name not in COMPILED_ONLY else ""
 
 
 def _executed(measured: MetricPair, name: str) -> tuple[ExecutedCount | None, ExecutedCount]:
-    """Both sides of a number of one call; the old one is None where the program is new."""
+    """Both sides of an executed metric; the old side is None for a new program."""
     old, new = measured.program.executed().get(name, (ZERO, ZERO))
     return None if measured.program.status == "added" else old, new or ZERO
 
 
 def over_budget(measured: MetricPair, budget: Budget) -> Iterator[Finding]:
-    """What a budget has to say of one program.
+    """Findings of a budget on one program.
 
     Args:
         measured: a program of the budget's stage.
-        budget: it applies to the program.
+        budget: a budget that applies to the program.
 
     Returns:
-        one finding for each limit that does not hold; one of severity "info" where the compiler does not report it, and
-        one without a verdict where it takes a trip count that is not known.
+        one finding for each violated limit; "info" if the compiler does not report the metric, and one without a
+        verdict if it depends on an unknown trip count.
     """
     for limit in budget.limits:
         if name := _executed_name(limit, budget):
@@ -149,8 +148,8 @@ class Margin:
 
     Args:
         program, target: which one.
-        metric: of the limit.
-        value, most: what the program has and may have, in the metric's unit.
+        metric: metric of the limit.
+        value, most: the program's value and its limit, in the metric's unit.
     """
 
     program: str
@@ -161,24 +160,24 @@ class Margin:
 
     @property
     def share(self) -> float:
-        """1.0 where the budget is used up."""
+        """1.0 if the budget is used up."""
         return self.value / self.most
 
     @property
     def words(self) -> str:
         """`temp_bytes at 80 % of its budget (24 B of 30 B)`."""
-        share = f"{floor(100 * self.share)} %"  # 100 % is a budget that is used up, nothing below
+        share = f"{floor(100 * self.share)} %"  # rounded down: 100 % means used up
         sides = [format_metric(self.metric, number) for number in (self.value, self.most)]
         on = f", {self.target}" if self.target else ""
         return f"{self.metric} at {share} of its budget ({sides[0]} of {sides[1]}{on})"
 
 
 def margins(measured: MetricPair, budget: Budget) -> Iterator[Margin]:
-    """How much a program uses of each limit that it is within; a limit by growth alone has no such share.
+    """The used share of each limit that a program is within; limits on growth alone have none.
 
     Args:
         measured: a program of the budget's stage.
-        budget: it applies to the program.
+        budget: a budget that applies to the program.
     """
     for limit in budget.limits:
         name = _executed_name(limit, budget)
@@ -188,7 +187,7 @@ def margins(measured: MetricPair, budget: Budget) -> Iterator[Margin]:
 
 
 def _over_executed(measured: MetricPair, budget: Budget, limit: Limit, name: str) -> Iterator[Finding]:
-    """A limit of what one call of the program does."""
+    """Findings of a limit on an executed metric."""
     old, new = _executed(measured, name)
     what, is_known = _judged(limit, old, new)
     static = measured.value(limit.metric)
@@ -221,7 +220,7 @@ def _text_has(limit: Limit, value: float | None) -> str:
 
 
 def _judged(limit: Limit, old: ExecutedCount | None, new: ExecutedCount) -> tuple[str, bool]:
-    """Why an executed number is over its limit, "" where it is not; and whether that could be judged at all."""
+    """Why an executed metric is over its limit ("" if it is not), and whether it could be judged."""
     low, high = new.bounds
     show = partial(format_metric, limit.metric)
     now = f"{limit.metric} is {new.words(show)}"
@@ -243,7 +242,7 @@ def _judged(limit: Limit, old: ExecutedCount | None, new: ExecutedCount) -> tupl
 
 
 def _grown(limit: Limit, old: ExecutedCount, new: ExecutedCount) -> tuple[str, bool]:
-    """The same for growth of numbers that are not known exactly: part by part for the same loops, else by bounds."""
+    """`_judged` for growth of inexact metrics: part by part if the loops are the same, else by bounds."""
     show = partial(format_metric, limit.metric)
     if old.compares_with(new):
         parts = [(old.least, new.least), *zip(_per_turn(old), _per_turn(new), strict=True)]
@@ -279,7 +278,7 @@ def _why(number: ExecutedCount, show: Callable[[float], str]) -> str:
 
 
 def _broken(limit: Limit, old: float | None, new: float) -> str:
-    """Why a value is over its limit, "" where it is not."""
+    """Why a value is over its limit; "" if it is not."""
     name = limit.metric
     now = f"{name} is {format_metric(name, new)}"
     if limit.most is not None and new > limit.most:
@@ -324,7 +323,7 @@ def _finding(
 
 
 def _cause(measured: MetricPair, metric: str) -> Edit | None:
-    """The edit that a grown metric most likely comes from: the largest of those that brought what is counted."""
+    """The edit that most likely made a metric grow: the largest one that adds what is counted."""
     diff = measured.program.diff
     if diff is None:
         return None
@@ -334,7 +333,7 @@ def _cause(measured: MetricPair, metric: str) -> Edit | None:
         brought = [edit for edit in brought if edit.new and wanted(edit.new.instruction_in(diff.new))]
         brought = [e for e in brought if e.kind == "added" or "opcode" in e.fields or "shape" in e.fields]
     grown = []
-    for number, edit in enumerate(brought):  # what each adds, by the size that stands behind the metric
+    for number, edit in enumerate(brought):  # what each adds in flops or written bytes
         costs = edit.cost or (None, None)
         old, new = (0 if cost is None else cost.flops if metric == "flops" else cost.written for cost in costs)
         grown += [(new - old, -number)] if new > old else []
@@ -344,7 +343,7 @@ def _cause(measured: MetricPair, metric: str) -> Edit | None:
 
 
 class _InstructionFilter:
-    """Whether an instruction is one of those that a metric counts."""
+    """Predicate: whether a metric counts an instruction."""
 
     def __init__(self, opcodes: tuple[str, ...], target: str = "") -> None:
         self.opcodes, self.target = opcodes, target
@@ -356,7 +355,7 @@ class _InstructionFilter:
 
 
 def _counts(metric: str) -> _InstructionFilter | None:
-    """What a metric counts, None where it is no kind of instruction (memory, flops, fusions)."""
+    """The instructions that a metric counts; None if it does not count instructions (memory, flops, fusions)."""
     named = measured_as(metric)
     name = named[1] if named else metric
     head, _, rest = name.partition(".")
@@ -372,7 +371,7 @@ def _counts(metric: str) -> _InstructionFilter | None:
 
 
 def _first(measured: MetricPair, metric: str) -> tuple[Frame, ...]:
-    """Where the first of what is counted comes from, for a program that has no edits."""
+    """Frames of the first counted instruction, for a program without edits."""
     wanted, module = _counts(metric), measured.program.now
     if wanted is None or module is None:
         return ()

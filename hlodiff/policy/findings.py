@@ -1,4 +1,4 @@
-"""What a policy has to say, and which exit code that gives."""
+"""Findings of a policy, and the exit code they give."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from hlodiff.hlo.model import Frame
 if TYPE_CHECKING:
     from hlodiff.config import Severity as Configured
 
-# "broken": no verdict was possible. It outranks every error, since nobody knows what else is wrong.
+# "broken" means that no verdict was possible. It outranks errors, because other problems may be hidden.
 Severity = Literal["broken", "error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("broken", "error", "warning", "info")
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
-# What the comparison of a program with its snapshot leads to, and the report of that program tells.
+# Rules from comparing a program with its snapshot; reports show these findings with the program.
 PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a finding says, wherever it is shown: the part that the policy's record and a report's view share.
+    """The fields that a policy's finding and a report's view of it share.
 
     Args:
-        severity: "error" fails, "broken" and a "warning" that something recorded was not checked leave no verdict; a
-            "warning" of a budget or rule (`warn` in the configuration) and an "info" are reported and decide nothing.
-        rule: a short fixed name: one of PROGRAM_RULES, or what else was looked at, such as "growth".
+        severity: "error" fails; "broken", and a "warning" that something recorded was not checked, mean no verdict. A
+            "warning" of a budget or rule (`warn` in the configuration) and an "info" are only reported.
+        rule: a short fixed name: one of PROGRAM_RULES, a graph rule, or another check such as "growth".
         program: function and case.
-        target: what it is compiled for; None where that is not known.
+        target: target it is compiled for; None if unknown.
         what: one sentence.
-        advice: what to type next; "" when there is nothing.
+        advice: the next command; "" for none.
         details: lines that explain it.
     """
 
@@ -51,13 +51,12 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Finding(Judgement):
-    """One thing a policy has to say.
+    """One finding of a policy.
 
     Args:
-        source: Python frames of what caused it, innermost first, as the program has them; () where it has no line.
-        subject: what of the program it is about, in words that stay the same while lines move: a metric, or an
-            instruction's opcode, type and scope.
-        id: what `hlodiff accept` calls the record of traces or growth that it is about; "" where none waits.
+        source: Python frames of the cause, innermost first, as in the program; () if it has no line.
+        subject: what it is about, stable while lines move: a metric, or an instruction's opcode, type and scope.
+        id: id for `hlodiff accept` of the pending traces or growth; "" if none is pending.
     """
 
     source: tuple[Frame, ...] = ()
@@ -66,7 +65,7 @@ class Finding(Judgement):
 
     @property
     def fingerprint(self) -> str:
-        """Tells a finding from others and stays the same from run to run, also where lines of Python moved.
+        """Identifies a finding across runs, also if Python lines moved.
 
         Example:
             >>> Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB", subject="temp_bytes").fingerprint
@@ -77,7 +76,7 @@ class Finding(Judgement):
 
 
 def rule_label(severity: Configured) -> Severity:
-    """The severity of a finding for the word in the configuration, where a warning is called `warn`."""
+    """The severity for a word of the configuration, where a warning is `warn`."""
     return "warning" if severity == "warn" else severity
 
 
@@ -93,13 +92,13 @@ def of_policy(finding: Judgement) -> bool:
 
 def is_rule(name: str) -> bool:
     """Whether a graph rule has this name."""
-    from hlodiff.policy.rules import RULES_BY_NAME  # which need most of the differ
+    from hlodiff.policy.rules import RULES_BY_NAME  # imports most of the differ
 
     return name in RULES_BY_NAME
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0 clean, 1 a finding fails, 2 no verdict was possible.
+    """0 if clean, 1 if a finding fails, 2 if no verdict was possible.
 
     Example:
         >>> exit_code([Finding("info", "not-checked", "f", "cpu", "libtpu is not installed")])
@@ -114,7 +113,7 @@ def exit_code(findings: Iterable[Finding]) -> int:
 
 
 def over_programs(findings: Iterable[Judgement]) -> frozenset[tuple[str, str | None]]:
-    """Which programs are over a budget or break a rule, so that it fails: by function and case, and target.
+    """Programs that fail a budget or a rule, by function and case, and target.
 
     Example:
         >>> over_programs([Finding("error", "budget", "f", "cpu", "temp_bytes is 2 KiB; at most 1 KiB")])

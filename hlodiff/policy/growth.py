@@ -1,4 +1,4 @@
-"""Growth: what is recorded of a case, and what makes `check` fail."""
+"""Growth: the record of a case, and what makes `check` fail."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _VERSION = 1
 
 
 def growth_record(function: str, case: str, growths: Sequence[Growth]) -> dict[str, Any]:
-    """What `growth.yaml` holds of a case.
+    """The content of `growth.yaml` for a case.
 
     Args:
         function: the registered function.
-        case: its case, "" where it has only one.
-        growths: how it grows, for each parameter.
+        case: its case; "" if it has only one.
+        growths: growth for each parameter.
 
     Returns:
-        plain values in the order in which they are printed.
+        plain values in printing order.
     """
     head = {"format_version": _VERSION, "function": function, **({"case": case} if case else {})}
     target = {"target": growths[0].target} if growths else {}
@@ -36,7 +36,7 @@ def _one(growth: Growth) -> dict[str, Any]:
 
 
 def recorded_classes(record: Mapping[str, Any] | None, parameter: str) -> dict[str, Class]:
-    """The recorded class of each quantity; what makes no sense is as if it were not there.
+    """The recorded class of each quantity; invalid values are ignored.
 
     Example:
         >>> recorded_classes({"parameters": {"n": {"instructions": {"class": "linear"}}}}, "n")
@@ -53,14 +53,14 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def checked_record(record: Mapping[str, Any], function: str, case: str) -> None:
-    """Refuse a record that `growth_record` cannot have made; nobody has vouched for it.
+    """Refuse a record that `growth_record` cannot have made; it may be untrusted.
 
     Args:
-        record: what a growth.yaml holds.
-        function, case: what it must be about.
+        record: content of a growth.yaml.
+        function, case: the expected ones.
 
     Raises:
-        ValueError: says what is wrong.
+        ValueError: the record is invalid; the message says why.
 
     Example:
         >>> checked_record({"format_version": 1, "function": "g", "target": "cpu", "parameters": {}}, "f", "")
@@ -93,14 +93,14 @@ def _numbers(value: Any) -> bool:
 
 
 def changed_growth(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What changed between two records: other classes and parameters, and the counts of the new one.
+    """What changed between two records: classes, parameters, and the new counts.
 
     Args:
-        old: what is recorded; None where nothing is.
+        old: what is recorded; None if nothing is.
         new: what was found.
 
     Returns:
-        sentences, () where only counts differ; and lines of detail.
+        sentences (() if only counts differ), and lines of details.
 
     Example:
         >>> changed_growth({"parameters": {"n": {}}}, {"parameters": {}})[0]
@@ -143,14 +143,13 @@ def judge_growth(
 
     Args:
         name: function and case.
-        growths: how it grows, for each parameter.
-        record: what is recorded; None where nothing is.
-        limits: how each quantity may grow at most.
-        causes: for each parameter, where the growth comes from, in words.
+        growths: growth for each parameter.
+        record: the record; None if there is none.
+        limits: the worst allowed growth class of each quantity.
+        causes: for each parameter, the causes of growth as text.
 
     Returns:
-        findings: a class that got worse or exceeds its limit fails, and so does one that is not recorded. A better one
-        is reported.
+        findings: a class that got worse, exceeds its limit or is not recorded fails. A better one is reported.
     """
     update = f"hlodiff update {name}"
     for growth in growths:
@@ -180,7 +179,7 @@ def _against(
     causes: Sequence[str],
     is_repeated: bool,
 ) -> Iterator[Finding]:
-    """One parameter against what is recorded."""
+    """Compare one parameter with the record."""
     pairs = [(s, recorded[s.name]) for s in growth.series if s.name in recorded]
     up = [(s, old) for s, old in pairs if worse(s.fit.kind, old)]
     down = [(s, old) for s, old in pairs if worse(old, s.fit.kind)]
@@ -196,7 +195,7 @@ def _against(
 
 
 def _counts(growth: Growth, names: Sequence[str], record: Mapping[str, Any] | None) -> Iterator[str]:
-    """The numbers behind a verdict, with those that were recorded."""
+    """The counts behind a verdict, with the recorded ones."""
     old = _table(_table(record, "parameters"), growth.parameter)
     sizes = ", ".join(f"{size:,}" for size in growth.sizes)
     yield f"at {growth.parameter} {sizes}"

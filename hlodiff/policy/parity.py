@@ -1,4 +1,4 @@
-"""Parity: what a call compiles against what is compiled ahead of time, and what makes `check` fail."""
+"""Parity of what a call compiles and what `.lower()` compiles, and what makes `check` fail."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class ParityProgram:
     """One program that a call compiled.
 
     Args:
-        name: of the jitted function.
+        name: name of the jitted function.
         place: `file:line` of its definition.
         called_at: `file:line` of the call.
-        diff: from what the call compiled to what `.lower()` gives; None where that gives nothing.
-        problem: why it gives nothing.
-        context: what stood around the call and not around `.lower()`, as (name, value) pairs.
-        compiled: the same for what the compiler of another target made of both; None where it was not asked.
-        numbers: whether both ways gave the same numbers; "" where that is not known.
+        diff: difference from what the call compiled to what `.lower()` gives; None if that gives nothing.
+        problem: why `.lower()` gives nothing.
+        context: context of the call that `.lower()` does not have, as (name, value) pairs.
+        compiled: difference after compiling both for another target; None if not requested.
+        numbers: whether both ways gave the same numbers; "" if unknown.
     """
 
     name: str
@@ -43,14 +43,14 @@ class ParityProgram:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """What a real call of a case compiled.
+    """The programs that a real call of a case compiled.
 
     Args:
         name: function and case.
-        target: what it ran on.
-        programs: of jitted functions, in the order in which they were compiled.
+        target: target it ran on.
+        programs: programs of jitted functions, in order of compilation.
         eager: operations that ran by themselves, by name.
-        jitted_here: whether the function jits nothing itself and was called as `jax.jit(function)`.
+        jitted_here: whether the function has no jit of its own, so it was called through `jax.jit`.
         compiled_for: the target of `compiled`; "" for none.
     """
 
@@ -67,10 +67,10 @@ def judge_parity(parity: Parity, details: Mapping[int, Sequence[str]]) -> Iterat
 
     Args:
         parity: what the call compiled.
-        details: lines of explanation for each program that differs, by its number.
+        details: lines of explanation for each differing program, by its index.
 
     Returns:
-        an error for each program that differs. What has no counterpart ahead of time is no error.
+        an error for each program that differs. A program without an ahead-of-time counterpart is not an error.
     """
     for number, program in enumerate(parity.programs):
         if program.differs:
@@ -82,16 +82,16 @@ def judge_parity(parity: Parity, details: Mapping[int, Sequence[str]]) -> Iterat
 def judge_surroundings(
     around: Mapping[tuple[str, str], Sequence[tuple[str, str, str, str]]], sentences: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Tell of calls whose program no snapshot holds: a plain function calls a jitted one under a context.
+    """Report calls whose program is in no snapshot: a plain function calls a jitted one under a context.
 
-    It decides nothing.
+    These findings do not affect the verdict.
 
     Args:
-        around: by program and target what tracing has met: function, place, name and value of what stands there.
-        sentences: texts of what stands there, by name, with a place for the value.
+        around: contexts seen in tracing, by program and target: function, source location, name and value.
+        sentences: format string of each context, by name, with a `{value}`.
 
     Returns:
-        one note for each program and function, whatever the target.
+        one finding for each program and function, whatever the target.
     """
     texts_of: dict[tuple[str, str, str], dict[str, None]] = {}
     for (program, _), rows in around.items():

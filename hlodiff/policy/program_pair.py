@@ -1,4 +1,4 @@
-"""What budgets and rules look at: both stages of one function, case and target, and the instructions in them."""
+"""Input of budgets and rules: both stages of one function, case and target, and their instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlodiff.hlo.traversal import multiplicities
 
 @dataclass(frozen=True, slots=True)
 class ProgramPair:
-    """Both stages of one function, case and target; None where a stage is not there."""
+    """Both stages of one function, case and target; a missing stage is None."""
 
     name: str
     target: str | None
@@ -24,17 +24,17 @@ class ProgramPair:
     compiled: ProgramComparison | None = None
 
     def stage(self, stage: Stage) -> ProgramComparison | None:
-        """One of the two."""
+        """The given stage."""
         return self.compiled if stage == "compiled" else self.stablehlo
 
     def programs(self) -> Iterator[ProgramComparison]:
-        """Those that were captured, StableHLO first."""
+        """The existing stages, StableHLO first."""
         for program in (self.stablehlo, self.compiled):
             if program is not None and program.now is not None:
                 yield program
 
     def fits(self, functions: Iterable[str], targets: Iterable[str]) -> bool:
-        """Whether patterns of functions (or of function/case) and of targets match; no pattern matches all."""
+        """Whether patterns of functions (or of function/case) and of targets match; without patterns, all do."""
         function = self.name.partition("/")[0]
         names, places = tuple(functions), tuple(targets)
         fits_name = not names or any(fnmatchcase(each, name) for name in names for each in (self.name, function))
@@ -43,12 +43,12 @@ class ProgramPair:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing that a rule does not allow.
+    """One violation of a rule.
 
     Args:
         what: one sentence.
-        subject: what it is about, in words that stay while lines move.
-        source: its Python frames, innermost first.
+        subject: what it is about, stable while lines move.
+        source: Python frames, innermost first.
     """
 
     what: str
@@ -58,7 +58,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class InstructionSite:
-    """An instruction of a program that was looked for, and at how many call sites it runs."""
+    """An instruction that was found in a program, and the number of call sites where it runs."""
 
     module: Module
     computation: Computation
@@ -72,7 +72,7 @@ class InstructionSite:
 
     @property
     def subject(self) -> str:
-        """What it is, in words that stay while lines move and names change."""
+        """A description that is stable while lines move and names change."""
         return (
             f"{self.instruction.opcode} {type_of(self.instruction)} in {_scope(self.source, self.instruction.op_name)}"
         )
@@ -97,7 +97,7 @@ def pairs_of(programs: Iterable[ProgramComparison]) -> tuple[ProgramPair, ...]:
 
 
 def find(module: Module, wanted: Callable[[Instruction], bool]) -> list[InstructionSite]:
-    """Instructions of a program, also those inside fusions and loops; what the entry never reaches is left out.
+    """Matching instructions of a program, including fusions and loops, that the entry reaches.
 
     Example:
         >>> find(Module("m", "compiled", (), 0), lambda it: True)
@@ -117,12 +117,12 @@ def hits(
     words: Callable[[InstructionSite], str],
     subject: Callable[[InstructionSite], str] = lambda place: place.subject,
 ) -> Iterator[Hit]:
-    """Places as hits, equal ones once with how many there are.
+    """Sites as hits; equal ones once, with their count.
 
     Args:
-        places: what was found.
-        words: the sentence for one of them.
-        subject: what makes them equal.
+        places: found instructions.
+        words: formats the sentence for one of them.
+        subject: returns the key by which they are equal.
     """
     groups: dict[str, list[InstructionSite]] = {}
     for place in places:
@@ -134,7 +134,7 @@ def hits(
 
 
 def hit_of(edit: Edit, what: str) -> Hit:
-    """An edit that a rule does not allow."""
+    """A hit for an edit that violates a rule."""
     site = edit.new or edit.old
     scope = _scope(edit.source, edit.op_name or "")
     subject = f"{edit.kind} {site.opcode} in {scope}" if site else f"{edit.kind} {', '.join(edit.fields)}"

@@ -1,8 +1,8 @@
-"""Graph rules: what no program of some functions may hold, whatever its numbers.
+"""Graph rules: what programs of some functions must not contain, whatever their metrics.
 
-A rule is one record. Its fields are its options: `hlodiff.config` makes from them how the configuration is read, what
-its mistakes say and the JSON Schema. An option without a default has to be given. So a new rule is a record here, which
-stands in `RULES` too, with a fixture in tests/fixtures/policy and a row in docs/policy.md.
+A rule is one record, and its fields are its options: `hlodiff.config` derives the configuration reader, its error
+messages and the JSON Schema from them. An option without a default is required. A new rule needs a record here and in
+`RULES`, a fixture in tests/fixtures/policy, and a row in docs/policy.md.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from hlodiff.policy.program_pair import Hit, InstructionSite, ProgramPair, find,
 
 @dataclass(frozen=True)
 class Rule:
-    """What all rules have.
+    """Base class of rules.
 
     Args:
-        name: in the configuration and in findings.
-        reason: one line that says what is not allowed, and why.
-        advice: what to do about it.
+        name: name in the configuration and in findings.
+        reason: one line on what is not allowed, and why.
+        advice: how to fix it.
     """
 
     name: ClassVar[str]
@@ -42,14 +42,14 @@ class Rule:
     advice: ClassVar[str]
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """What of a program the rule does not allow."""
+        """Violations of the rule in a program."""
         raise NotImplementedError
 
 
 def _as_written(
     both: ProgramPair, wanted: Callable[[Instruction], bool], words: Callable[[InstructionSite], str]
 ) -> Iterator[Hit]:
-    """Instructions of the StableHLO, which has the user's own words; of the compiled program where that has none."""
+    """Matching instructions of StableHLO, which is closest to the user's code, or else of the compiled program."""
     for program in both.programs():
         assert program.now is not None
         places = find(program.now, wanted)
@@ -59,7 +59,7 @@ def _as_written(
 
 
 def _as_edited(both: ProgramPair, broken: Callable[[ModuleDiff], Iterable[Hit]]) -> Iterator[Hit]:
-    """What the edits of the StableHLO break; those of the compiled program where they break nothing."""
+    """Violations by edits of StableHLO, or else by edits of the compiled program."""
     for program in (both.stablehlo, both.compiled):
         found = list(broken(program.diff)) if program is not None and program.diff else []
         yield from found
@@ -73,7 +73,7 @@ _PASS_ON = ("get-tuple-element", "get_tuple_element", "bitcast", "tuple", "retur
 
 @dataclass(frozen=True)
 class NoF64(Rule):
-    """TPUs emulate it, and GPUs for machine learning compute it many times slower than f32."""
+    """No double precision: TPUs emulate it, and GPUs for machine learning are many times slower at it than at f32."""
 
     name: ClassVar[str] = "no-f64"
     reason: ClassVar[str] = (
@@ -82,18 +82,18 @@ class NoF64(Rule):
     advice: ClassVar[str] = "give arrays and constants a dtype, or leave jax_enable_x64 off"
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Values of double precision: where they are written, else where only the compiler made them."""
+        """Values of double precision in StableHLO, or else in the compiled program."""
         return _as_written(both, _is_double, lambda place: f"{place.words} is of double precision")
 
 
 def _is_double(it: Instruction) -> bool:
-    # An argument is said where it enters, a tuple where its parts are computed.
+    # An argument is reported where it enters, a tuple where its parts are computed.
     return not it.shape.tuple_shapes and it.shape.element_type in _DOUBLE and it.opcode not in _PASS_ON
 
 
 @dataclass(frozen=True)
 class NoHostCallback(Rule):
-    """They come in by a forgotten debug print or by a library's error checks, and tie the program to one process."""
+    """No host callback: forgotten debug prints or error checks of libraries; they tie the program to one process."""
 
     name: ClassVar[str] = "no-host-callback"
     reason: ClassVar[str] = (
@@ -103,7 +103,7 @@ class NoHostCallback(Rule):
     advice: ClassVar[str] = "take out debug prints; for Equinox set EQX_ON_ERROR=nan in the key `env`"
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Calls of Python and transfers to and from its process, as they are written, else as they are compiled."""
+        """Callbacks and host transfers in StableHLO, or else in the compiled program."""
         return _as_written(
             both, _calls_host, lambda place: f"{_callee(place.instruction)} calls back to Python on the host"
         )
@@ -124,16 +124,16 @@ def _callee(it: Instruction) -> str:
 
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
 _IDS = re.compile(r"device_ids\s*=\s*\[([\d,\s]*)\]")
-# A mesh beyond any machine is a damaged file: laying it out would not end.
+# A mesh larger than any machine means a damaged file; laying it out would not end.
 _MOST_AXES, _MOST_DEVICES = 8, 1 << 20
 
 
 @dataclass(frozen=True)
 class NoCollective(Rule):
-    """An all-gather over the axis that splits the model brings back what the axis was there to split.
+    """No collective of a kind: an all-gather over the axis that shards the model undoes the sharding.
 
     Args:
-        kind: which collectives.
+        kind: kind of collective.
         axis: only those over this axis of the mesh.
     """
 
@@ -148,7 +148,7 @@ class NoCollective(Rule):
     axis: str = ""
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Collectives of the kind, over the axis where one is named."""
+        """Collectives of the kind, over the axis if given."""
         compiled = both.compiled.now if both.compiled is not None else None
         if compiled is None:
             return
@@ -168,15 +168,15 @@ class NoCollective(Rule):
 
 
 def over_axis(found: list[Collective], stablehlo: Module | None, axis: str) -> tuple[list[Collective], str]:
-    """Those collectives that work over an axis of the mesh.
+    """The collectives that work over an axis of the mesh.
 
     Args:
-        found: some of a compiled program.
-        stablehlo: the same program before XLA, which names the mesh; None where there is none.
+        found: collectives of a compiled program.
+        stablehlo: StableHLO of the same program, which names the mesh; None if there is none.
         axis: the name of the axis.
 
     Returns:
-        the collectives, and why that is unknown ("" where it is known).
+        the collectives, and why they are unknown ("" if they are known).
 
     Example:
         >>> over_axis([], None, "model")
@@ -198,7 +198,7 @@ def _place(module: Module, one: Collective, count: int) -> InstructionSite:
 
 @dataclass(frozen=True, slots=True)
 class _Mesh:
-    """Sizes by axis, and the device at each place, the last axis running fastest."""
+    """Sizes by axis, and the devices in row-major order."""
 
     sizes: dict[str, int]
     devices: tuple[int, ...]
@@ -218,10 +218,10 @@ def _meshes(module: Module) -> list[_Mesh]:
 
 
 def _axes(one: Collective, mesh: _Mesh) -> set[str]:
-    """The axes over which the groups of a collective reach: those along which members of one group differ."""
+    """The mesh axes of a collective: those along which members of one group differ."""
     groups = parse_groups(one.groups)
     if groups is None:
-        return set(mesh.sizes)  # a spelling that we do not know: it may be any
+        return set(mesh.sizes)  # unknown syntax: it may be any axis
     places = dict(zip(mesh.devices, product(*(range(size) for size in mesh.sizes.values())), strict=True))
     members = [[places[d] for d in group if d in places] for group in groups or [mesh.devices]]
     return {
@@ -233,7 +233,7 @@ def _axes(one: Collective, mesh: _Mesh) -> set[str]:
 
 @dataclass(frozen=True)
 class DonationAliases(Rule):
-    """It happens where no result has the shape, type, layout or sharding of the argument any more."""
+    """Donation must alias: it does not if no result has the shape, type, layout and sharding of the argument."""
 
     name: ClassVar[str] = "donation-aliases"
     reason: ClassVar[str] = (
@@ -242,13 +242,13 @@ class DonationAliases(Rule):
     advice: ClassVar[str] = "return a result of the same shape, type and sharding, or do not donate the argument"
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Donated arguments whose buffer no result of the compiled program takes."""
+        """Donated arguments whose buffer no result of the compiled program reuses."""
         compiled = both.compiled.now if both.compiled is not None else None
         if compiled is None:
             return
         aliased = {number for number, result in donations(compiled).items() if result.startswith("result")}
         stablehlo = both.stablehlo.now if both.stablehlo is not None else None
-        # JAX marks nothing where no result has the type of the argument: then only the case knows.
+        # JAX marks no donation if no result has the type of the argument; then only the case records it.
         asked = [number for number in both.compiled.donated if number < _arguments(compiled)] if both.compiled else []
         donated = dict.fromkeys([*(donations(stablehlo) if stablehlo else ()), *donations(compiled), *asked])
         written = stablehlo if stablehlo is not None and _arguments(stablehlo) == _arguments(compiled) else compiled
@@ -270,14 +270,14 @@ def _arguments(module: Module) -> int:
     return len(module.entry_computation.parameters())
 
 
-# What they carry is reported where it is computed.
+# Values that these only carry are reported where they are computed.
 _CARRIERS = BOOKKEEPING | {"fusion", "while", "conditional"}
 _KINDS = (re.compile(r"(?:bf|f)\d"), re.compile(r"s\d"), re.compile(r"u\d"), re.compile(r"c\d"))
 
 
 @dataclass(frozen=True)
 class NoWidenedType(Rule):
-    """One array of another type, or one Python float made an array, is enough to widen everything that it meets."""
+    """No widened type: one wider array, or one Python float made an array, widens everything it is combined with."""
 
     name: ClassVar[str] = "no-widened-type"
     reason: ClassVar[str] = (
@@ -289,7 +289,7 @@ class NoWidenedType(Rule):
     )
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Values that are wider than in the snapshot, and casts to a wider type that were not there."""
+        """Values that are wider than in the snapshot, and new casts to a wider type."""
         return _as_edited(both, lambda diff: (hit for edit in diff.reported for hit in _widened(edit, diff)))
 
 
@@ -307,7 +307,7 @@ def _widened(edit: Edit, diff: ModuleDiff) -> Iterator[Hit]:
 
 
 def is_wider(old: str, new: str) -> bool:
-    """Whether a type holds the same kind of number in more bits.
+    """Whether a type is the same kind of number with more bits.
 
     Example:
         >>> is_wider("bf16", "f32"), is_wider("f32", "bf16"), is_wider("s32", "f64")
@@ -322,9 +322,9 @@ _PLACEMENT_FIELDS = ("compute_type", "memory_space", "sharding", "replica_groups
 
 @dataclass(frozen=True)
 class NoLostPlacement(Rule):
-    """Nothing but the placement tells: a lost `compute_on` or `with_sharding_constraint` gives the same numbers.
+    """No lost placement: without a `compute_on` or `with_sharding_constraint` results are the same, so no test fails.
 
-    Only the device may not have the memory.
+    But the device may run out of memory.
     """
 
     name: ClassVar[str] = "no-lost-placement"
@@ -334,7 +334,7 @@ class NoLostPlacement(Rule):
     advice: ClassVar[str] = "if the move is meant, hlodiff update records it"
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Edits of placement: as they are written, else as they are compiled. What is placed anew is allowed."""
+        """Edits of placement in StableHLO, or else in the compiled program. New placements are allowed."""
         return _as_edited(both, _placed_elsewhere)
 
 
@@ -356,7 +356,7 @@ def _placed_elsewhere(diff: ModuleDiff) -> Iterator[Hit]:
 
 
 def _only_device(old: str, new: str) -> bool:
-    """Whether a value moved between two memories of the device, as the compiler likes it."""
+    """Whether a value moved between two memories of the device, which is the compiler's choice."""
     return "host" not in (old, new) and {"device", "vmem", "smem", "fast memory"} >= {old, new}
 
 
@@ -365,7 +365,7 @@ _COPIES = ("copy", "copy-start")
 
 @dataclass(frozen=True)
 class NoEntryCopy(Rule):
-    """It appears where donation is lost, the layout of an argument does not fit, or one buffer is returned twice."""
+    """No new copy in the entry: from lost donation, a mismatched argument layout, or one buffer returned twice."""
 
     name: ClassVar[str] = "no-entry-copy"
     reason: ClassVar[str] = (
@@ -375,7 +375,7 @@ class NoEntryCopy(Rule):
     advice: ClassVar[str] = "look whether the donation or the layout of an argument changed"
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Copies of the compiled entry that were not there, where there are more of them than before."""
+        """New copies in the compiled entry, if there are more than before."""
         diff = both.compiled.diff if both.compiled is not None else None
         if diff is None or not diff.edits:
             return
@@ -395,7 +395,7 @@ def _copies(diff: ModuleDiff, side: int) -> int:
 
 
 def _wraps_copy(diff: ModuleDiff, side: int, called: tuple[int, ...]) -> bool:
-    """A fusion of nothing but a copy, as cpu and GPU print them."""
+    """Whether a fusion contains nothing but a copy, as cpu and GPU print them."""
     module = (diff.old, diff.new)[side]
     return len(called) == 1 and any(
         [it.opcode for it in module.computations[index].instructions if it.opcode != "parameter"] == ["copy"]
@@ -415,7 +415,7 @@ def _brings(edit: Edit, diff: ModuleDiff) -> bool:
 
 @dataclass(frozen=True)
 class NoDynamicShape(Rule):
-    """TPUs pad them to their bound, and some backends refuse them."""
+    """No dynamic shape: TPUs pad them to their bound, and some backends refuse them."""
 
     name: ClassVar[str] = "no-dynamic-shape"
     reason: ClassVar[str] = (
@@ -424,7 +424,7 @@ class NoDynamicShape(Rule):
     advice: ClassVar[str] = "give the array a fixed size and mask what is not used"
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Values whose size is known at run time only, as they are written, else as they are compiled."""
+        """Values whose size is known only at run time, in StableHLO or else in the compiled program."""
         return _as_written(both, _is_dynamic, lambda place: f"{place.words} has a size that is known at run time only")
 
 
@@ -437,10 +437,10 @@ def _is_dynamic(it: Instruction) -> bool:
 
 @dataclass(frozen=True)
 class CustomCalls(Rule):
-    """A library call (`lapack_*`, `__cublas$gemm`) or kernel that appears or changes its name is other backend code.
+    """No unknown custom call: a new or renamed library call (`lapack_*`, `__cublas$gemm`) is different backend code.
 
     Args:
-        only: patterns of targets that may be called.
+        only: patterns of allowed custom-call targets.
     """
 
     name: ClassVar[str] = "custom-calls"
@@ -452,7 +452,7 @@ class CustomCalls(Rule):
     only: tuple[str, ...] = option(example=("__cublas*",))
 
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
-        """Custom calls of the compiled program whose target no pattern of `only` matches."""
+        """Custom calls of the compiled program whose target matches no pattern of `only`."""
 
         def is_other(it: Instruction) -> bool:
             if it.opcode not in ("custom-call", "custom-call-start"):
@@ -482,7 +482,7 @@ RULES_BY_NAME: Mapping[str, type[Rule]] = {rule.name: rule for rule in RULES}
 
 
 def rule_of(use: RuleUse) -> Rule:
-    """The rule that a use in the configuration names, with its options.
+    """The rule for a use in the configuration, with its options.
 
     Example:
         >>> rule_of(RuleUse("no-collective", options=(("kind", "all-gather"),)))

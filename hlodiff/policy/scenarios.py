@@ -1,4 +1,4 @@
-"""What makes `check` fail of a scenario: other counts or programs, a budget that is exceeded, no record."""
+"""Findings on scenarios: changed counts or programs, an exceeded budget, or no record."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def judge_scenarios(
     """Judge compared scenarios.
 
     Args:
-        scenarios: each with its record.
-        command: "check", or "diff", where nothing fails.
+        scenarios: compared scenarios.
+        command: "check", or "diff", in which nothing fails.
         everything: whether the details list every reason.
 
     Returns:

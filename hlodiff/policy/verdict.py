@@ -1,4 +1,4 @@
-"""The verdict on all programs: what changed, what is over budget, which rules are broken."""
+"""The verdict on all programs: changes, exceeded budgets and violated rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hlodiff.policy.findings import Finding, Severity, rule_label
 from hlodiff.policy.program_pair import Hit, ProgramPair, pairs_of
 from hlodiff.policy.rules import rule_of
 
-# A program of another type throughout breaks a rule at every line: the first ones tell.
+# A program that changed type throughout violates a rule at every line; the first hits are enough.
 _MOST_HITS = 10
 
 
@@ -21,11 +21,11 @@ def judge(programs: Iterable[ProgramComparison], config: Config | None = None) -
 
     Args:
         programs: both stages of each.
-        config: with the project's policy; None for the default: what changed fails, and nothing else is asked.
+        config: the project's, with its policy; None for the default: changes fail, and there are no budgets or rules.
 
     Returns:
-        in the order of the programs: at most one finding for what each function, case and target came to, then its
-        budgets, then its rules.
+        findings in the order of the programs: for each function, case and target its outcomes (at most one finding of
+        each kind), then its budgets, then its rules.
 
     Example:
         >>> judge([ProgramComparison("f", "cpu", "compiled", "added")])[0].what
@@ -35,14 +35,14 @@ def judge(programs: Iterable[ProgramComparison], config: Config | None = None) -
 
 
 def closest_margins(programs: Iterable[ProgramComparison], config: Config) -> dict[tuple[str, str | None], Margin]:
-    """The limit that each changed program is closest to, of those that it is within.
+    """For each changed program, the limit that it is closest to without exceeding it.
 
     Args:
         programs: both stages of each.
-        config: with the project's policy.
+        config: the project's, with its policy.
 
     Returns:
-        by name and target.
+        margins by name and target.
     """
     found: dict[tuple[str, str | None], Margin] = {}
     for both in pairs_of(programs):
@@ -60,9 +60,9 @@ def closest_margins(programs: Iterable[ProgramComparison], config: Config) -> di
 
 def _judge(both: ProgramPair, config: Config | None) -> Iterator[Finding]:
     fails: Iterable[str] = FAIL_ON
-    if config is not None:  # the last table that is for the program, else what holds for all
+    if config is not None:  # the last table that matches the program, else the default
         fails = [config.fail_on, *(one.fail_on for one in config.changes if both.fits(one.functions, one.targets))][-1]
-    found: dict[str, Finding] = {}  # what the comparison came to: one finding of each rule
+    found: dict[str, Finding] = {}  # one finding for each outcome of the comparison
     for stage in (both.stablehlo, both.compiled):
         if stage is not None and stage.status == "changed":
             found.setdefault("changed", _changed(both, fails))
@@ -128,6 +128,6 @@ def _outcome(program: ProgramComparison) -> Finding:
         return Finding("error", "orphaned", name, target, what, "hlodiff update --prune")
     if program.broken:
         return Finding("broken", "broken", name, target, program.reason, program.advice)
-    # What has a snapshot and was not looked at is no pass; what never had one is only reported.
+    # An unchecked program does not pass if it has a snapshot; without one it is only reported.
     severity: Severity = "warning" if program.recorded else "info"
     return Finding(severity, "not-checked", name, target, program.reason, program.advice)

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures `hlodiff_watch`, `hlodiff_case` and `hlodiff_program`, and why a count is what it is."""
+"""The pytest plugin: fixtures `hlodiff_watch`, `hlodiff_case` and `hlodiff_program`, and explanations of counts."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hlodiff_watch(pytestconfig: pytest.Config) -> Iterator[WatchResult]:
-    """What the test's calls make JAX trace and compile; JAX's caches are emptied first.
+    """Records what the test's calls make JAX trace and compile; clears JAX's caches first.
 
     Example:
         >>> def test_step_is_traced_once(hlodiff_watch):
         ...     step(model, x), step(model, x)
         ...     assert hlodiff_watch.traces("step") == 1
     """
-    from hlodiff.tracing.watch import watch  # here: a run of pytest that asks for no fixture must not import jax
+    from hlodiff.tracing.watch import watch  # local: a run of pytest without our fixtures must not import jax
 
     with watch(fresh=True, root=pytestconfig.rootpath) as seen:
         yield seen
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Why a number of traces or programs is what it is, below a comparison that failed."""
+    """Explain a number of traces or programs below a failed comparison."""
     watching = sys.modules.get("hlodiff.tracing.watch")
     if watching is None:
         return None

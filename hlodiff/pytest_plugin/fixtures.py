@@ -1,4 +1,4 @@
-"""The fixtures: `hlodiff_case` compiles a test's own function in the test's process, `hlodiff_program` shows it."""
+"""The fixtures `hlodiff_case` and `hlodiff_program`, which compile a test's function in the test's process."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _LONGEST = 100
-_PATIENCE = 60  # seconds that other processes of pytest-xdist may take to write theirs
+_PATIENCE = 60  # seconds to wait for other pytest-xdist processes to write theirs
 
 
 @dataclass(slots=True)
 class UsedSnapshots:
-    """Snapshots that the tests of this process used.
+    """The snapshots used by tests of this process.
 
     Args:
         project: the configuration; its snapshots are those of tests.
         update: whether snapshots are written.
-        folders: of the snapshots that were used, below the folder of tests.
+        folders: folders of the used snapshots, below the folder of tests.
         written: how many were written.
-        kept: how many were already the same.
-        bench: shared state of captures in this process; None before the first.
+        kept: how many were unchanged.
+        bench: shared state of captures in this process; None before the first one.
     """
 
     project: Config
@@ -55,7 +55,7 @@ USED = pytest.StashKey[UsedSnapshots]()
 
 
 def used_by(config: pytest.Config) -> UsedSnapshots:
-    """Snapshots that the tests of this process have used so far."""
+    """The snapshots used so far by tests of this process."""
     if USED not in config.stash:
         root = config.rootpath
         project = load_if_any(root) or Config(root, snapshots=root / "snapshots")
@@ -65,13 +65,13 @@ def used_by(config: pytest.Config) -> UsedSnapshots:
 
 
 def snapshot_name(nodeid: str) -> str:
-    """What the snapshots of a test are called: its path, class and function, joined by dots, and its parameters.
+    """The name of a test's snapshots: its path, class and function joined by dots, and its parameters.
 
     Args:
         nodeid: pytest's name of the test.
 
     Returns:
-        the name of a folder; where characters cannot stand in one, a hash tells it from others.
+        a folder name; if characters had to be replaced, it ends in a hash.
 
     Example:
         >>> snapshot_name("tests/test_model.py::TestStep::test_step[8-f32]")
@@ -91,7 +91,7 @@ def snapshot_name(nodeid: str) -> str:
 
 
 class CaseChecker:
-    """Compares what functions compile to with snapshots of this test; a difference fails the test with the report."""
+    """Compares compiled functions with snapshots of this test; a difference fails the test with the report."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
@@ -105,9 +105,10 @@ class CaseChecker:
         """Compile a case and compare it with its snapshot.
 
         Args:
-            case: a `hlodiff.Case`, or a function that makes one from a `hlodiff.Target`, to build a mesh of it.
-            name: tells several cases of one test apart; it becomes a folder.
-            targets: what to compile for; those of the test's marker `hlodiff` by default, else "cpu".
+            case: a `hlodiff.Case`, or a function that returns one for a `hlodiff.Target`, to build a mesh of its
+                devices.
+            name: distinguishes several cases of one test; it becomes a folder.
+            targets: targets to compile for; by default those of the test's marker `hlodiff`, else "cpu".
 
         Raises:
             pytest.fail.Exception: the program changed, has no snapshot, or does not compile: the report is the message;
@@ -124,7 +125,7 @@ class CaseChecker:
             self._check(case, name, targets)
         except HlodiffError as error:
             message = f"{type(error).__name__}: {error.render()}"
-        if message:  # here, where no other exception is being handled that pytest would show first
+        if message:  # outside of `except`, because pytest would show the handled exception first
             pytest.fail(message, pytrace=False)
 
     def _check(self, case: Case | Callable[..., Case], name: str, targets: Sequence[str] | None) -> None:
@@ -187,7 +188,7 @@ class CaseChecker:
         project = self._used.project
         if self._used.bench is None:
             self._used.bench = Bench(project.root, process_environment(), project.large_constants)
-            exclude_frames(__file__, generated=False)  # this call is not part of the recorded program
+            exclude_frames(__file__, generated=False)  # this frame is not part of the recorded program
 
         def find(target: Any, keep: bool) -> Case:
             made = case if isinstance(case, Case) else case(target)
@@ -216,7 +217,7 @@ class CaseChecker:
         programs = tuple(program for key in outcomes for program in run.results[key])
         findings = judge(programs, project)
         lacking = [p for p in programs if p.status == "not_checked" and not p.broken]
-        # Without libtpu a test of a TPU program is skipped on a laptop; CI that cannot look must not pass.
+        # Without libtpu, a test of a TPU program is skipped on a laptop, but CI that cannot check it must not pass.
         failing = [f for f in findings if f.severity in ("broken", "error") or (f.rule == "not-checked" and in_ci())]
         if failing:
             report = Report(
@@ -252,7 +253,7 @@ class CaseChecker:
 
 @pytest.fixture
 def hlodiff_case(request: pytest.FixtureRequest) -> CaseChecker:
-    """Compares what a function compiles to with a snapshot of this test.
+    """Compares a compiled function with a snapshot of this test.
 
     Example:
         >>> def test_step(hlodiff_case):
@@ -261,12 +262,12 @@ def hlodiff_case(request: pytest.FixtureRequest) -> CaseChecker:
     return CaseChecker(request)
 
 
-# --- `hlodiff_program`: what a case compiles to, to assert things of it.
+# --- `hlodiff_program`: a compiled case, to make assertions on.
 
 
 @pytest.fixture
 def hlodiff_program(request: pytest.FixtureRequest) -> Callable[..., Program]:
-    """Compiles a case; the test is skipped where this machine cannot compile for the target, and in CI it fails.
+    """Compiles a case. If this machine cannot compile for the target, the test is skipped, or fails in CI.
 
     Example:
         >>> def test_step(hlodiff_program):

@@ -1,4 +1,4 @@
-"""The pytest plugin's view of a whole run: options, what all processes of pytest-xdist used, snapshots nobody used."""
+"""The pytest plugin for a whole run: options, snapshots used by all pytest-xdist processes, and unused ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlodiff.snapshots import FolderTree, Key, list_snapshots, remove_snapshot, 
 
 _NAME = "hlodiff-suite"
 _MOST = 20
-# Options that leave tests out, and how they are typed.
+# Options that deselect tests, and how they are typed.
 _SELECTING = {
     "keyword": "-k", "markexpr": "-m", "deselect": "--deselect", "ignore": "--ignore", "ignore_glob": "--ignore-glob",
     "lf": "--lf", "stepwise": "--stepwise", "collectonly": "--collect-only", "setuponly": "--setup-only",
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, refuse to record where nobody looks, and watch the suite."""
+    """Register the marker, refuse to record in CI, and register `Suite`."""
     config.addinivalue_line("markers", "hlodiff(targets): what `hlodiff_case` compiles for in this test")
     if config.getoption("hlodiff_prune") and not config.getoption("hlodiff_update"):
         raise pytest.UsageError("--hlodiff-prune goes with --hlodiff-update")
@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Suite:
-    """One run of pytest in one process; in the controller of pytest-xdist it also knows what the workers know."""
+    """One run of pytest in one process; the controller of pytest-xdist also collects results of its workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -65,13 +65,13 @@ class Suite:
         return hasattr(self.config, "workerinput")
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Tests were left out by whatever way there is."""
+        """Note that tests were deselected, whatever the reason."""
         if items:
             self.partial = self.partial or "some tests were deselected"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
-        """Plugins that share a suite among machines drop items without a word."""
+        """Note dropped items: plugins that split a suite among machines do not report deselection."""
         before = len(items)
         result = yield
         if len(items) < before:
@@ -79,7 +79,7 @@ class Suite:
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Which tests there are, and which of them came to their end."""
+        """Note which tests exist, and which of them passed."""
         name = snapshot_name(report.nodeid)
         self.seen[name] = None
         if report.when == "call" and report.outcome == "passed":
@@ -87,7 +87,7 @@ class Suite:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """What a worker of pytest-xdist used; a lost worker reports nothing."""
+        """Collect what a worker of pytest-xdist used; a lost worker reports nothing."""
         output = getattr(node, "workeroutput", {}).get(_NAME)
         if error or output is None:
             self.partial = self.partial or "a worker was lost"
@@ -99,7 +99,7 @@ class Suite:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Hand over to the controller, or look for snapshots that nobody used."""
+        """Send results to the controller, or look for unused snapshots."""
         used = self.config.stash.get(USED, None)
         if used is not None:
             self.folders.update(used.folders)
@@ -131,12 +131,12 @@ class Suite:
             self.pruned = True
 
     def _is_unused(self, key: Key) -> bool:
-        """A skipped test might have used it; one that was removed, or passed without it, does not."""
+        """Whether a snapshot is unused: its test was removed, or passed without it. A skipped test might use it."""
         is_there = key.function in self.seen and key.function not in self.passed
         return key.folder not in self.folders and not is_there
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """What was written, and what nobody used."""
+        """Print what was written, and unused snapshots."""
         lines = list(self._lines())
         if lines and not self._is_worker():
             terminalreporter.section("hlodiff")
@@ -158,13 +158,13 @@ class Suite:
 
 
 def selected_by(config: pytest.Config) -> str:
-    """What on the command line leaves tests out; "" for the whole suite.
+    """The options on the command line that deselect tests; "" for the whole suite.
 
     Args:
-        config: of a run, not of a worker of pytest-xdist.
+        config: configuration of a run, not of a pytest-xdist worker.
 
     Returns:
-        words for people.
+        text for a message.
     """
     for option, typed in _SELECTING.items():
         if getattr(config.option, option, None):

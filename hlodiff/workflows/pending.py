@@ -205,7 +205,8 @@ def standing(program: PendingProgram, base: BaseProgram) -> Standing:
     """Whether a pending program may replace the current snapshot.
 
     Args:
-        program: the pending program. base: what it would replace.
+        program: the pending program.
+        base: what it would replace.
 
     Returns:
         "ready"; "done" if the snapshot is already the same; "stale" if the snapshot is not the one the program was
@@ -224,7 +225,8 @@ def kind_of_program(config: Config, program: PendingProgram, base: BaseProgram) 
 
     Args:
         config: the project's.
-        program: the pending program. base: what it would replace.
+        program: the pending program.
+        base: what it would replace.
 
     Returns:
         "facts" only if the program is the same.

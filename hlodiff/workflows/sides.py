@@ -197,7 +197,8 @@ def _of_project(folder: Path) -> Path:
 def snapshots_folder(project: Path) -> Path:
     """The snapshots folder of a project, also without a configuration.
 
-    Args: project: where to look for the configuration.
+    Args:
+        project: where to look for the configuration.
     """
     from hlodiff.workflows.configuration import load
 
