@@ -2,11 +2,11 @@
 
 XLA writes one all-reduce as `all-reduce`, as `all-reduce-start` with its `-done`, as `async-start` around it, as
 `fusion-start` (TPU) around it, or as a `-start` that its backend configuration calls synchronous (`"is_sync":true`).
-TPUs also split one collective into steps, so that matrix products run in between: a fusion that ends in
-`AsyncCollectiveStart` begins it, and each fusion up to the one with `AsyncCollectiveDone` holds the whole instruction
-once more. Channels do not say which instructions are one collective: all collectives of a `jax.shard_map` have
-channel 1. Where XLA partitions a program for TPUs, a reduce-scatter is a fusion of an all-reduce of which only a slice
-is used, that of the device by its `partition-id`.
+TPUs also split one collective into steps so that matrix products run in between: a fusion that ends in
+`AsyncCollectiveStart` begins it, and each fusion up to the one with `AsyncCollectiveDone` contains the whole
+instruction again. Channels do not identify a collective: all collectives of a `jax.shard_map` have channel 1. Where XLA
+partitions a program for TPUs, a reduce-scatter is a fusion of an all-reduce and a slice, which picks the device's part
+by its `partition-id`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SHAPED_IOTA = re.compile(r"\[([\d,]+)\](<=.*)$")
 _AXIS = re.compile(r"""(['"]?)(?P<name>.+)\1=(?P<size>\d+)""")
 _AXIS_USE = re.compile(r"""\s*(?P<quote>['"]?)(?P<name>[^'":]+)(?P=quote)(?::\((?P<pre>\d+)\)(?P<size>\d+))?\s*$""")
 _MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\](?:,\s*device_ids=\((?P<ids>.*?)\))?\s*\{(?P<used>[^}]*)\}$")
-_GAP = re.compile(r"\d\s+\d")  # between two numbers there is a comma
+_GAP = re.compile(r"\d\s+\d")  # two numbers without a comma between them
 _DEVICES = re.compile(r"\s*(?:\d+\s*(?:,\s*\d+\s*)*)?")
 _MESH_IOTA = re.compile(r"\[([\d,]+)\](T\([\d,]+\))?\s*$")
 
 Groups = tuple[tuple[int, ...], ...]
-# A program for more devices than there are is a damaged file: expanding it would not end.
+# A program for more devices than exist is a damaged file: expanding its groups would not end.
 _MAX_DEVICES = 1 << 20
 
 
@@ -41,7 +41,7 @@ def numbers(text: str) -> list[int]:
 
 
 def iota(text: str) -> list[int] | None:
-    """Devices of `<=[2,2]T(1,0)` in order: 0..n-1 shaped, transposed and laid flat again; None where it is no iota."""
+    """The devices of `<=[2,2]T(1,0)` in order: 0..n-1 reshaped, transposed, flattened; None if the text is no iota."""
     match = _IOTA.match(text.strip())
     if match is None:
         return None
@@ -53,7 +53,7 @@ def iota(text: str) -> list[int] | None:
 
 
 def _offsets(sizes: Sequence[int], axes: Sequence[int]) -> list[int]:
-    """Where the elements along some axes of an array of these sizes stand when it is laid flat, the last axis first."""
+    """Flat (row-major) offsets of the elements along some axes of an array, the last axis varying fastest."""
     strides = [prod(sizes[n + 1 :]) for n in range(len(sizes))]
     return [
         sum(index * strides[axis] for index, axis in zip(place, axes, strict=True))
@@ -62,7 +62,7 @@ def _offsets(sizes: Sequence[int], axes: Sequence[int]) -> list[int]:
 
 
 def parse_groups(text: str) -> Groups | None:
-    """The replica groups of any spelling, each in its own order; None where the text is none we know.
+    """Parse replica groups in any spelling, members in their own order; None if the spelling is unknown.
 
     Example:
         >>> parse_groups("[2,2]<=[2,2]T(1,0)")
@@ -87,7 +87,7 @@ def parse_groups(text: str) -> Groups | None:
 
 
 def canonical_groups(text: str) -> str:
-    """Replica groups spelled out, ordered by their first member; a spelling we do not know stays.
+    """Replica groups written out and sorted by their first member; an unknown spelling is returned unchanged.
 
     Example:
         >>> canonical_groups("[2,2]<=[4]")
@@ -143,7 +143,7 @@ def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[
             or not sizes[name]
             or sizes[name] % (end := _end(sizes[name], pre, size) or pre)
         ):
-            return None  # no part of that axis
+            return None  # no such part of that axis
         cuts[name] |= {pre, end}
     pieces: list[tuple[str, int, int]] = []
     for name in sizes:
@@ -161,7 +161,7 @@ def _sub_axes(sizes: dict[str, int], used: list[tuple[str, int, int]]) -> tuple[
 
 
 def _end(whole: int, pre: int, size: int) -> int:
-    """Where the part `(pre)size` of an axis ends; without a size it is all that is left."""
+    """Where the part `(pre)size` of an axis ends; without a size, the end of the axis."""
     return pre * (size or whole // pre)
 
 
@@ -170,7 +170,7 @@ FAMILIES = (
     "collective-broadcast",
 )  # fmt: skip
 _OPCODES = frozenset([*FAMILIES, *(f"{name}-start" for name in FAMILIES)])
-# How libtpu marks an instruction that is one step of a collective, and what takes the first step's result.
+# How libtpu marks an instruction that is one step of a collective, and the opcode that takes the first step's result.
 _STEP = "async_collective_fusion_config"
 _BEGIN = "AsyncCollectiveStart"
 _WRAPPERS = frozenset(["async-start", "fusion-start"])
@@ -183,11 +183,11 @@ class Collective:
     """One collective.
 
     Args:
-        family: XLA's word without `-start` ("all-reduce").
+        family: XLA's name without `-start` ("all-reduce").
         bytes: of the result on one device; of all parts where several arrays are combined into one collective.
-        dimension: the dimension that is gathered, scattered or split, None where there is none.
+        dimension: the dimension that is gathered, scattered or split; None if there is none.
         groups: replica groups in one spelling, or source-target pairs as they are.
-        asynchronous: it has a start and a done with other work possible between.
+        asynchronous: whether it has a start and a done, so that other work can run in between.
         computation: index of the computation it starts in (for an async wrapper, the wrapper's caller).
         instruction: position of the instruction that starts it.
     """
@@ -202,13 +202,13 @@ class Collective:
 
 
 def collectives(module: Module) -> tuple[Collective, ...]:
-    """All collectives of a compiled module, each once, in the order of computations and instructions.
+    """All collectives of a compiled module, each once, in order of computations and instructions.
 
     Args:
-        module: a compiled module as read; a normalized one holds collectives of equal computations once only.
+        module: a compiled module as read; a normalized module lists collectives of equal computations only once.
 
     Returns:
-        One record for each collective: a `-done` is none of its own, and neither is the inside of an async wrapper.
+        One record per collective; a `-done` and the body of an async wrapper get no record of their own.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -220,7 +220,7 @@ def collectives(module: Module) -> tuple[Collective, ...]:
     opcodes = {it.opcode for computation in module.computations for it in computation.instructions}
     if opcodes.isdisjoint(_OPCODES) and opcodes.isdisjoint(_WRAPPERS):
         return ()
-    # What is in an asynchronous wrapper is counted at the wrapper.
+    # The contents of an asynchronous wrapper are counted at the wrapper.
     wrapped, fused, later = called_by(module, _WRAPPERS), called_by(module, ("fusion",)), continued_steps(module)
     found = []
     for index, computation in enumerate(module.computations):
@@ -235,14 +235,14 @@ def collectives(module: Module) -> tuple[Collective, ...]:
 
 
 def continued_steps(module: Module) -> frozenset[tuple[int, int]]:
-    """Instructions that only go on with a collective which an earlier fusion began.
+    """Instructions that only continue a collective begun by an earlier fusion.
 
     Args:
         module: a compiled module.
 
     Returns:
-        computation and position of each. A chain whose beginning is not in the module (a part of a program) begins with
-        its first step.
+        (computation, position) of each. If the start of a chain is missing (part of a program), its first step counts
+        as the start.
     """
     chains: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     begun: dict[tuple[str, ...], list[tuple[int, int]]] = {}
@@ -267,12 +267,12 @@ def _is_step(it: Instruction) -> bool:
 
 
 def stem(opcode: str) -> str:
-    """An opcode as compiled text spells it, without `-start` and `-done`: `all-reduce` of StableHLO's `all_reduce`."""
+    """An opcode as in compiled text, without `-start` and `-done`: `all-reduce` for StableHLO's `all_reduce`."""
     return opcode.replace("_", "-").removesuffix("-start").removesuffix("-done")
 
 
 def family(opcode: str) -> str | None:
-    """The family of a collective's opcode, plain or `-start`; None for everything else, `-done` included."""
+    """The family of a collective opcode, plain or `-start`; None for everything else, including `-done`."""
     plain = opcode.removesuffix("-start")
     return plain if plain in FAMILIES else None
 
@@ -290,7 +290,7 @@ def _records(module: Module, index: int, position: int, it: Instruction) -> list
 
 
 def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
-    """The slices of its own that each device takes of an all-reduce, where nothing else reads it; else none."""
+    """The slices by which each device takes its part of an all-reduce, if nothing else reads the result; else none."""
     if not any(it.opcode in _OWN_NUMBER for it in computation.instructions):
         return ()
     users = computation.users()
@@ -311,7 +311,7 @@ def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
 
 
 def _as_reduce_scatter(record: Collective, it: Instruction, slices: Sequence[Instruction]) -> Collective:
-    """The all-reduce as what it is: its results are the slices."""
+    """The all-reduce as the reduce-scatter that it implements: its results are the slices."""
     whole = it.shape.leaves()[0].dimensions
     taken = slices[0].shape.dimensions
     smaller = [n for n, (a, b) in enumerate(zip(whole, taken, strict=False)) if a != b]
@@ -334,7 +334,7 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
 
 
 def collective_result(it: Instruction) -> Shape:
-    """What a collective hands over. A start's shape may also hold operands and contexts.
+    """The result of a collective. The shape of a start may also hold operands and contexts.
 
     all-reduce-start: the result alone. all-gather-start: (operands, results). collective-permute-start:
     (operands, results, contexts...). A pair of operands and results holds tuples where there are several.

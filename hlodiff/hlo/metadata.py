@@ -16,7 +16,7 @@ from hlodiff.hlo.model import Frame
 _ROW = re.compile(r"(\d{1,18}) (.*)")
 _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
 _NUMBER = re.compile(r"(?<!\w)(\w++)=(\d{1,18})(?!\d)")
-# Rows and metadata as XLA prints them today: looking at every pair of a name and a value takes twice as long.
+# Rows and metadata as XLA prints them today: matching every key and value takes twice as long.
 _LOCATION = re.compile(
     r"\{file_name_id=(\d{1,18}) function_name_id=(\d{1,18}) line=(\d{1,18})"
     r"(?: (?:end_line|column|end_column)=\d{1,18})*+\}"
@@ -27,7 +27,7 @@ _SCOPE_AND_FRAME = re.compile(r'\{op_name="([^"\\]*+)"(?: stack_frame_id=(\d{1,1
 
 @dataclass(slots=True)
 class FrameTable:
-    """The tables `FileNames`, `FunctionNames`, `FileLocations`, `StackFrames` while they are read."""
+    """The tables `FileNames`, `FunctionNames`, `FileLocations` and `StackFrames`, filled as they are read."""
 
     names: dict[str, dict[int, str]] = field(default_factory=dict)
     numbers: dict[str, dict[int, dict[str, int]]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class FrameTable:
     _position: dict[int, int] | None = None
 
     def add(self, table: str, line: str) -> bool:
-        """Take one row; False where it is none."""
+        """Add one row; returns False if the line is not a row."""
         row = _ROW.match(line)
         if row is None:
             return False
@@ -52,13 +52,13 @@ class FrameTable:
         return True
 
     def frame_of_id(self, frame_id: int) -> int:
-        """Index of a stack frame in `frames()`, -1 where the table has none of that id."""
+        """Index in `frames()` of a stack frame id; -1 if the table lacks it."""
         if self._position is None:
             self._position = {key: n for n, key in enumerate(self.numbers.get("StackFrames", {}))}
         return self._position.get(frame_id, -1)
 
     def frame_of_place(self, file: str, line: int) -> int:
-        """Index of the frame of an inline `source_file`, `source_line`."""
+        """Index in `frames()` of an inline `source_file` and `source_line`."""
         first = len(self.numbers.get("StackFrames", {}))
         return self.inline.setdefault((file, line), first + len(self.inline))
 
@@ -90,7 +90,7 @@ def _is_number(text: str) -> bool:
 
 
 def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
-    """Read `{op_name="..." stack_frame_id=5 ...}`: scope, frame index, and what else was in it, verbatim."""
+    """Read `{op_name="..." stack_frame_id=5 ...}`: scope, frame index, and everything else verbatim."""
     if not text:
         return "", -1, ""
     plain = _SCOPE_AND_FRAME.fullmatch(text)
@@ -114,23 +114,23 @@ def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
     return op_name, frame, " ".join(rest)
 
 
-# What follows one of these is the same on every machine. Programs of other machines and systems are read too.
+# The path after one of these is the same on every machine. Programs from other machines and systems are read too.
 _PACKAGES = re.compile(r".*?(?:^|[/\\])(?:site-packages|dist-packages)[/\\](?!.*[/\\](?:site|dist)-packages[/\\])")
 _PYTHON = re.compile(r".*(?:^|[/\\])(?=python3\.\d+[/\\])")
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
-# How the path of an installed package begins on every machine.
+# The portable prefix of an installed package's path.
 INSTALLED = "site-packages/"
 
 
 def portable_file(file: str, root: str = "") -> str:
-    """A file without the machine: relative to the project, to where packages are installed, else its name.
+    """A file path that does not depend on the machine: relative to the project or to site-packages, else the file name.
 
     Args:
-        file: a path of this machine or of another one, or a path that is portable already.
-        root: the project's folder: files below it are named relative to it; "" where there is none.
+        file: a path of this or another machine, or a portable path.
+        root: the project folder; files below it become relative to it. "" if there is none.
 
     Returns:
-        a path with `/`; a package's starts with `site-packages/`, Python's own with its version.
+        a path with `/`; in packages it starts with `site-packages/`, in Python's library with its version.
 
     Example:
         >>> portable_file("/srv/project/model.py", "/srv/project"), portable_file("/srv/other/model.py")
@@ -151,7 +151,7 @@ def portable_file(file: str, root: str = "") -> str:
 
 @lru_cache(maxsize=10_000)
 def shown_file(file: str, root: str = "") -> str:
-    """A file as a report shows it: a package's begins with the package.
+    """A file as reports show it: for a package, the path begins with the package name.
 
     Example:
         >>> shown_file("/venv/lib/python3.11/site-packages/diffrax/_integrate.py")
@@ -172,11 +172,11 @@ def is_library(file: str) -> bool:
 
 
 def own_frame(source: Iterable[Frame]) -> Frame | None:
-    """The innermost frame of the user's own code; the innermost of all where every frame is a library's.
+    """The innermost frame of the user's own code, or the innermost frame if all are in libraries.
 
     Args:
-        source: a stack, innermost first. JAX traces a helper once, so of a further call the stack is that call's own
-            and behind it the whole one of the first trace: there the call's own lines count.
+        source: a stack, innermost first. JAX traces a helper once, so the stack of a later call is that call's own
+            frames followed by the whole stack of the first trace; then the lines of the later call count.
 
     Example:
         >>> own_frame((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss"))).file
@@ -190,7 +190,7 @@ def own_frame(source: Iterable[Frame]) -> Frame | None:
 
 
 def own_frames(source: Iterable[Frame]) -> tuple[Frame, ...]:
-    """All frames of the user's own code, innermost first, without those of another call.
+    """All frames of the user's own code, innermost first, without those of an earlier call.
 
     Example:
         >>> own_frames((Frame("site-packages/jax/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))[0].line
@@ -200,14 +200,15 @@ def own_frames(source: Iterable[Frame]) -> tuple[Frame, ...]:
 
 
 def package_frame(source: Iterable[Frame], packages: Sequence[str]) -> tuple[Frame | None, Frame | None]:
-    """The innermost frame of the user's own code or of one of some packages, and the user's own frame that called it.
+    """The innermost frame in the user's own code or in one of `packages`, and the user's frame that called it.
 
     Args:
         source: a stack, innermost first.
-        packages: as they are imported.
+        packages: import names.
 
     Returns:
-        what `own_frame` gives, or a package's frame; then the caller, None where the user's own code is the first.
+        the frame of `own_frame`, or a frame in one of the packages; then its caller, None if the first is the user's
+        own code.
 
     Example:
         >>> at = (("site-packages/jax/a.py", 9), ("site-packages/optax/b.py", 3), ("net.py", 12))
@@ -226,15 +227,15 @@ def package_frame(source: Iterable[Frame], packages: Sequence[str]) -> tuple[Fra
 
 
 def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """A stack without what it goes through a second time, innermost first.
+    """Drop the part of a stack that repeats it, innermost first.
 
-    A second time begins where a frame is there again, or where the outermost function or the one before is with another
-    line. From there on lines of functions that follow as they did before are dropped. A function that calls itself once
-    looks the same: its line is that of the call.
+    A repetition begins where a frame occurs again, or where the outermost function or the one before it occurs with
+    another line. From there on, lines of functions that follow in the same order as before are dropped. A function that
+    calls itself once looks the same: its line is that of the call.
     """
     known: list[Frame] = []  # outermost first
-    lines: dict[tuple[str, str, int], int] = {}  # where each of them stands first
-    at = -1  # how far the second time has come along `known`
+    lines: dict[tuple[str, str, int], int] = {}  # first position of each
+    at = -1  # how far the repetition has advanced along `known`
     for frame in reversed(frames):
         function, line = (frame.file, frame.function), (frame.file, frame.function, frame.line)
         if line in lines:
@@ -258,7 +259,7 @@ def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
 
 
 def _is_ambiguous(frame: Frame) -> bool:
-    """Whether several functions of a file have that name: lambdas, and methods where their class is not said."""
+    """Whether several functions of a file may have this name: lambdas, and methods without their class."""
     name = frame.function
     return (name.endswith(">") and name != "<module>") or (name.startswith("__") and "." not in name)
 
@@ -267,7 +268,7 @@ def _function(frame: Frame) -> tuple[str, str]:
     return frame.file, frame.function
 
 
-# --- A text with other places of Python: the same program, compiled of lines that have moved.
+# --- Replacing Python locations: the same program, compiled from lines that have moved.
 
 _FILES = re.compile(r'^FileNames\n((?:\d+ ".*"\n)*)', re.MULTILINE)
 _FILE = re.compile(r'^(\d+) "([^"\\]*)"$', re.MULTILINE)
@@ -290,14 +291,14 @@ class PythonRange:
 
 
 def placed(compiled: str, places: Mapping[PythonRange, PythonRange]) -> str | None:
-    """Compiled HLO with other places of Python.
+    """Replace the Python locations in compiled HLO.
 
     Args:
-        compiled: its text.
-        places: the new one for each.
+        compiled: the HLO text.
+        places: the new location of each.
 
     Returns:
-        the text; None where it names a place that is not among them, or names places otherwise.
+        the text; None if it has a location that is not in `places`, or writes locations in another form.
     """
     tables = _FILES.findall(compiled), _PLACES.findall(compiled)
     if (len(tables[0]), len(tables[1])) not in ((0, 0), (1, 1)) or "source_file=" in compiled:

@@ -19,26 +19,26 @@ from hlodiff.hlo.grammar import STRING
 from hlodiff.interrupts import deferred
 
 _INSTALL = "pip install 'jaxlib>=0.7.1'"
-# Regions, types and locations nested deeper end the process: MLIR reads them by recursion.
+# Deeper nesting of regions, types and locations crashes the process: MLIR parses them recursively.
 _DEPTH = 200
-# MLIR reads a type in time quadratic in its dimensions. XLA's own arrays have fewer than ten.
+# MLIR parses a type in time quadratic in its rank. XLA's own arrays have fewer than ten dimensions.
 _DIMENSIONS = 1_000
 _TOO_MANY = re.compile(rf"<\s*+(?:(?:\d++|\?)\s*+x\s*+){{{_DIMENSIONS + 1}}}")
 MOST_BESIDE = 1_000
-"""Meshes and other operations beside the functions: the text of each is made in a time that grows with their number."""
+"""Meshes and other operations beside the functions: printing each one takes time proportional to their number."""
 _MESH = re.compile(r'(?<![#\w])sdy\.mesh"?\s*+[(@]')
 _BRACKETS = re.compile(STRING + r"?|//[^\n]*|->|[(\[{<]+|[)\]}>]+", re.DOTALL)
-# Digits are converted in cubic time.
+# Converting digits takes cubic time.
 _DIGITS = 400
 _LONG_NUMBER = re.compile(STRING + rf"|(\d{{{_DIGITS + 1}}})", re.DOTALL)
 MOST_ATTRIBUTES = 1_000
-"""Attributes of one operation: each step of the binding's iterator walks over those before it."""
+"""Attributes of one operation: each step of the binding's iterator walks all earlier ones."""
 _CONFLICT = re.compile(r"^(<<<<<<< |=======$|>>>>>>> )", re.MULTILINE)
 
 
-@deferred()  # a signal during the import of native code ends the process, or is lost
+@deferred()  # a signal while native code is imported kills the process, or is lost
 def _load(name: str) -> Any:
-    """A jaxlib module by name, with an error in one sentence where it is missing."""
+    """Import a jaxlib module; if it is missing, the error is one sentence."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -48,7 +48,7 @@ def _load(name: str) -> Any:
 
 
 def _version() -> str:
-    """The installed jaxlib's version, "" where there is none."""
+    """The installed jaxlib's version; "" if there is none."""
     try:
         return str(importlib.import_module("jaxlib").__version__)
     except ModuleNotFoundError:
@@ -81,11 +81,11 @@ def mlir() -> Any:
 def context() -> Any:
     """A new MLIR context with every dialect that JAX programs use, as `jax` itself sets it up.
 
-    One for each program: a context never frees the constants it has seen, and renames resources it has seen before.
+    Create one for each program: a context never frees constants, and renames resources that it has seen before.
     """
     try:
         found = mlir().Context()
-        found.enable_multithreading(False)  # a context starts threads of its own: more time than they save
+        found.enable_multithreading(False)  # starting threads for each context costs more time than they save
         found.append_dialect_registry(_registry())
         found.load_all_available_dialects()
         for name in ("sdy", "chlo", "stablehlo"):
@@ -93,7 +93,7 @@ def context() -> Any:
         with contextlib.suppress(ModuleNotFoundError):  # jaxlib 0.7.1 has none
             importlib.import_module("jaxlib.mlir.dialects.mpmd").register_dialect(found)
         _load("jaxlib.mlir.dialects.mhlo").register_mhlo_dialect(found)
-        found.allow_unregistered_dialects = True  # operations and types of others are kept as they are written
+        found.allow_unregistered_dialects = True  # unregistered operations and types are kept as written
     except AttributeError as error:
         raise _too_old(str(error)) from None
     return found
@@ -106,7 +106,7 @@ def _registry() -> Any:
 
 
 def parse_mlir(text: str, path: str = "") -> Any:
-    """MLIR text to an `ir.Module`, verified.
+    """Parse and verify MLIR text; returns an `ir.Module`.
 
     Args:
         text: one module in MLIR's textual form.
@@ -132,7 +132,7 @@ def parse_mlir(text: str, path: str = "") -> Any:
 
 
 def refuse_deep(text: str, path: str = "") -> None:
-    """Refuse MLIR text whose brackets are nested deeper than any program's; raises ReadError with the place."""
+    """Refuse MLIR text nested deeper than any program; raises ReadError with the location."""
     depth = 0
     for found in _BRACKETS.finditer(text):
         first = text[found.start()]
@@ -145,7 +145,7 @@ def refuse_deep(text: str, path: str = "") -> None:
 
 
 def refuse_wide(text: str, path: str = "") -> None:
-    """Refuse more dimensions, digits or meshes than any program has; raises ReadError with the place."""
+    """Refuse more dimensions, digits or meshes than any program has; raises ReadError with the location."""
     if found := _TOO_MANY.search(text):
         raise _damaged(f"a type has more than {_DIMENSIONS:,} dimensions", text, found.start(), path)
     if number := next((found for found in _LONG_NUMBER.finditer(text) if found[1]), None):
@@ -162,13 +162,13 @@ def _damaged(what: str, text: str, position: int, path: str, hint: str = "is the
 
 
 def mlir_text(bytecode: bytes) -> str:
-    """MLIR bytecode as text with locations, as `jax.stages.Lowered.as_text(debug_info=True)` gives it.
+    """Print MLIR bytecode as text with locations, as `jax.stages.Lowered.as_text(debug_info=True)` does.
 
     Args:
-        bytecode: of a module of StableHLO.
+        bytecode: a StableHLO module.
 
     Raises:
-        ReadError: these are no such bytes, or of another version of jaxlib.
+        ReadError: not MLIR bytecode, or written by an incompatible jaxlib.
 
     Example:
         >>> mlir_text(b"text")
@@ -196,7 +196,7 @@ def _read_error(error: Any, text: str, path: str) -> ReadError:
     lines = text.splitlines()
     offending = lines[line - 1] if 0 < line <= len(lines) else ""
     end = " (the file ends here: is it truncated?)" if line >= len(lines) else ""
-    if "!quant." in offending:  # the dialect is in StableHLO's own tools, and not in jaxlib
+    if "!quant." in offending:  # StableHLO's own tools have this dialect, jaxlib does not
         what, hint = (
             "jaxlib cannot read quantized types",
             "it has no dialect `quant`; compiled HLO of the program can be read",
@@ -206,16 +206,16 @@ def _read_error(error: Any, text: str, path: str) -> ReadError:
 
 
 def attributes_of(operation: Any) -> Iterator[tuple[str, Any]]:
-    """(name, attribute) of every inherent and discardable attribute, sorted by name as MLIR stores them.
+    """(name, attribute) of every inherent and discardable attribute, in MLIR's order, by name.
 
-    An attribute that the bindings cannot convert (a dense array of complex numbers) comes as its text.
+    An attribute that the bindings cannot convert (a dense array of complex numbers) is given as text.
     """
     attributes = operation.attributes
     for number, key in enumerate(attributes):
         is_old = not isinstance(key, str)  # jaxlib before 0.10 yields NamedAttribute
         name = key.name if is_old else key
         if is_old and name == "value" and any("complex<" in str(result.type) for result in operation.results):
-            yield name, _as_text(key, name)  # jaxlib 0.7 ends the process where it converts one
+            yield name, _as_text(key, name)  # jaxlib 0.7 crashes when it converts one
             continue
         try:
             yield name, attributes[name]
@@ -228,7 +228,7 @@ def _as_text(named: Any, name: str) -> str:
 
 
 def count_operations(operation: Any) -> int:
-    """The operation and all operations in its regions."""
+    """Count the operation and all operations in its regions."""
     found = 0
 
     def visit(_: Any) -> Any:
@@ -241,26 +241,26 @@ def count_operations(operation: Any) -> int:
 
 
 def generic_text(module: Any) -> str:
-    """MLIR's generic form with debug info and elided constants: one line ends each operation with its location."""
+    """MLIR's generic form with debug info and elided constants: each operation ends one line with its location."""
     text: str = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True, large_elements_limit=16)
     return text
 
 
 def without_locations(text: str, path: str = "") -> str:
-    """MLIR text without debug info, as `Lowered.as_text()` prints it."""
+    """MLIR text without debug info, as printed by `Lowered.as_text()`."""
     printed: str = parse_mlir(text, path).operation.get_asm(enable_debug_info=False)
     return printed
 
 
 def pretty_text(module: Any) -> str:
-    """MLIR's pretty form in which name locations give the SSA names."""
+    """MLIR's pretty form, with SSA names taken from name locations."""
     text: str = module.operation.get_asm(use_name_loc_as_prefix=True)
     return text
 
 
 @functools.cache
 def _kernel_context() -> Any:
-    """A context for kernels inside custom calls: also Mosaic's and Triton's dialects, and operations nobody knows."""
+    """A context for kernels in custom calls: it adds Mosaic's and Triton's dialects, and accepts unknown operations."""
     found = mlir().Context()
     found.append_dialect_registry(_registry())
     found.load_all_available_dialects()
@@ -269,21 +269,21 @@ def _kernel_context() -> Any:
         try:
             _load(name).register_dialect(found)
         except (HlodiffError, AttributeError):
-            continue  # a kernel of that dialect then does not decode, which the caller says
+            continue  # kernels of that dialect then do not decode, which the caller reports
     return found
 
 
 def load_kernels() -> None:
-    """Import what reads kernels, as far as it is there."""
+    """Import the available kernel readers."""
     with contextlib.suppress(HlodiffError, AttributeError):
         _kernel_context()
 
 
 def kernel_text(bytecode: bytes) -> str | None:
-    """MLIR bytecode of an embedded kernel as generic text without debug info; None where it does not decode.
+    """Decode an embedded kernel to generic text without debug info; None if it does not decode.
 
     Args:
-        bytecode: what Pallas put into a custom call: Mosaic TPU, Triton or Mosaic GPU.
+        bytecode: MLIR bytecode that Pallas put into a custom call: Mosaic TPU, Triton or Mosaic GPU.
 
     Example:
         >>> kernel_text(b"object code") is None
@@ -317,17 +317,17 @@ def _hlo() -> Any:
 
 
 def load_hlo() -> None:
-    """Import what reads HLO protos."""
+    """Import the reader of HLO protos."""
     _hlo()
 
 
 def hlo_from_proto(data: bytes) -> Any:
-    """A serialized HloModuleProto as XLA's HloModule; XLA's own error where the bytes are none."""
+    """Parse a serialized HloModuleProto into XLA's HloModule; raises XLA's own error if it is invalid."""
     return _hlo().HloModule.from_serialized_hlo_module_proto(data)
 
 
 def hlo_from_text(text: str) -> Any:
-    """Compiled HLO text through XLA's own parser, the oracle of the tests."""
+    """Parse compiled HLO text with XLA's own parser, the oracle of the tests."""
     return _hlo().hlo_module_from_text(text)
 
 

@@ -2,8 +2,8 @@
 
 Compiled HLO, StableHLO and HLO protos have the same records.
 
-Words are XLA's. Positions are integers: an operand is an index into its computation's `instructions`, a
-called computation an index into its module's `computations`, so no name is ever evidence of anything.
+Terms are XLA's. References are indices: an operand is an index into its computation's `instructions`, a called
+computation an index into its module's `computations`. Names are never compared.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Literal
 
 Stage = Literal["compiled", "stablehlo"]
 STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
-"""In the order in which a program passes through them."""
+"""In the order in which programs pass through them."""
 
 STAGE_NAMES: dict[str, str] = {"stablehlo": "StableHLO", "compiled": "compiled"}
-"""What reports call each stage."""
+"""Display name of each stage."""
 PROGRAM_NAMES: dict[str, str] = {**STAGE_NAMES, "compiled": "compiled HLO"}
-"""The same as nouns: what language a program of the stage is in."""
+"""The same as a noun: the language of a program at that stage."""
 
-# Bits per element. An element type that is not here counts 0 bytes and is still kept and compared.
+# Bits per element. Unknown element types count 0 bytes and are still kept and compared.
 _BITS = {
     "pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32,
     "s64": 64, "u64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128, "f4e2m1fn": 4,
@@ -52,9 +52,9 @@ class Layout:
 
 
 class _WorkedOutOnce:
-    """Room for what a shape is asked for most: its hash and how it is printed, with and without layouts.
+    """Cache for a shape's hash and its printed forms, with and without layouts.
 
-    These are no fields, so that no other process gets them: hashes differ there.
+    These are not fields, so they are not sent to other processes, whose hashes differ.
     """
 
     __slots__ = ("_bare_text", "_hash", "_text")
@@ -69,9 +69,9 @@ class Shape(_WorkedOutOnce):
 
     Args:
         element_type: XLA's name ("f32", "s32", "pred"), "tuple", "token", or verbatim text of an unknown type.
-        dimensions: sizes; a bounded dynamic dimension has its bound, an unbounded one -1.
-        layout: None where the text has none.
-        tuple_shapes: the parts of a tuple.
+        dimensions: sizes; the bound for a bounded dynamic dimension, -1 for an unbounded one.
+        layout: None if the text has none.
+        tuple_shapes: the elements of a tuple.
         dynamic: indices of the dynamic dimensions.
         is_array: False for tuples, tokens and other types without dimensions.
     """
@@ -126,9 +126,10 @@ class Frame:
 
 
 class _Draft:
-    """An instruction while it is made, see `Instruction.__new__`.
+    """An instruction under construction, see `Instruction.__new__`.
 
-    `called` is no field: all called computations in order, as indices into `Module.computations`, from `calls`.
+    `called` is not a field. It lists all called computations in order, as indices into `Module.computations`, derived
+    from `calls`.
     """
 
     __slots__ = (
@@ -148,15 +149,15 @@ class Instruction(_Draft):
             and keep underscores ("dot_general"); other dialects keep theirs ("func.call", "sdy.sharding_constraint").
         shape: the result; several results of a StableHLO op are a tuple.
         operands: indices into the computation's instructions.
-        results: which result of each operand is used (StableHLO ops with several results); () when all are 0.
+        results: which result of each operand is used (StableHLO ops with several results); () if all are 0.
         attributes: (name, verbatim value) in printed order, without calls, control predecessors and metadata.
         calls: (attribute name, computations called through it) in printed order.
         control_predecessors: indices into the computation's instructions.
-        literal: verbatim text between the parentheses of a constant, the number of a parameter; else None.
-        op_name: the scope that JAX gave, e.g. `jit(f)/jvp()/dot_general`.
-        frame: innermost Python frame, an index into `Module.frames`, -1 where unknown.
-        metadata: what else is in `metadata={...}`, verbatim; never compared.
-        line: 1-based line in the text it was read from, 0 where it was not read from text.
+        literal: verbatim text between the parentheses of a constant; the number of a parameter; None otherwise.
+        op_name: the scope given by JAX, e.g. `jit(f)/jvp()/dot_general`.
+        frame: innermost Python frame as an index into `Module.frames`; -1 if unknown.
+        metadata: the rest of `metadata={...}`, verbatim; never compared.
+        line: 1-based line in the text; 0 if it was not read from text.
     """
 
     name: str
@@ -189,7 +190,7 @@ class Instruction(_Draft):
         metadata: str = "",
         line: int = 0,
     ) -> Instruction:
-        """Fill in a draft and freeze it: a program has thousands, and a frozen record takes four times as long."""
+        """Fill in a draft, then freeze it: constructing a frozen record takes four times as long."""
         made: Any = _Draft()
         made.name = name
         made.opcode = opcode
@@ -213,7 +214,7 @@ class Instruction(_Draft):
         return Instruction, tuple([getattr(self, field.name) for field in fields(self)])
 
     def attribute(self, name: str) -> str | None:
-        """Verbatim value of an attribute, None where the instruction has none of that name."""
+        """Verbatim value of an attribute; None if the instruction lacks it."""
         for key, value in self.attributes:
             if key == name:
                 return value
@@ -221,7 +222,7 @@ class Instruction(_Draft):
 
 
 class _CountedOnce:
-    """Room for what is asked of a computation again and again: its parameters, and which attributes there are."""
+    """Cache for two properties of a computation: its parameters, and the names of its instructions' attributes."""
 
     __slots__ = ("_attribute_names", "_parameters")
     _attribute_names: frozenset[str]
@@ -232,10 +233,10 @@ class _CountedOnce:
 class Computation(_CountedOnce):
     """A list of instructions with one root; in StableHLO a function or a region of an operation.
 
-    A StableHLO region that uses values from outside gets one more `parameter` for each of them, with the attribute
-    `("captured", "true")`, and the operation that owns the region the same values as further operands.
-    A region's terminator (`return`) is its root.
-    `execution_thread` is "" for the main thread; `attributes` are (name, verbatim value) pairs of the computation.
+    A StableHLO region that uses values from outside gets one more `parameter` for each, with the attribute
+    `("captured", "true")`, and the operation that owns the region gets the same values as additional operands. A
+    region's terminator (`return`) is its root. `execution_thread` is "" for the main thread; `attributes` are (name,
+    verbatim value) pairs of the computation.
     """
 
     name: str
@@ -264,7 +265,7 @@ class Computation(_CountedOnce):
             return found
 
     def users(self) -> tuple[tuple[int, ...], ...]:
-        """For each instruction the instructions that use it, ascending, each once."""
+        """For each instruction the instructions that use it, ascending and without duplicates."""
         users: list[list[int]] = [[] for _ in self.instructions]
         for index, instruction in enumerate(self.instructions):
             for operand in dict.fromkeys(instruction.operands):
@@ -277,7 +278,7 @@ class Module:
     """One program at one stage: computations, the entry among them, header attributes and Python frames.
 
     Args:
-        not_held: header attributes that its file cannot hold, so that nobody knows them.
+        not_held: header attributes that the file format cannot hold, so that they are unknown.
     """
 
     name: str
@@ -296,8 +297,8 @@ class Module:
     def result_shapes(self) -> tuple[Shape, ...]:
         """The arrays and tokens that the program returns, in order.
 
-        Compiled HLO ends in the result itself. StableHLO ends in `return`, whose operands are the results; one of an
-        op with several results is a part of its shape.
+        In compiled HLO the root is the result itself. In StableHLO the root is `return`, whose operands are the
+        results; an operand may be one element of an op's tuple shape.
         """
         root = self.entry_computation.instructions[self.entry_computation.root]
         if root.opcode != "return":
@@ -311,20 +312,21 @@ class Module:
         return tuple(leaf for shape in shapes for leaf in shape.leaves())
 
     def attribute(self, name: str) -> str | None:
-        """Verbatim value of a header attribute, None where there is none of that name."""
+        """Verbatim value of a header attribute; None if the module lacks it."""
         for key, value in self.attributes:
             if key == name:
                 return value
         return None
 
     def instruction_count(self) -> int:
-        """Instructions in all computations together."""
+        """Number of instructions in all computations."""
         return sum(len(c.instructions) for c in self.computations)
 
     def stack(self, frame: int) -> tuple[Frame, ...]:
-        """The Python call stack of a frame, innermost first; () for -1. A cycle in a damaged table ends it.
+        """The Python call stack of a frame, innermost first; () for -1. A cycle in a damaged table ends the stack.
 
-        Beyond 250 frames it is cut: a table may chain as many as it has lines, and each instruction may name the last.
+        It is cut at 250 frames: a table may chain as many frames as it has lines, and each instruction may refer to the
+        last.
         """
         seen: dict[int, Frame] = {}
         while 0 <= frame < len(self.frames) and frame not in seen and len(seen) < _DEEPEST_STACK:
@@ -335,12 +337,12 @@ class Module:
 
 _DEEPEST_STACK = 250
 
-# In XLA these belong to the configuration of a module, of which its proto holds nothing.
+# XLA stores these in the module's configuration, which a proto does not contain.
 _OF_CONFIG = ("alias_passthrough_params", "num_partitions", "replica_count")
 
 
 def without_config(module: Module) -> Module:
-    """A program that was read from a proto: what belongs to the configuration is not held there.
+    """Mark a program read from a proto: it lacks the attributes that belong to the configuration.
 
     Example:
         >>> without_config(Module("m", "compiled", (), 0)).not_held
@@ -350,12 +352,12 @@ def without_config(module: Module) -> Module:
 
 
 def with_each_other(old: Module, new: Module) -> tuple[Module, Module, tuple[str, ...]]:
-    """Two programs, each with those header attributes of the other one that its own file cannot hold.
+    """Complete two programs: each gets the other's header attributes that its own file format cannot hold.
 
     Args:
         old, new: two programs.
 
-    Returns:
+    both programs, and the names of the copied attributes.
         both, and the names of these attributes.
 
     Example:
@@ -373,9 +375,9 @@ def with_each_other(old: Module, new: Module) -> tuple[Module, Module, tuple[str
     return sides[0], sides[1], tuple(sorted({name for more in given for name, _ in more}))
 
 
-# --- What a computation is for, by its callers.
+# --- The kind of a computation, by its callers.
 
-# Callers whose computations run instruction by instruction and so have a schedule, and the kind of each.
+# Callers that run their computations instruction by instruction, so that these have a schedule, and the kind of each.
 _KIND_BY_CALLER = {"call": "called", "while": "loop", "conditional": "branch", "custom-call": "called"}
 
 
@@ -390,30 +392,30 @@ def computation_kind(opcode: str, attribute: str) -> str:
     return _KIND_BY_CALLER.get(opcode.removesuffix("-start"), "apply")
 
 
-# Called for each element, not as a step of the program: XLA prints one or many of them as it pleases.
+# Called per element, not as a step of the program: XLA prints one or many copies, arbitrarily.
 _EMBEDDED = frozenset(["to_apply", "select", "scatter", "callee", "called_computations"])
 
 
 def is_embedded(it: Instruction, attribute: str) -> bool:
-    """True where the computation is applied to elements (a reducer) or shared by nature (a function)."""
+    """Whether the computation is applied to elements (a reducer) or shared by nature (a function)."""
     return attribute in _EMBEDDED and it.opcode != "call"
 
 
-# What calls a computation with its own operands: there a parameter is a name for an operand. Elsewhere (a reducer, a
-# branch) the number of a parameter means something.
+# Opcodes that pass their own operands to a computation, so that a parameter is a name for an operand. Elsewhere (a
+# reducer, a branch) the number of a parameter matters.
 BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
 
 
-# What only calls a function, in compiled HLO and in StableHLO.
+# Opcodes that only call a function, in compiled HLO and in StableHLO.
 CALLS = frozenset(["call", "func.call"])
 
 
-# Operations of two operands that may be swapped.
+# Binary operations whose operands may be swapped.
 COMMUTATIVE = frozenset(["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 
 
 def is_commutative(instruction: Instruction) -> bool:
-    """True where swapping the two operands means nothing: add, multiply, and, or, xor, maximum, minimum, EQ, NE."""
+    """Whether the two operands may be swapped: add, multiply, and, or, xor, maximum, minimum, EQ, NE."""
     if instruction.opcode != "compare":
         return instruction.opcode in COMMUTATIVE and len(instruction.operands) == 2
     direction = instruction.attribute("direction") or instruction.attribute("comparison_direction") or ""
@@ -421,11 +423,11 @@ def is_commutative(instruction: Instruction) -> bool:
 
 
 def is_commutative_opcode(opcode: str, direction: str) -> bool:
-    """The same for an instruction with two operands.
+    """Like `is_commutative`, for an instruction with two operands.
 
     Args:
-        opcode: of either stage.
-        direction: of a comparison: `EQ`, or `#stablehlo<comparison_direction EQ>`.
+        opcode: an opcode of either stage.
+        direction: the direction of a comparison: `EQ`, or `#stablehlo<comparison_direction EQ>`.
     """
     if opcode == "compare":
         return direction.rstrip(">").endswith(("EQ", "NE"))
@@ -438,12 +440,12 @@ def is_function(computation: Computation) -> bool:
 
 
 def is_captured(instruction: Instruction) -> bool:
-    """Whether a parameter is a value from outside its region."""
+    """Whether a parameter stands for a value from outside its region."""
     return instruction.opcode == "parameter" and CAPTURED in instruction.attributes
 
 
 def split_operands(module: Module, op: Instruction) -> tuple[int, int]:
-    """How many operands are the operation's own, and how many are captured by its regions.
+    """Number of the operation's own operands, and of those that its regions capture.
 
     Example:
         a `while` over two values whose body uses one value from outside: `(2, 1)`
@@ -456,9 +458,9 @@ def split_operands(module: Module, op: Instruction) -> tuple[int, int]:
 
 
 def operand_names(op: Instruction, module: Module) -> dict[int, tuple[int, ...]]:
-    """By what an instruction calls, of which operand each parameter is the name; -1 where its number means something.
+    """For each callee, the operand that each parameter names; -1 if the parameter's number matters.
 
-    Operands that a region captures have no order of their own: the parameters inside name them.
+    Captured operands have no order of their own: the parameters inside name them.
 
     Example:
         a `case` whose two branches, computations 4 and 5, capture three values: `{4: (1, 2), 5: (3,)}`
@@ -484,10 +486,10 @@ def operand_names(op: Instruction, module: Module) -> dict[int, tuple[int, ...]]
 
 
 def shared_names(op: Instruction, regions: list[Computation], number: int) -> dict[int, str]:
-    """Names that MLIR's pretty form takes from elsewhere.
+    """Parameter names that MLIR's pretty form shares between regions.
 
-    The pretty `while` writes its arguments once, for both regions: they must have the same names in both. The pretty
-    `reduce ... applies stablehlo.add` is only used where everything inside has the location of the reduce itself.
+    The pretty `while` writes its arguments once for both regions, so both must use the same names. The pretty `reduce
+    ... applies stablehlo.add` is only used if everything inside has the location of the reduce itself.
     """
     region = regions[number]
     if op.opcode == "while" and len(regions) == 2:
@@ -518,25 +520,25 @@ def region_name(opcode: str, number: int, count: int) -> str:
 
 
 def region_title(opcode: str, number: int, count: int) -> str:
-    """The last part of a region's name, one for each region: `region_title("case", 1, 3) == "branches1"`."""
+    """The last part of a region's name, unique per region: `region_title("case", 1, 3) == "branches1"`."""
     attribute = region_name(opcode, number, count)
     return f"{attribute}{number}" if attribute == "branches" else attribute
 
 
-# --- Python's garbage collector waits while programs are read and compared.
+# --- Garbage collection is paused while programs are read and compared.
 #
-# A program is hundreds of thousands of small records that live until the comparison ends, and the collector walks them
-# again and again for cycles that are not there: a seventh of the time of a comparison. What is dropped on the way is
-# freed by its reference count as ever.
+# A program is hundreds of thousands of small records that live until the comparison ends. The collector would walk them
+# repeatedly in search of cycles that do not exist, which takes a seventh of the time of a comparison. Reference
+# counting frees intermediate objects as usual.
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """No collections of cycles inside; afterwards they are as they were, also after an error.
+    """Pause the collection of cycles inside the block, and restore it afterwards, also after an error.
 
-    What was made inside counts as old afterwards: else the first collection would walk all of it. A later collection of
-    what is old finds it. Where this runs at once in several threads, the one that began decides: collections are on
-    again when it ends.
+    Objects made inside count as old afterwards: otherwise the first collection would walk all of them. A later
+    collection of old objects includes them. If several threads run this at once, collections resume when the thread
+    that began first ends.
 
     Example:
         >>> with without_garbage_collection():
@@ -550,7 +552,7 @@ def without_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
-        if not gc.get_freeze_count():  # what somebody froze stays frozen
+        if not gc.get_freeze_count():  # keep frozen what somebody else froze
             gc.freeze()
             gc.unfreeze()
         gc.enable()

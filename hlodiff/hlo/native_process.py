@@ -1,9 +1,9 @@
-"""MLIR and HLO protos of strangers are parsed in a child process.
+"""Parses untrusted MLIR and HLO protos in a child process.
 
-jaxlib's parsers are native code: a type of 3 GB, regions nested 8,000 deep or damaged bytecode ends the process that
-parses them. Here that is a child, with a limit of memory and of processor time in proportion to the file, and its death
-is the error of that one file. One child serves many files; it starts when the first file is read, and takes as long to
-start as importing jaxlib does, which the parent need not do then.
+jaxlib's parsers are native code: a type of 3 GB, regions nested 8,000 deep or damaged bytecode crash the process. Here
+a child process parses, with limits on memory and processor time in proportion to the file, and if it dies, only that
+file fails. One child serves many files. It starts when the first file is read, and takes as long to start as importing
+jaxlib, which the parent then need not do.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any, BinaryIO
 
 from hlodiff.errors import HlodiffError, ReadError
 
-# Above what the child holds before it reads: 256 MiB, and what a program in memory takes per byte of its text.
+# Memory beyond what the child uses before it reads: 256 MiB, plus the memory of a program per byte of its text.
 _MEMORY, _MEMORY_PER_BYTE = 256 * 1024**2, 150
-# Processor time in seconds; a text of 1 MB takes about 2, a short one some thousandths.
+# Processor time in seconds; 1 MB of text takes about 2 s, a short text some milliseconds.
 _SECONDS, _SECONDS_PER_BYTE = 1.0, 20e-6
 _START = "import sys; sys.path[:] = sys.argv[1:]; from hlodiff.hlo.native_process import serve; serve()"
 _LENGTH = struct.Struct("<Q")
-# Windows has neither of them, and no limits.
+# Windows has neither, and no limits.
 _TIME_IS_OVER, _KILLED = getattr(signal, "SIGPROF", 0), getattr(signal, "SIGKILL", 0)
 
 
@@ -42,10 +42,10 @@ def call(what: str, data: str | bytes, path: str = "") -> Any:
         path: the file as the user named it, for errors.
 
     Returns:
-        what the parser returns.
+        the result of the parser.
 
     Raises:
-        ReadError: the file is not valid, or reading it took too much memory or time, or ended the child.
+        ReadError: the file is invalid, or reading it took too much memory or time, or crashed the child.
         HlodiffError: jaxlib is missing.
     """
     with _LOCK:
@@ -58,7 +58,7 @@ def call(what: str, data: str | bytes, path: str = "") -> Any:
 
 
 class _Child:
-    """One process that parses files, one after the other."""
+    """A process that parses one file after another."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -72,7 +72,7 @@ class _Child:
     def call(self, what: str, data: str | bytes, path: str) -> Any:
         reader, writer = self.process.stdout, self.process.stdin
         assert reader is not None and writer is not None
-        timer = threading.Timer(60 + 4 * _seconds(len(data)), self.process.kill)  # one that sleeps uses no processor
+        timer = threading.Timer(60 + 4 * _seconds(len(data)), self.process.kill)  # sleeping uses no processor time
         timer.daemon = True
         timer.start()
         try:
@@ -84,9 +84,9 @@ class _Child:
             timer.cancel()
 
     def death(self, path: str) -> ReadError:
-        """Why the child ended."""
+        """The error that explains why the child died."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=5)  # it closed its end: it has ended, or is about to
+            self.process.wait(timeout=5)  # the child closed its end: it is dead or about to exit
         self.stop()
         code = self.process.returncode
         reason = "took too much memory or is damaged"
@@ -124,7 +124,7 @@ _children: list[_Child] = []
 
 @atexit.register
 def stop() -> None:
-    """End the child, if there is one; the next call starts another."""
+    """Stop the child, if there is one; the next call starts a new one."""
     for child in _children:
         if child.owner == os.getpid():
             child.stop()
@@ -137,7 +137,7 @@ def _send(stream: BinaryIO | Any, data: bytes) -> None:
 
 
 def _receive(stream: BinaryIO | Any) -> Any:
-    return pickle.loads(_exactly(stream, _LENGTH.unpack(_exactly(stream, _LENGTH.size))[0]))  # our own child wrote it
+    return pickle.loads(_exactly(stream, _LENGTH.unpack(_exactly(stream, _LENGTH.size))[0]))  # written by our own child
 
 
 def _exactly(stream: BinaryIO | Any, size: int) -> bytes:
@@ -155,8 +155,8 @@ def _seconds(size: int) -> float:
 
 
 def serve() -> None:
-    """Parse what comes through stdin, until it ends. What native code prints goes nowhere."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and closes stdin
+    """Parse requests from stdin until it ends. Output of native code is discarded."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and then closes stdin
     reader = io.BufferedReader(io.FileIO(os.dup(0), "rb"))
     writer = io.BufferedWriter(io.FileIO(os.dup(1), "wb"))
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -183,7 +183,7 @@ def _answer(what: str, data: Any, path: str) -> bytes:
         wrong = ReadError("types or regions are nested too deep", path=path, hint="is the file damaged?")
     except MemoryError:
         wrong = ReadError("reading the file took too much memory", path=path, hint="is it damaged?")
-    except Exception as error:  # what jaxlib's bindings raise: a name that is not UTF-8, a bound that is not a number
+    except Exception as error:  # raised by jaxlib's bindings: a name that is not UTF-8, a bound that is not a number
         words = (str(error).splitlines() or [""])[0][:200]
         wrong = ReadError(f"jaxlib cannot read the file: {type(error).__name__}: {words}", path=path)
     return pickle.dumps(wrong)
@@ -195,7 +195,7 @@ def _parser(what: str) -> Any:
     from hlodiff.hlo.stablehlo_parser import read_stablehlo
 
     if what == "stablehlo":
-        mlir.context()  # what is loaded once is not the file's
+        mlir.context()  # loaded once, so not charged to the file
         return lambda data, path: read_stablehlo(data, path=path)
     if what == "proto":
         mlir.load_hlo()
@@ -208,12 +208,12 @@ def _parser(what: str) -> Any:
 
 
 def _limit(size: int) -> None:
-    """Bound memory and processor time of what comes next."""
+    """Limit memory and processor time for the next request."""
     try:
         import resource
     except ImportError:  # not on Windows
         return
-    memory: int | None = None  # the address space in bytes, where the system says what it is now
+    memory: int | None = None  # the address space in bytes, if the system reports its current size
     with contextlib.suppress(OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         memory = pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY + _MEMORY_PER_BYTE * size
@@ -225,7 +225,7 @@ def _limit(size: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """End this process after so much processor time; 0 for never. RLIMIT_CPU knows whole seconds only."""
+    """Kill this process after that much processor time; 0 for no limit. RLIMIT_CPU takes whole seconds."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -6,14 +6,14 @@ from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import callees_first
 
-# Attributes whose computations XLA prints and reads in braces even where there is only one.
+# Attributes whose computations XLA prints and reads in braces even if there is only one.
 _BRACED = frozenset(["branch_computations", "called_computations"])
 
 
 def print_hlo(module: Module) -> str:
     """The module as text, without metadata and debug tables.
 
-    Heads of computations hold no signature: XLA does not need it, and a changed parameter stays one changed line.
+    Heads of computations have no signature: XLA does not need it, and without it a changed parameter changes one line.
 
     Args:
         module: a compiled module; names must be unique within each computation.
@@ -47,7 +47,7 @@ def print_hlo(module: Module) -> str:
 
 
 def print_instruction(module: Module, computation: int, instruction: int) -> str:
-    """One instruction on one line, without metadata; `ROOT` in front of the root. Works for both stages."""
+    """One instruction on one line, without metadata; the root is marked `ROOT`. Works for both stages."""
     owner = module.computations[computation]
     it = owner.instructions[instruction]
     root = "ROOT " if owner.root == instruction else ""

@@ -1,4 +1,4 @@
-"""HLO protos to the program model, through jaxlib and then our own text reader.
+"""Reads HLO protos: jaxlib prints them as text, which our own parser reads.
 
 Two files share the suffix `.pb`: a bare `HloModuleProto`, and the `HloProto` that `--xla_dump_hlo_as_proto` writes,
 which wraps one in its field 1. The wire format tells them apart: an `HloModuleProto` begins with its name, a
@@ -52,19 +52,19 @@ def proto_text(data: bytes, *, path: str = "") -> str:
 
 
 def unwrap(data: bytes) -> bytes:
-    """The HloModuleProto inside an HloProto, or `data` itself where it is one already."""
+    """The HloModuleProto inside an HloProto, or `data` itself if it is a module already."""
     payload, _ = _first_field(data)
     return payload if payload and _is_module(payload) else data
 
 
 def _is_module(data: bytes) -> bool:
-    """Does it begin with field 1, a short name, and field 2, the entry computation's name?"""
+    """Whether the message begins with field 1, a short name, and field 2, the entry computation's name."""
     name, end = _first_field(data)
     return bool(name) and all(byte >= 0x20 for byte in name) and data[end : end + 1] == b"\x12"
 
 
 def _first_field(data: bytes) -> tuple[bytes, int]:
-    """The payload of field 1 and its end where the message begins with it and is long enough; else b"" and 0."""
+    """The payload of field 1 and its end, if the message begins with it and is long enough; otherwise b"" and 0."""
     if data[:1] != bytes([1 << 3 | LENGTH_DELIMITED]):
         return b"", 0
     try:
@@ -82,7 +82,7 @@ _VARINT, _FIXED_SIZES = 0, {1: 8, 5: 4}
 
 
 def read_varint(message: bytes | memoryview, position: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, least significant first, and the position after it.
+    """Read an integer of seven bits per byte, least significant first; returns it and the position after it.
 
     Raises:
         IndexError: the message ends before the integer does.
@@ -100,7 +100,7 @@ def read_varint(message: bytes | memoryview, position: int) -> tuple[int, int]:
 
 
 def print_varint(value: int) -> bytes:
-    """The bytes that `read_varint` reads."""
+    """Encode an integer for `read_varint`."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -110,7 +110,7 @@ def print_varint(value: int) -> bytes:
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """The fields of a serialized message: number, the whole field, and its content where it has a length."""
+    """The fields of a serialized message: number, the whole field, and its content if it is length-delimited."""
     end, nothing = 0, memoryview(b"")
     while end < len(message):
         start = end
@@ -127,7 +127,7 @@ def fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
 
 
 def with_field(message: memoryview, wanted: int, change: Callable[[memoryview], bytes | memoryview]) -> bytes:
-    """A serialized message with each of its fields of one number, messages themselves, changed."""
+    """Apply `change` to each field of one number in a serialized message; the fields are messages themselves."""
     parts: list[bytes | memoryview] = []
     for number, field, value in fields(message):
         if number != wanted:

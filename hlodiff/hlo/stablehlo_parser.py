@@ -6,8 +6,8 @@ How MLIR maps to the model (the printer inverts all of it):
 - A function reference (`callee`, `called_computations`, `decomposition`) becomes a call and no attribute.
 - Argument attributes are on the parameter, result attributes on the `return` as `result0.sdy.sharding`.
 - A value from outside a region is one more parameter with `("captured", "true")`; the operation that owns the regions
-  has the captured values of its regions, in order, as its last operands. The order is that in which they are defined:
-  the order of uses inside would change when two operands are swapped there.
+  has the captured values of its regions, in order, as its last operands. They are ordered by definition: the order of
+  uses inside would change when two operands are swapped there.
 - `sdy.mesh` and other module-level operations are module attributes: `("sdy.mesh @mesh", '<["x"=2]>')`.
 - An operation with no or several results has a tuple shape; one result of MLIR type `tuple` is a tuple of one.
 """
@@ -109,7 +109,7 @@ _TYPE_TOKEN = re.compile(STRING + r"|->|>=|[<>(){}\[\],]", re.DOTALL)
 
 
 def split(text: str) -> list[str]:
-    """Parts of MLIR text between its top-level commas; commas in strings and brackets do not count.
+    """Split MLIR text at its top-level commas, ignoring those in strings and brackets.
 
     Example:
         >>> split('a = "x,y", b = [1, 2]')
@@ -134,7 +134,7 @@ _TRAILING = re.compile(r" loc\((#loc\d*)\)$")
 _STRING_OR_LOC = re.compile(STRING + r"| loc\(")
 _TOKEN = re.compile(rf"\s*({STRING}|#loc\d*|callsite|fused|unknown|at\b|to\b|[A-Za-z_]+|\d+|.)", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
-_SCOPE = re.compile(r"[/(]")  # in a name that is a scope of JAX
+_SCOPE = re.compile(r"[/(]")  # occurs in names that are scopes of JAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +166,12 @@ _Location = _File | _Name | _CallLocation | _Alias | None
 
 @dataclass(slots=True)
 class LocationTable:
-    """All locations of one printed module, resolved on demand into shared frames.
+    """All locations of a printed module, resolved on demand into shared frames.
 
-    Two calls in one line are two frames, whose columns alone differ; these are not kept.
+    Two calls in one line are two frames that differ only in their columns, which are not kept.
 
     Args:
-        aliases: from `#loc7` to its text.
+        aliases: location text by alias, such as `#loc7`.
     """
 
     aliases: dict[str, str]
@@ -182,14 +182,14 @@ class LocationTable:
     _stacks: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def resolve(self, text: str) -> tuple[str, int]:
-        """Scope and index of the innermost frame of a location, text as between `loc(` and `)`."""
+        """Scope and innermost frame index of a location, given as the text between `loc(` and `)`."""
         if text not in self._resolved:
             location = self._expand(_parse(text))
             name = ""
             # `"io_callback:"("jit(f)/io_callback"(...))`: a name with a colon is the kind of operation, not its scope
             while isinstance(location, _Name) and location.text.endswith(":"):
                 location = self._expand(location.child)
-            # A name around a file that is no JAX scope: an operation without a scope has only its Python function.
+            # A name around a file that is not a JAX scope: an operation without a scope has only its Python function.
             if isinstance(location, _Name) and (
                 _SCOPE.search(location.text) or not isinstance(self._expand(location.child), _File)
             ):
@@ -198,7 +198,7 @@ class LocationTable:
         return self._resolved[text]
 
     def place(self, text: str) -> tuple[int, int] | None:
-        """Line and column where the location is a place in the text that was parsed, else None."""
+        """Line and column if the location is a place in the parsed text, else None."""
         match = re.fullmatch(r'"-":(\d+):(\d+)(?: to .*)?', text)
         return (int(match[1]), int(match[2])) if match else None
 
@@ -228,7 +228,7 @@ class LocationTable:
         return parent
 
     def _frame(self, file: _File, function: str, parent: int) -> int:
-        if file.name == "-":  # a place in the MLIR text, no Python frame
+        if file.name == "-":  # a place in the MLIR text, not a Python frame
             return parent
         frame = Frame(file.name, file.line, function, parent)
         if (frame, file.columns) not in self._index:
@@ -267,7 +267,7 @@ def _parse(text: str) -> _Location:
 
 
 def _parse_tokens(tokens: list[str], at: int) -> tuple[_Location, int]:
-    """One location from `tokens[at]` and the index behind it."""
+    """Parse one location from `tokens[at]`; returns it and the index after it."""
     token = tokens[at] if at < len(tokens) else "unknown"
     if token.startswith("#loc"):
         return _Alias(token), at + 1
@@ -300,7 +300,7 @@ def _parse_named(tokens: list[str], at: int) -> tuple[_Location, int]:
 
 
 def _parse_fused(tokens: list[str], at: int) -> tuple[_Location, int]:
-    """`<metadata>[first, ...]`: the first part with a name represents all."""
+    """`<metadata>[first, ...]`: the first named part represents all."""
     while tokens[at] != "[":
         at += 1
     parts: list[_Location] = []
@@ -343,7 +343,7 @@ def read_stablehlo(text: str, *, path: str = "") -> Module:
         The module with `stage == "stablehlo"`.
 
     Raises:
-        ReadError: the text is not a valid StableHLO module; says where.
+        ReadError: the text is not a valid StableHLO module; the error gives the location.
         HlodiffError: jaxlib is missing or of a version that hlodiff does not know.
 
     Example:
@@ -356,7 +356,7 @@ def read_stablehlo(text: str, *, path: str = "") -> Module:
 
 @dataclass(slots=True)
 class _RegionScope:
-    """One function or region while it is read."""
+    """A function or region while it is read."""
 
     name: str
     instructions: list[Instruction] = field(default_factory=list)
@@ -371,7 +371,7 @@ class _RegionScope:
 
 
 class _ModuleReader:
-    """State of one reading: symbols, cached texts, locations in the post-order in which operations end."""
+    """Parser state: symbols, cached texts, and locations in the post-order in which operations end."""
 
     def __init__(self, text: str, path: str, module: Any) -> None:
         self.text, self.path, self.module = text, path, module
@@ -385,7 +385,7 @@ class _ModuleReader:
         self.shapes: dict[Any, Shape] = {}
         self.texts: dict[Any, str] = {}
         self.value_names: dict[Any, str] = {}
-        self.defined: dict[Any, int] = {}  # which one it was, counted through the whole text
+        self.defined: dict[Any, int] = {}  # the definition's number, counted through the whole text
 
     def read(self) -> Module:
         operations = [op.operation for op in self.module.body.operations]
@@ -420,7 +420,7 @@ class _ModuleReader:
     def module_level(self, op: Any) -> tuple[str, str]:
         """A mesh or another operation beside the functions, verbatim."""
         if op.name == "sdy.mesh":
-            head, _, rest = op.get_asm(assume_verified=True).partition(" = ")  # else all of the module is verified
+            head, _, rest = op.get_asm(assume_verified=True).partition(" = ")  # else MLIR verifies the whole module
             return head, rest
         return f"{op.name} @{_symbol(op)}", op.get_asm(print_generic_op_form=True, assume_verified=True)
 
@@ -453,9 +453,9 @@ class _ModuleReader:
         )  # fmt: skip
 
     def arguments(self, scope: _RegionScope, block: Any, attributes: list[Any], owner: str = "") -> None:
-        """The block arguments as parameters; a function's argument location is the user's name for it.
+        """Add the block arguments as parameters; a function argument's location is the user's name for it.
 
-        `owner` names the arguments that the text does not show (`stablehlo.reduce ... applies stablehlo.add`).
+        `owner` names arguments that the text does not show (`stablehlo.reduce ... applies stablehlo.add`).
         """
         for number, value in enumerate(block.arguments):
             own = tuple((a.name, self.attr_text(a.attr)) for a in attributes[number]) if attributes else ()
@@ -473,7 +473,7 @@ class _ModuleReader:
             )
 
     def operation(self, scope: _RegionScope, op: Any, owner: str) -> None:
-        """Append one operation to `scope`, its regions to the computations."""
+        """Append one operation to `scope` and its regions to the computations."""
         results = list(op.results)
         opcode = opcode_of(op.name, owner)
         name = self.name_results(results, op) if results else opcode.rpartition(".")[2]
@@ -489,7 +489,7 @@ class _ModuleReader:
             else:
                 attributes.append((key, self.attr_text(value)))
                 if key == "channel_handle" and (kind := _CHANNEL_TYPE.search(attributes[-1][1])):
-                    # Its number may change; who talks to whom (device, host) may not. JAX's collectives have type 1.
+                    # The number may change, the endpoints (device, host) may not. JAX's collectives have type 1.
                     attributes.append(("channel_type", kind[1]))
         op_name, frame, (line, _) = self.place(op)
         found = tuple(result for _, result in operands)
@@ -504,7 +504,7 @@ class _ModuleReader:
         scope.instructions.append(instruction)
 
     def name_results(self, results: list[Any], op: Any) -> str:
-        """The SSA name of an operation; MLIR's own numbering where the text's names are not known."""
+        """The SSA name of an operation; MLIR's own numbering if the names of the text are unknown."""
         name = ""
         if not self.debug:
             _, _, (line, _) = self.place_of(_location_text(op.location))
@@ -518,7 +518,7 @@ class _ModuleReader:
     def regions(
         self, scope: _RegionScope, op: Any, opcode: str, name: str
     ) -> tuple[list[tuple[str, tuple[int, ...]]], list[Any]]:
-        """The calls of an operation through its regions and the outer values that the regions use."""
+        """The region calls of an operation, and the outer values that its regions use."""
         regions = list(op.regions)
         calls: list[tuple[str, tuple[int, ...]]] = []
         captured: list[Any] = []
@@ -542,7 +542,7 @@ class _ModuleReader:
         return calls, captured
 
     def in_order(self, scope: _RegionScope) -> list[Any]:
-        """The captured values of a region as they are defined outside, its parameters numbered so."""
+        """The captured values of a region in order of definition; renumbers its parameters accordingly."""
         found = sorted(scope.captures, key=self.defined.__getitem__)
         for number, value in enumerate(found, scope.parameters - len(found)):
             place = scope.values[value][0]
@@ -550,7 +550,7 @@ class _ModuleReader:
         return found
 
     def lookup(self, scope: _RegionScope, value: Any) -> tuple[int, int]:
-        """Index and result number of a value, captured from outside where the scope does not define it."""
+        """Index and result number of a value; a value that the scope does not define is captured."""
         if value not in scope.values:
             number = str(scope.parameters)
             name = self.value_names[value]
@@ -560,7 +560,7 @@ class _ModuleReader:
         return scope.values[value]
 
     def called(self, attribute: Any) -> tuple[int, ...] | None:
-        """The functions that an attribute refers to, None where it is no (list of) function references."""
+        """The functions that an attribute refers to; None if it is no function reference or list of them."""
         text = self.attr_text(attribute)
         if not text.startswith(("@", "[@")):
             return None
@@ -581,14 +581,14 @@ class _ModuleReader:
         return (*self.locations.resolve(location), (0, 0))
 
     def source_name(self, line: int, column: int) -> str:
-        """The SSA name as the text has it; MLIR forgets names when it parses."""
+        """The SSA name in the text, because MLIR drops names when it parses."""
         if not line or line > len(self.lines):
             return ""
         match = _NAME.match(self.lines[line - 1], max(0, column - 1))
         return match[1] if match else ""
 
     def literal(self, key: str, value: Any, result: Any) -> str | None:
-        """The text of a constant's value without its type, where that is the type of the result."""
+        """The text of a constant's value; its type is dropped if it equals the type of the result."""
         text, suffix = self.attr_text(value), f" : {result.type}"
         return text.removesuffix(suffix) if key == "value" and text.endswith(suffix) else None
 
@@ -633,13 +633,13 @@ def _results(shapes: list[Shape]) -> Shape:
 
 
 def return_of(owner: str) -> str:
-    """The terminator that belongs into a region of `owner`: `return_of("func.func") == "func.return"`."""
+    """The terminator of regions of `owner`: `return_of("func.func") == "func.return"`."""
     dialect = owner.partition(".")[0]
     return f"{dialect}.return"
 
 
 def opcode_of(name: str, owner: str) -> str:
-    """The model's opcode of an MLIR operation: without `stablehlo.`, and `return` for a region's own terminator."""
+    """The model's opcode of an MLIR operation: without `stablehlo.`, and `return` for the terminator of its region."""
     if name == return_of(owner):
         return "return"
     return name.removeprefix("stablehlo.")

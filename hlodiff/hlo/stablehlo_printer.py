@@ -1,7 +1,7 @@
-"""The program model to StableHLO text: valid MLIR in its pretty form, with the model's names as SSA names.
+"""Prints a module as StableHLO text: valid MLIR in its pretty form, with the model's names as SSA names.
 
-We write MLIR's generic form, in which every operation and argument carries its name as a location, let MLIR verify it,
-and let MLIR print it with locations as names. So the text is MLIR's own, and only the names are ours.
+The printer writes MLIR's generic form with a name location on every operation and argument, and lets MLIR verify it and
+print it with locations as names. So the text is MLIR's own, and only the names are ours.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def print_stablehlo(module: Module) -> str:
         module: a module with `stage == "stablehlo"`.
 
     Returns:
-        MLIR text that `read_stablehlo` reads into an equal module, up to names, lines, scopes and frames.
+        MLIR text that `read_stablehlo` reads into an equal module, except for names, lines, scopes and frames.
 
     Raises:
-        ReadError: the module is not a valid program; the line is one of MLIR's generic form.
+        ReadError: the module is not a valid program; the line refers to MLIR's generic form.
 
     Example:
         >>> from hlodiff.hlo.stablehlo_parser import read_stablehlo
@@ -53,7 +53,7 @@ def print_stablehlo(module: Module) -> str:
 
 
 def generic_form(module: Module) -> str:
-    """The module in MLIR's generic form with names as locations."""
+    """The module in MLIR's generic form, with names as locations."""
     printer = _Printer(module)
     header = {k: v for k, v in module.attributes if " @" not in k and k != "dialect_resources"}
     properties = {"sym_name": quote(module.name)} if module.name else {}
@@ -106,7 +106,7 @@ class _Printer:
         self.lines.append(f"}}) {_dictionary(attributes)} : () -> ()")
 
     def block(self, computation: Computation, captured: dict[int, str], owner: str, names: dict[int, str]) -> None:
-        """One block: `captured` are SSA values of captured parameters, `names` replaces names of its own."""
+        """Print one block: `captured` maps captured parameters to SSA values, `names` replaces parameter names."""
         values: dict[int, str] = dict(captured)
         arguments = []
         for index in computation.parameters():
@@ -161,7 +161,7 @@ class _Printer:
         return list(map(type_text, shapes))
 
     def symbols(self, op: Instruction) -> dict[str, str]:
-        """Calls of functions as the attributes that MLIR has for them."""
+        """Calls of functions as MLIR attributes."""
         out = {}
         for name, called in op.calls:
             functions = [self.module.computations[n] for n in called]
@@ -172,7 +172,7 @@ class _Printer:
 
 
 def result_shapes(shape: Shape) -> tuple[Shape, ...]:
-    """The MLIR results behind a model shape: none, one or several."""
+    """The MLIR results of a model shape: none, one or several."""
     return shape.tuple_shapes if shape.element_type == "tuple" else (shape,)
 
 
@@ -189,7 +189,7 @@ def _dictionary(attributes: dict[str, str]) -> str:
 
 
 def symbol(name: str) -> str:
-    """A symbol name as it follows `@`, quoted where it is no bare word."""
+    """A symbol name as written after `@`; quoted unless it is a bare word."""
     return name if re.fullmatch(r"[A-Za-z_][\w.$-]*", name) else quote(name)
 
 

@@ -1,10 +1,10 @@
 """Text fingerprints: which computations of two HLO texts are equal as printed, apart from names and order.
 
-Value numbering on text, about 1 us per instruction. One regular expression takes each line apart, and the line gets a
-number: equal numbers mean equal opcode, shape, attributes and literal, and operands with equal numbers. Where no two
-instructions of a computation have the same number, the set of numbers identifies the computation, in whatever order it
-was printed. Nothing here knows what an attribute means: another spelling is another number, and such a computation has
-to be parsed.
+Value numbering on text, about 1 us per instruction. One regular expression splits each line, and the line gets a
+number: equal numbers mean equal opcode, shape, attributes and literal, and operands with equal numbers. If no two
+instructions of a computation share a number, the set of numbers identifies the computation, whatever its printed order.
+This file does not interpret attributes: a different spelling gets a different number, and such a computation must be
+parsed.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import is_commutative_opcode
 from hlodiff.hlo.parser import LazyComputations
 
-# What is numbered across the whole program: in another computation an equal number may mean other partners. A channel
-# that the program names once has none: such a collective meets itself on the other devices.
+# Numbered across the whole program: in another computation, an equal number may mean other partners. A channel that
+# occurs once in the program needs no such number: its partners are the same instruction on the other devices.
 _NUMBERED = ("channel", "rendezvous", "callback")
 _CHANNEL = re.compile(r"\bchannel_id=(\d+)")
-# The same, and edges that are no operands: a line with one of these has no number of its own.
+# The same, and edges that are not operands: a line with one of these has no number of its own.
 _NOT_LOCAL = (*_NUMBERED, "control-predecessors")
 
 Numbers = dict[Hashable, int]
 
 
 class _NeedsParsing(Exception):
-    """The text is not enough to decide: the computation has to be parsed."""
+    """The text does not suffice to decide: the computation must be parsed."""
 
 
 class _LineNumbers(defaultdict[Hashable, int]):
-    """Numbers of lines that have equal opcode, shape and attributes, by their operands or literal."""
+    """Numbers of lines with equal opcode, shape and attributes, by operands or literal."""
 
     __slots__ = ("commutative",)
 
@@ -65,7 +65,7 @@ class _LineNumbers(defaultdict[Hashable, int]):
 
 
 class _ByOpcode(dict[str, _LineNumbers]):
-    """Lines that have equal attributes, by shape and opcode."""
+    """Lines with equal attributes, by shape and opcode."""
 
     def __init__(self, attributes: str, fresh: Iterator[int]) -> None:
         super().__init__()
@@ -79,10 +79,10 @@ class _ByOpcode(dict[str, _LineNumbers]):
 
 
 class _ByAttributes(dict[str, _ByOpcode]):
-    """Lines by their attributes as printed; texts that mean the same share one value, and each is read once.
+    """Lines by their attributes as printed; equivalent texts share one value, and each is read once.
 
-    Metadata means nothing, nor does the order of attributes. The name of a callee is replaced by the key of that
-    computation, or removed if `masked`.
+    Metadata and the order of attributes are ignored. The name of a callee is replaced by the key of that computation,
+    or removed if `masked`.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class _ByAttributes(dict[str, _ByOpcode]):
         own_channels: Container[str] = (),
     ) -> None:
         super().__init__()
-        self._fresh = fresh  # numbers of lines
-        self._own_channels = own_channels  # those that nothing else in the program is on
+        self._fresh = fresh  # line numbers
+        self._own_channels = own_channels  # channels that no other instruction uses
         self.keys_by_name: dict[str, int | None] = {}
         self._masked = masked
         self._canonical = canonical
@@ -117,7 +117,7 @@ class _ByAttributes(dict[str, _ByOpcode]):
         checked = text
         if "channel_id=" in text and (found := _CHANNEL.search(text)) and found[1] in self._own_channels:
             before, after = text[: found.start()], text[found.end() :]
-            if (before.count('"') - before.count('\\"')) % 2 == 0:  # else it is a word of a string
+            if (before.count('"') - before.count('\\"')) % 2 == 0:  # otherwise it is a word inside a string
                 text, checked = f"{before}channel_id=own{after}", before + after
         if text not in self._sorted:
             if any(word in checked for word in _NOT_LOCAL):
@@ -129,7 +129,7 @@ class _ByAttributes(dict[str, _ByOpcode]):
         return self._canonical[text]
 
     def texts(self) -> Collection[str]:
-        """Each text that was read, with keys for what it calls."""
+        """Each text read, with keys in place of callees."""
         return self._sorted.keys()
 
     def _key(self, name: str) -> str:
@@ -145,12 +145,12 @@ class TextFingerprint:
 
     Args:
         program: its computations as text.
-        keys, spans: by the name of each computation its key (None if only parsing can decide) and where its text is.
+        keys, spans: key (None if only parsing can decide) and text span of each computation, by name.
         scheduled: names of the computations whose printed order counts.
-        own_channels: numbers of channels that one instruction of the program is on.
-        numbers: the number of each line of the computations in which no two lines have the same.
-        attributes: those of all lines that were numbered, each text once, with keys for what they call.
-        by_name: computations that are known to be the same on both sides, no line of which was looked at.
+        own_channels: numbers of channels that only one instruction of the program uses.
+        numbers: the number of each line, for computations in which all lines have distinct numbers.
+        attributes: those of all numbered lines, each text once, with keys in place of callees.
+        by_name: computations known to be equal on both sides, whose lines were not read.
     """
 
     program: LazyComputations
@@ -164,14 +164,14 @@ class TextFingerprint:
     _lines: dict[str, list[LineParts]] = field(default_factory=dict)
 
     def equal_lines(self, name: str, others: TextFingerprint, other: str) -> list[tuple[int, int]] | None:
-        """Match the lines of two computations that have one key.
+        """Match the lines of two computations with the same key.
 
         Args:
             name: a computation of this side.
-            others, other: a side whose keys can be compared with these, and a computation of it.
+            others, other: a fingerprint with comparable keys, and a computation of it.
 
         Returns:
-            Pairs of line numbers, those of this side ascending; None where the two are not equal after all.
+            Pairs of line numbers, ascending on this side; None if the two differ after all.
         """
         ours, theirs = self.numbers.get(name), others.numbers.get(other)
         if ours is None or theirs is None:  # the printed order was part of the key
@@ -183,31 +183,31 @@ class TextFingerprint:
         return [(n, place[number]) for n, number in enumerate(ours)]
 
     def lines(self, name: str) -> list[LineParts]:
-        """The parts of the lines of a computation, taken apart once; see `parts_of_lines`."""
+        """The parts of a computation's lines, split once; see `parts_of_lines`."""
         if name not in self._lines:
             self._lines[name] = parts_of_lines(self.program.text, self.spans[name])
         return self._lines[name]
 
     def body(self, name: str) -> str:
-        """The text of the instructions of a computation."""
+        """The text of a computation's instructions."""
         return self.spans[name].body_of(self.program.text)
 
     def root(self, name: str) -> str:
-        """The name of the root of a computation, with `%`."""
+        """The name of a computation's root, with `%`."""
         return root_reference(self.program.text, self.spans[name])
 
     def kept_lines(self, name: str, kept: Sequence[int], marks: Mapping[int, int], opcode: str) -> list[str]:
-        """Some lines of a computation, those with a mark as placeholders; see `hlo.grammar.kept_lines`."""
+        """Selected lines of a computation; those with a mark become placeholders. See `hlo.grammar.kept_lines`."""
         return kept_lines(self.program.text, self.spans[name], self.lines(name), kept, marks, opcode)
 
 
 @dataclass(slots=True)
 class TextFingerprinter:
-    """Gives the computations of programs their keys; keys of one fingerprinter can be compared.
+    """Assigns keys to the computations of programs; keys of one fingerprinter are comparable.
 
     Args:
-        numbers: grows; equal keys mean equal computations only within one of these.
-        scheduled: whether the printed order is part of computations that run one instruction at a time.
+        numbers: grows; keys are comparable only if they come from the same one.
+        scheduled: whether printed order is part of the key of computations that run one instruction at a time.
     """
 
     numbers: Numbers
@@ -217,12 +217,12 @@ class TextFingerprinter:
     _by_attributes: _ByAttributes = field(init=False)
 
     def fingerprint(self, program: LazyComputations, entry: int, by_name: Collection[str] = ()) -> TextFingerprint:
-        """Give every computation its key.
+        """Assign every computation its key.
 
         Args:
             program: one side.
             entry: index of its entry computation.
-            by_name: computations that are known to be the same on both sides and unlike all others; see `same_names`.
+            by_name: computations known to be equal on both sides and different from all others; see `same_names`.
         """
         keys: dict[str, int | None] = {}
         numbers: dict[str, list[int]] = {}
@@ -245,13 +245,13 @@ class TextFingerprinter:
         )
 
     def are_damaged(self, fingerprints: Sequence[TextFingerprint], looked_at: Sequence[Container[str]]) -> bool:
-        """Whether parsing would refuse something in the programs of a comparison, most of which nobody parses.
+        """Whether the parser would refuse something in the compared programs, most of which is never parsed.
 
         Args:
             fingerprints: both sides, made by this fingerprinter.
-            looked_at: for each side names of computations that do not have to be looked at.
+            looked_at: for each side, names of computations that need no check.
         """
-        # Where each line has a number, it is a name, and pieces that other lines have too: each is looked at once.
+        # If each line has a number, it is a name plus pieces that other lines share: each piece is checked once.
         lines = {
             f"f32[] x(){text}, metadata={{}}": None for fingerprint in fingerprints for text in fingerprint.attributes
         }
@@ -296,15 +296,15 @@ class TextFingerprinter:
     def matching_lines(
         self, old: TextFingerprint, new: TextFingerprint, name: str, other: str
     ) -> list[tuple[int, int]] | None:
-        """Match the lines of two computations that are equal except for what they call.
+        """Match the lines of two computations that differ only in their callees.
 
         Args:
             old, new: both sides.
             name, other: a computation of each.
 
         Returns:
-            Pairs of line numbers, those of the old side ascending; None where the two differ in more, or where the
-            text is not enough to decide.
+            Pairs of line numbers, ascending on the old side; None if the two differ in more, or if the text does not
+            suffice to decide.
         """
         canonical: dict[str, _ByOpcode] = {}
         self._by_attributes = _ByAttributes(canonical, self._fresh, masked=True, own_channels=old.own_channels)
@@ -333,7 +333,7 @@ class TextFingerprinter:
         return self.numbers.setdefault(what, len(self.numbers))
 
     def _unordered(self, lines: Sequence[LineParts]) -> dict[str, int]:
-        """Value numbering: the number of each line, by its name. This loop is where the time goes."""
+        """Value numbering: the number of each line, by its name. This is the hot loop."""
         by_attributes = self._by_attributes
         number: dict[str, int] = {}
         number_of, known = number.__getitem__, number.get
@@ -341,7 +341,7 @@ class TextFingerprinter:
             numbers = by_attributes[attributes][shape_and_opcode]
             if "%" not in inside:  # no operand, or a literal
                 number[name] = numbers[inside]
-            elif "," not in inside:  # one operand; of older printers, with its shape before it, none is known
+            elif "," not in inside:  # one operand; with a shape before it, as older printers write, the name is unknown
                 number[name] = numbers[number[inside]]
             else:
                 first, _, second = inside.partition(", ")
@@ -354,7 +354,7 @@ class TextFingerprinter:
         return number
 
     def _in_order(self, lines: Sequence[LineParts], root: str) -> tuple[int, ...]:
-        """One number for each line; operands are the positions of lines, so that shared values are seen."""
+        """One number for each line; operands are line positions, so that sharing counts."""
         position: dict[str, int] = {}
         found: list[int] = []
         for name, shape_and_opcode, inside, attributes in lines:
@@ -375,7 +375,7 @@ class TextFingerprinter:
 
 
 class OwnChannels:
-    """Numbers of channels that stand once in a program, whatever the words around them; counted at the first look."""
+    """Numbers of channels that occur once in a program, in whatever context; counted on first use."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -389,12 +389,12 @@ class OwnChannels:
 
 
 def same_names(old: LazyComputations, new: LazyComputations) -> set[str]:
-    """Computations that have one name and one text on both sides, and cannot be equal to any other.
+    """Computations with the same name and text on both sides that cannot be equal to any other.
 
-    A name is no evidence: where another computation has as many lines as one that differs, or is called by one that
-    has, the two may be equal, and only taking both apart can decide. Nor is the text where it holds numbers that are
-    unique in the program: the same channel may have other partners elsewhere. Such a computation and its callers are
-    always parsed. Where one names what is not defined, all are taken apart, and that one is refused.
+    Names prove nothing: a computation with as many lines as a changed one, or called by such a computation, may be
+    equal to it, and only splitting both can decide. Nor does text prove equality if it has numbers that are unique in
+    the program: the same channel may have other partners elsewhere. Such a computation and its callers are always
+    parsed. If a computation uses an undefined name, all are split, and that one is refused.
     """
     ours = {span.name: span for span in old.spans}
     callees: dict[str, list[str]] = {}
@@ -446,7 +446,7 @@ def _direction(attributes: str) -> str:
 
 
 def _in_key_order(attribute: str) -> str:
-    """Backend configurations are JSON, whose keys may come in any order."""
+    """Backend configurations are JSON, whose keys may be in any order."""
     name, _, value = attribute.partition("=")
     if name != "backend_config" or not value.startswith("{"):
         return attribute

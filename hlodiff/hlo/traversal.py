@@ -1,9 +1,9 @@
-"""Orders, cycles and call sites, for what runs before programs are known to differ: readers, printers, hashes, passes.
+"""Orders, cycles and call sites for readers, printers, hashes and passes, which run before programs are compared.
 
-Where programs differ, graphs are networkx graphs (`hlodiff.graph`) and its algorithms walk them. Importing it takes a
-fifth of a second, a sixth of a `check` of one unchanged function, so here are the two depth-first orders
-that networkx calls `dfs_preorder_nodes` and `dfs_postorder_nodes`. Committed snapshots are printed in postorder, so the
-order of successors counts; `graphlib` of the standard library has an order of its own and is used for cycles alone.
+The differ uses networkx graphs (`hlodiff.graph`) and algorithms. Importing networkx takes a fifth of a second, a sixth
+of a `check` of one unchanged function, so this file has the two depth-first orders that networkx calls
+`dfs_preorder_nodes` and `dfs_postorder_nodes`. Committed snapshots are printed in postorder, so the order of successors
+matters; the standard library's `graphlib` has an order of its own and is used only to find cycles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def preorder(starts: Iterable[Node], successors: Callable[[Node], Iterable[Node]]) -> list[Node]:
-    """All that can be reached, each node before what it leads to, depth first.
+    """All reachable nodes, each before its successors, depth first.
 
     Example:
         >>> preorder([0], lambda node: [[1, 2], [3], [3], []][node])
@@ -38,12 +38,12 @@ def preorder(starts: Iterable[Node], successors: Callable[[Node], Iterable[Node]
 def postorder(
     starts: Iterable[Node], successors: Callable[[Node], Iterable[Node]], before: Iterable[Node] = ()
 ) -> list[Node]:
-    """All that can be reached, each node after what it leads to, depth first; on a cycle this cannot hold for all.
+    """All reachable nodes, each after its successors, depth first; impossible for every node of a cycle.
 
     Args:
         starts: where to begin.
-        successors: the nodes that one leads to, in the order in which they are visited.
-        before: nodes that stand first and are not followed.
+        successors: the successors of a node in visiting order.
+        before: nodes that come first and are not followed.
 
     Example:
         >>> postorder([0], lambda node: [[1, 2], [3], [3], []][node])
@@ -68,13 +68,13 @@ def postorder(
 
 
 def first_cycle(edges: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """The first cycle that depth-first search finds.
+    """The first cycle found by depth-first search.
 
     Args:
-        edges: for each node the nodes it leads to.
+        edges: the successors of each node.
 
     Returns:
-        The nodes of one cycle in order, each once; () where there is none.
+        The nodes of one cycle in order, each once; () if there is none.
 
     Example:
         >>> first_cycle([[1], [2], [1]]), first_cycle([[1, 1], []])
@@ -91,11 +91,11 @@ def first_cycle(edges: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return ()
 
 
-# --- The order of calls, and cycles: no instruction needs its own result, no computation calls itself.
+# --- The order of calls, and cycles: no instruction may need its own result, no computation may call itself.
 
 
 def callees_first(module: Module) -> tuple[int, ...]:
-    """All computations, each after those it calls, in the order of calls from the entry; unreachable ones first."""
+    """All computations, each after its callees, in the order of calls from the entry; unreachable ones first."""
     called = [callees(computation) for computation in module.computations]
     roots = [n for n in range(len(called)) if n != module.entry]
     somewhere = set[int]().union(*called)
@@ -104,12 +104,12 @@ def callees_first(module: Module) -> tuple[int, ...]:
 
 
 def callees(computation: Computation) -> tuple[int, ...]:
-    """The computations that one calls, each once."""
+    """The callees of a computation, each once."""
     return tuple(dict.fromkeys([c for it in computation.instructions if it.calls for c in it.called]))
 
 
 def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
-    """The computations that instructions of some opcodes call.
+    """Computations called by instructions with the given opcodes.
 
     Example:
         >>> called_by(Module("m", "compiled", (), 0), ("fusion",))
@@ -129,15 +129,15 @@ def operands_first(owner: Computation) -> list[int]:
 
 
 def source_through(owner: Computation, position: int, through: Collection[str]) -> Instruction:
-    """Where a value comes from, past operations that only hand one operand on.
+    """The source of a value, skipping operations that only pass one operand on.
 
     Args:
         owner: the computation.
-        position: of the value's instruction in it.
-        through: opcodes that are passed where they have one operand.
+        position: position of the value's instruction.
+        through: opcodes to skip if they have one operand.
 
     Returns:
-        the first instruction on the way up that is none of those.
+        the first instruction upstream with another opcode.
     """
     it = owner.instructions[position]
     while it.opcode in through and len(it.operands) == 1:
@@ -173,7 +173,7 @@ def calls_later(index: int, computation: Computation) -> bool:
 
 
 def format_cycle(names: Sequence[str], verb: str) -> str:
-    """A cycle in words.
+    """Format a cycle for an error.
 
     Example:
         >>> format_cycle(["a"], "calls"), format_cycle(["a", "b"], "calls")
@@ -187,11 +187,11 @@ def format_cycle(names: Sequence[str], verb: str) -> str:
     return f" {verb} ".join([*steps, f"%{names[0]}"])
 
 
-# --- Who calls a computation, and which computations have a schedule.
+# --- Callers, and which computations have a schedule.
 
 
 def without_callers(module: Module) -> list[int]:
-    """Computations that nothing calls; the entry is none of them."""
+    """Computations without callers, except the entry."""
     called = {c for computation in module.computations for it in computation.instructions for c in it.called}
     return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
@@ -208,9 +208,9 @@ def call_sites(module: Module) -> list[list[tuple[int, int, str]]]:
 
 
 def scheduled(module: Module) -> list[bool]:
-    """For each computation whether the printed order of its instructions is a schedule.
+    """For each computation, whether its printed order is a schedule.
 
-    Bodies of fusions and reducers have none: one kernel holds them.
+    Bodies of fusions and reducers have none: they run inside one kernel.
     """
     found = [False] * len(module.computations)
     if (module.attribute("is_scheduled") or "").lower() != "true":
@@ -228,7 +228,7 @@ def scheduled(module: Module) -> list[bool]:
 
 
 def fused_only(module: Module) -> list[bool]:
-    """For each computation whether fusions, and nothing else, call it."""
+    """For each computation, whether only fusions call it."""
     by_fusions: set[int] = set()
     by_others = {module.entry}
     for computation in module.computations:
@@ -237,18 +237,18 @@ def fused_only(module: Module) -> list[bool]:
     return [n in by_fusions and n not in by_others for n in range(len(module.computations))]
 
 
-# --- How often each computation runs, counted at call sites, and as what: entry, fusion, loop body, ...
+# --- How often each computation runs, counted at call sites, and its kind: entry, fusion, loop body, ...
 #
-# The order is the one that programs are printed in, not networkx's `topological_sort`: budgets, rules, `show` and `log`
-# count programs that did not change, and would import networkx for nothing else. Where two programs are compared,
-# networkx counts the matched call sites (`differ/computation_matches.py`).
+# This uses the order in which programs are printed, not networkx's `topological_sort`: budgets, rules, `show` and `log`
+# count unchanged programs and would import networkx for nothing else. When two programs are compared, networkx counts
+# the matched call sites (`differ/computation_matches.py`).
 
 KINDS = ("entry", "fusion", "loop", "branch", "reduction", "other")
-# Ops whose computation is applied to elements: reducers, comparators, updates.
+# Ops that apply their computation to elements: reducers, comparators, updates.
 _APPLYING = frozenset(
     ["reduce", "reduce-window", "reduce_window", "scatter", "select-and-scatter", "select_and_scatter", "sort", "map"]
 )
-# Calls that are nothing but a name for what they call.
+# Calls that only name what they call.
 _TRANSPARENT = frozenset(["call", "func.call", "composite", "sdy.manual_computation", "async-start"])
 # Sharing may nest: a hostile file of 60 lines can call one computation 2**60 times.
 _MOST = 10**15
@@ -256,14 +256,14 @@ _MOST = 10**15
 
 @dataclass(slots=True)
 class Multiplicity:
-    """Of one computation: at how many call sites it runs, how many of them lie in a loop, and as what it runs."""
+    """Multiplicity of one computation: its call sites, how many of them are in a loop, and the kinds it runs as."""
 
     total: int = 0
     in_loop: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
 
     def add(self, caller: Multiplicity, kind: str) -> None:
-        """One more call site in `caller`, of a computation that runs as `kind` ("" for what the caller is)."""
+        """Add a call site in `caller`, for a computation of kind `kind` ("" for the caller's kind)."""
         self.total = min(self.total + caller.total, _MOST)
         self.in_loop = min(self.in_loop + (caller.total if kind == "loop" else caller.in_loop), _MOST)
         for name, count in caller.kinds.items() if not kind else ((kind, caller.total),):
@@ -271,13 +271,13 @@ class Multiplicity:
 
 
 def multiplicities(module: Module) -> tuple[Multiplicity, ...]:
-    """The weight of every computation, so that counts do not depend on equal computations being stored once.
+    """The multiplicity of every computation, so that counts do not depend on equal computations being stored once.
 
     Args:
         module: a program of either stage.
 
     Returns:
-        one weight for each computation; 0 for those that the entry never reaches.
+        one for each computation; 0 for those that the entry never reaches.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -300,7 +300,7 @@ def multiplicities(module: Module) -> tuple[Multiplicity, ...]:
 
 
 def is_continuation(opcode: str) -> bool:
-    """Whether an op only finishes what another one began, as `all-reduce-done` does.
+    """Whether an op only finishes another one, as `all-reduce-done` does.
 
     Example:
         >>> is_continuation("all-reduce-done"), is_continuation("dot")
