@@ -1,4 +1,4 @@
-"""Capturing programs: the only room that knows JAX and Equinox, and only in worker processes."""
+"""Captures programs. The only package that uses JAX and Equinox, and only in worker processes."""
 
 from hlodiff.capture.imports import Inputs
 from hlodiff.capture.jobs import capture

@@ -1,4 +1,4 @@
-"""Leaves of argument trees: which are traced, abstract arrays for them, and made-up values for real calls."""
+"""Leaves of argument trees: which are traced, abstract arrays for them, and placeholder values for real calls."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HOST_MEMORIES = ("pinned_host", "unpinned_host")
 
 
 class PlacedStruct(jax.ShapeDtypeStruct):
-    """A `ShapeDtypeStruct` whose memory kind is known before its device is."""
+    """A `ShapeDtypeStruct` whose memory kind is known before its device."""
 
     __slots__ = ("wanted_memory_kind",)
     wanted_memory_kind: str
 
 
 class KeptOnDevice(SingleDeviceSharding):
-    """A sharding on one device that keeps its memory kind even where the device lists no memories."""
+    """A sharding on one device that keeps its memory kind even if the device lists no memories."""
 
     def __init__(self, device: Any, memory_kind: str) -> None:
         super().__init__(device)
@@ -45,7 +45,7 @@ class KeptOnDevice(SingleDeviceSharding):
 
 
 class KeptOnMesh(NamedSharding):
-    """The same over a mesh."""
+    """Like `KeptOnDevice`, over a mesh."""
 
     def __init__(self, mesh: Any, spec: Any, memory_kind: str) -> None:
         super().__init__(mesh, spec)
@@ -63,7 +63,7 @@ class KeptOnMesh(NamedSharding):
 
 
 def keeps_memory_kinds(device: Any) -> bool:
-    """Whether a sharding on the device keeps its memory kind; it is dropped where the device lists no memories."""
+    """Whether a sharding on the device keeps its memory kind. JAX drops the kind if the device lists no memories."""
     return bool(device.addressable_memories())
 
 
@@ -80,7 +80,7 @@ def on_device(device: Any, memory_kind: str) -> Sharding:
 
 
 def in_memory(sharding: Sharding, memory_kind: str) -> Sharding:
-    """The same sharding, in another memory of its devices."""
+    """The same sharding in another memory of its devices."""
     device = next(iter(sharding.device_set))
     if ordinary(memory_kind) or keeps_memory_kinds(device):
         return sharding.with_memory_kind(memory_kind)
@@ -90,7 +90,7 @@ def in_memory(sharding: Sharding, memory_kind: str) -> Sharding:
 
 
 def _known(memory_kind: str) -> str:
-    """The kind, checked as JAX checks it on devices that list their memories."""
+    """The memory kind, checked as JAX checks it on devices that list their memories."""
     if memory_kind not in HOST_MEMORIES:
         raise RegistryError(
             f"there is no memory kind {memory_kind!r}", hint=f"one of device, {', '.join(HOST_MEMORIES)}"
@@ -140,7 +140,7 @@ def without_numbers(leaf: Any, device: Any) -> Any:
 
 
 def _kept_sharding(sharding: Sharding, device: Any) -> Sharding | None:
-    """The sharding to keep of a concrete array: its device is not the target's, unless it is sharded."""
+    """The sharding of a concrete array to keep on the target: a mesh of the same platform, or a memory kind."""
     of: Any = next(iter(sharding.device_set))
     if isinstance(sharding, NamedSharding) and of.platform == device.platform:
         return sharding
@@ -149,7 +149,7 @@ def _kept_sharding(sharding: Sharding, device: Any) -> Sharding | None:
 
 
 def describe(sharding: Any) -> str:
-    """A sharding in one line that holds no device ids."""
+    """A sharding in one line without device ids."""
     if isinstance(sharding, NamedSharding):
         axes = ", ".join(f"{name}={size}" for name, size in sharding.mesh.shape.items())
         spec = ", ".join(_axis(part) for part in sharding.spec)
@@ -164,11 +164,11 @@ def _axis(part: Any) -> str:
 
 
 ALL_TRACED = object()
-"""The static half of a tree in which everything is traced: a container need not be able to hold None instead."""
+"""The static half of a fully traced tree, used because some containers cannot hold None."""
 
 
 def split(tree: Any, *, scalars: bool) -> tuple[Any, Any]:
-    """The traced leaves of a tree and its static leaves, each with None for the others.
+    """Split a tree into its traced leaves and its static leaves, each with None in place of the others.
 
     Args:
         tree: any tree.
@@ -206,7 +206,7 @@ def is_traced(leaf: Any) -> bool:
 
 
 def module_type() -> tuple[type, ...]:
-    """Equinox's module class, for `isinstance`; empty where Equinox is not imported, since importing it is slow."""
+    """Equinox's module class, for `isinstance`; empty if Equinox is not imported, because importing it is slow."""
     eqx = sys.modules.get("equinox")
     return (eqx.Module,) if eqx is not None else ()
 
@@ -215,16 +215,16 @@ _KEYS = ("threefry2x32", "rbg", "unsafe_rbg")
 
 
 def concrete(tree: Any, device: Any) -> Any:
-    """A tree of arguments with a concrete array for each abstract one.
+    """Replace each abstract array in a tree of arguments by a concrete one.
 
     Args:
-        tree: arguments, modules among them.
+        tree: arguments, which may include modules.
         device: the first device that the call runs on.
 
     Returns:
-        the same tree: ones for floating point numbers, so that divisions and logarithms are fine; zeros for integers,
-        which index the first element of everything, and for booleans; a key for keys. Concrete arrays are copied,
-        since a call may overwrite its arguments.
+        the same tree: ones for floating-point numbers, so that divisions and logarithms are finite; zeros for integers,
+        which are valid indices, and for booleans; a key for keys. Concrete arrays are copied, because a call may
+        overwrite its arguments.
     """
     return tree_map(lambda leaf: _leaf(leaf, device), tree)
 
@@ -256,16 +256,16 @@ def _numbers(leaf: jax.ShapeDtypeStruct) -> Any:
 
 
 def dropped_leaves_hint(case: Any, error: BaseException) -> str:
-    """What to do where a case passes an optimizer state that was made from an abstract Equinox model.
+    """Hint for a case that passes an optimizer state made from an abstract Equinox model.
 
     `eqx.is_inexact_array` is false for abstract arrays, so `eqx.filter` drops them: the state has None in their place.
 
     Args:
-        case: that failed to trace.
-        error: what it raised.
+        case: the case that failed to trace.
+        error: the exception it raised.
 
     Returns:
-        the hint; "" where the error is another one.
+        the hint; "" for any other error.
     """
     kind = module_type()
     if "NoneType" not in message(error) or not kind:

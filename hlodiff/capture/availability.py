@@ -34,13 +34,13 @@ def check_jax() -> None:
 
 
 def missing(name: TargetName) -> tuple[str, str] | None:
-    """What a target needs and this machine lacks, from the installed packages alone.
+    """What a target needs that this machine lacks, judged by the installed packages alone.
 
     Args:
         name: the target.
 
     Returns:
-        the reason and what to type, or None where nothing is missing.
+        the reason and what to type; None if nothing is missing.
 
     Example:
         >>> from hlodiff.capture.targets import parse
@@ -69,7 +69,7 @@ def _missing_cuda() -> tuple[str, str] | None:
 
 
 def compiler(name: TargetName) -> str:
-    """The package that compiles for a target, with its version: `libtpu 0.0.42`; "" where none is installed."""
+    """The package that compiles for a target, with its version: `libtpu 0.0.42`; "" if it is not installed."""
     packages = {"tpu": ("libtpu", "libtpu-nightly"), "cuda": ("jax-cuda12-pjrt", "jax-cuda13-pjrt")}
     for package in (*packages.get(name.kind, ()), "jaxlib"):
         if found := installed_version(package):
@@ -78,7 +78,7 @@ def compiler(name: TargetName) -> str:
 
 
 def is_too_old(jax: str) -> bool:
-    """Whether hlodiff cannot capture with a version of jax or jaxlib.
+    """Whether this version of jax or jaxlib is too old to capture with.
 
     Example:
         >>> is_too_old("0.7.0"), is_too_old("0.10.2")
@@ -88,7 +88,7 @@ def is_too_old(jax: str) -> bool:
 
 
 def installed_version(package: str) -> str | None:
-    """The version of a package in the environment that runs this; None where it is not installed."""
+    """The version of a package in this environment; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The folder of the compile cache, and what a run had of it; `compile_cache.py` has the entries, in workers."""
+"""The folder of the compile cache and its use by one run. `compile_cache.py` handles the entries, in workers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LARGEST_FOLDER = 1 << 30
-"""Bytes that entries may take together once a run is over; the ones that were used longest ago are deleted."""
+"""Maximum total size of the entries in bytes after a run; the least recently used ones are deleted."""
 
 _ENTRY = re.compile(r"[0-9a-f]{64}\.json\.z")
 _UNFINISHED = re.compile(r"\.\w+\.new")
-_OLD_SECONDS = 3600.0  # an unfinished entry that is older belongs to a killed run
+_OLD_SECONDS = 3600.0  # an older unfinished entry belongs to a killed run
 _FOLDERS = tuple(f"{number:02x}" for number in range(256))
 
 
@@ -42,12 +42,12 @@ class CacheFolder:
 
 @dataclass(slots=True)
 class CacheUse:
-    """What a run had of its folder.
+    """How one run used the cache folder.
 
     Args:
         folder: the folder.
-        hits: programs that were found.
-        compiled: programs that were not.
+        hits: number of programs found.
+        compiled: number of programs not found.
     """
 
     folder: CacheFolder
@@ -56,7 +56,7 @@ class CacheUse:
 
 
 COMPILE_CACHE: ContextVar[CacheUse | None] = ContextVar("compile_cache", default=None)
-"""That of this run; None where everything is compiled."""
+"""Use of the cache by this run; None if everything is compiled."""
 
 
 def chosen_folder() -> CacheFolder | None:
@@ -66,15 +66,15 @@ def chosen_folder() -> CacheFolder | None:
 
 
 def trim(folder: Path, most: int = LARGEST_FOLDER) -> None:
-    """Delete the entries that were used longest ago, and what killed runs have left unfinished.
+    """Delete the least recently used entries, and unfinished files of killed runs.
 
     Args:
-        folder: the folder; only entries in their places are touched.
-        most: bytes that may be left.
+        folder: the folder; only entries in their proper places are touched.
+        most: bytes to keep.
     """
     found: list[tuple[float, int, str]] = []
     for name in _FOLDERS:
-        if (folder / name).is_symlink():  # no folder of ours is one
+        if (folder / name).is_symlink():  # hlodiff creates no symlinks
             continue
         with contextlib.suppress(OSError), os.scandir(folder / name) as entries:
             for entry in entries:

@@ -1,4 +1,4 @@
-"""Calling registered functions for their cases."""
+"""Calls registered functions to build their cases."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from hlodiff.capture.devices import Target
 
 
-LIMITS = CLASSES[:-1]  # the last one is no limit
+LIMITS = CLASSES[:-1]  # the last class is no limit
 
 
 def check_growth(registration: Registration, case: Case, where: str) -> None:
-    """Reject sizes that the function cannot take or that cannot show how a program grows.
+    """Reject sizes that the function cannot take or that cannot show how its program grows.
 
     Args:
         registration: the function that built the case.
@@ -41,7 +41,7 @@ def check_growth(registration: Registration, case: Case, where: str) -> None:
 
 
 def check_sizes(registration: Registration, grow: Mapping[Any, Any], where: str) -> None:
-    """Reject parameters that the function does not take, and sizes that show nothing; see `check_growth`."""
+    """Reject parameters that the function lacks, and sizes that show nothing; see `check_growth`."""
     parameters = inspect.signature(registration.build).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for name, sizes in grow.items():
@@ -95,7 +95,7 @@ def _wrong_limit(registration: Registration, limit: object, where: str) -> Regis
 
 
 def limits_of(case: Case) -> dict[str, str]:
-    """The limits of a case by quantity, in the order of the quantities."""
+    """The growth limits of a case by quantity, in the order of the quantities."""
     if isinstance(case.max_growth, str):
         return dict.fromkeys(QUANTITIES, case.max_growth) if case.max_growth else {}
     return {name: case.max_growth[name] for name in QUANTITIES if name in case.max_growth}
@@ -103,12 +103,12 @@ def limits_of(case: Case) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class BuiltCases:
-    """What a registered function returned.
+    """The cases that a registered function returned.
 
     Args:
-        sound: its cases by name; "" for a single case without a name.
-        wrong: those that hold something that no case can hold, and what it is. The others stand.
-        names: all of them, in order.
+        sound: its valid cases by name; "" for a single unnamed case.
+        wrong: its invalid cases, and what is wrong with each. They do not affect the others.
+        names: names of all cases, in order.
     """
 
     sound: dict[str, Case]
@@ -116,10 +116,10 @@ class BuiltCases:
     names: tuple[str, ...]
 
     def case(self, name: str) -> Case | None:
-        """The case of that name; None where there is none.
+        """The case of that name; None if there is none.
 
         Raises:
-            RegistryError: it holds something wrong.
+            RegistryError: the case is invalid.
         """
         if name in self.wrong:
             raise self.wrong[name]
@@ -130,7 +130,7 @@ _OF_JIT = ("donate", "static_argnums", "static_argnames", "in_shardings", "out_s
 
 
 def options_of_jit(case: Case) -> list[str]:
-    """The options that a case sets and that only a jit has."""
+    """Options of a case that only a jitted function has."""
     return [name for name in _OF_JIT if getattr(case, name) not in (None, ())]
 
 
@@ -138,7 +138,7 @@ def registered(function: str) -> Registration:
     """The registered function of that name.
 
     Raises:
-        HlodiffError: there is none.
+        HlodiffError: no such function is registered.
     """
     found = next((one for one in registrations() if one.name == function), None)
     if found is None:
@@ -151,13 +151,13 @@ def case_named(cases: BuiltCases, name: str, registration: Registration, root: P
 
     Args:
         cases: what the function returned.
-        name: of the case.
+        name: name of the case.
         registration: the function.
         root: the folder that files in errors are relative to.
-        hint: what to do where there is no such case.
+        hint: the hint if there is no such case.
 
     Raises:
-        HlodiffError: there is no such case, or it holds something wrong.
+        HlodiffError: there is no such case, or it is invalid.
     """
     case = cases.case(name)
     if case is None:
@@ -168,10 +168,10 @@ def case_named(cases: BuiltCases, name: str, registration: Registration, root: P
 
 
 def build_cases(registration: Registration, target: Target | None, root: Path) -> dict[str, Case]:
-    """The cases of a registered function, all of which must be sound; see `build_each_case`.
+    """The cases of a registered function, all of which must be valid; see `build_each_case`.
 
     Raises:
-        RegistryError: as `build_each_case`, or one of them holds something wrong.
+        RegistryError: as for `build_each_case`, or one of the cases is invalid.
     """
     built = build_each_case(registration, target, root)
     for error in built.wrong.values():
@@ -182,19 +182,19 @@ def build_cases(registration: Registration, target: Target | None, root: Path) -
 def build_each_case(
     registration: Registration, target: Target | None, root: Path, sizes: Mapping[str, int] | None = None
 ) -> BuiltCases:
-    """Call a registered function.
+    """Call a registered function to build its cases.
 
     Args:
         registration: the function.
-        target: passed where it has a parameter `target`; None only where it has none.
+        target: passed if the function has a parameter `target`; may be None only if it has none.
         root: the folder that files in errors are relative to.
-        sizes: values of parameters that `grow` names; the function's own defaults where there are none.
+        sizes: values of parameters in `grow`; by default the function's own defaults.
 
     Returns:
-        its cases, sound and wrong.
+        its valid and invalid cases.
 
     Raises:
-        RegistryError: it returns no case at all, or names that cannot be folders or are not different.
+        RegistryError: it returns no case, or names that are duplicates or cannot be folder names.
         Exception: whatever the function raises.
 
     Example:
@@ -225,7 +225,7 @@ def _checked(registration: Registration, name: str, case: object, where: str) ->
         what, hint = f"{which} cannot be lowered: {fn!r} is not a function", ""
         kind = type(fn).__name__
         if type(fn).__module__.startswith("jax.") and kind in ("Lowered", "Compiled", "Traced"):
-            # Its repr is its whole text.
+            # Its repr is the whole text.
             what = f"{which} holds a jax.stages.{kind}, which is not a function"
             hint = "give the function and its arguments: hlodiff.Case(function, *arguments); hlodiff lowers it"
         raise RegistryError(what, where=where, hint=hint)
@@ -246,7 +246,7 @@ def _named(registration: Registration, built: Any, where: str) -> list[tuple[str
         named = [(getattr(case, "name", ""), case) for case in built]
     else:
         raise _wrong_return(registration, built, where)
-    for _, case in named:  # what is in a dict has a name, so that the others can stand
+    for _, case in named:  # cases in a dict have names, so that the others remain valid
         if not isinstance(case, Case) and not isinstance(built, Mapping):
             raise _wrong_return(registration, case, where)
     if not named:

@@ -1,12 +1,13 @@
-"""Compiled HLO kept in a folder, so that a job of CI or a branch need not compile what another one has compiled.
+"""Keeps compiled HLO in a folder, so that CI jobs and branches do not recompile the same programs.
 
-An entry is a text with XLA's figures, no executable and no pickle, in a file whose name is the hash of all that the
-compiler is given: the program, JAX's own key (options of the compiler, devices, versions, flags), the toolchain, the
-libraries by content, environment variables, and for CPUs the processor. Lines of Python are no part of it: an entry
-holds numbers in their place, and gets the lines of the program that is asked for.
+An entry is text with XLA's figures, without executables or pickles, in a file named by the hash of all inputs of the
+compiler: the program, JAX's own key (compiler options, devices, versions, flags), the toolchain, the libraries by
+content, environment variables, and for CPUs the processor. Python lines are not part of the key: an entry has numbers
+in their place, and gets the lines of the requested program.
 
-Whoever may write the folder decides what is believed to be compiled, so only trusted jobs may. Still, an entry is read
-like a stranger's file: bounded, plain values, bound to its key; whatever is wrong with it, the program is compiled.
+Anyone with write access to the folder decides what counts as compiled, so only trusted jobs may have it. Entries are
+still read as untrusted files: bounded, plain values, bound to their key. If anything is wrong with an entry, the
+program is compiled.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from hlodiff.capture.targets import TargetName
 from hlodiff.hlo.metadata import PythonRange, placed
 
 FORMAT = 1
-"""Rises where an entry holds, or a key is made of, something else."""
+"""Version of the format; increase it whenever the content of entries or keys changes."""
 
 LARGEST_ENTRY = 64 * 1024**2
-"""Bytes of a file; a larger one is neither written nor read."""
+"""Maximum size of an entry in bytes; a larger one is neither written nor read."""
 LARGEST_TEXT = 256 * 1024**2
-"""Bytes that it may unpack to, as much as a program of a snapshot may have."""
-_SMALL, _MOST_PACKED = 16 * 1024**2, 100  # programs pack to a tenth, blank lines to a thousandth
+"""Maximum unpacked size in bytes, the same as for a program of a snapshot."""
+_SMALL, _MOST_PACKED = 16 * 1024**2, 100  # programs compress to a tenth, blank lines to a thousandth
 
 
-# What compilers and their libraries read beside XLA_FLAGS, LIBTPU_INIT_ARGS and JAX_*.
+# Environment variables that compilers and their libraries read, besides XLA_FLAGS, LIBTPU_INIT_ARGS and JAX_*.
 _READ = re.compile(r"(XLA|LIBTPU|TPU|TF|CUDA|NVIDIA|TRITON|OMP|MKL|ONEDNN|DNNL|EIGEN|LLVM)_|NPROC$")
 _DUMPS = "--xla_dump_"
 _PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
@@ -61,12 +62,12 @@ _NUMBERED = "@"
 
 @dataclass(frozen=True, slots=True)
 class XlaResult:
-    """What is taken of a compiled program.
+    """The parts of a compiled program that hlodiff uses.
 
     Args:
         text: compiled HLO, with constants.
         memory, cost: the compiler's figures, see `hlodiff.capture.facts`.
-        cached: whether it was found, not compiled.
+        cached: whether it came from the cache.
     """
 
     text: str
@@ -77,11 +78,11 @@ class XlaResult:
 
 @dataclass(slots=True)
 class CompileCache:
-    """The entries of a folder, for programs of this process.
+    """The cache entries in a folder, for programs of this process.
 
     Args:
-        folder: where they are, and whether new ones are written.
-        environment: environment variables of this process, as its compilers saw them when they started.
+        folder: location of the entries, and whether to write new ones.
+        environment: the process environment when its compilers started.
     """
 
     folder: CacheFolder
@@ -89,16 +90,16 @@ class CompileCache:
     _settings: dict[str, str] = field(default_factory=dict)
 
     def compile(self, lowered: Any, stablehlo: str, target: TargetName, toolchain: Mapping[str, Any]) -> XlaResult:
-        """The compiled program, from its entry or from XLA.
+        """The compiled program, from the cache or from XLA.
 
         Args:
             lowered: the `jax.stages.Lowered`.
             stablehlo: its text with locations.
-            target: what it is compiled for.
-            toolchain: what compiles it, see `hlodiff.capture.facts.toolchain`.
+            target: the target to compile for.
+            toolchain: the compiler's toolchain, see `hlodiff.capture.facts.toolchain`.
         """
         if target.kind == "attached" or (target.kind == "cpu" and not processor()):
-            return xla_result(lowered.compile(), lowered)  # no key holds the driver, or what it measures
+            return xla_result(lowered.compile(), lowered)  # the key does not cover the driver, or what it measures
         places, program = numbered_places(stablehlo)
         keys: list[str] = []
 
@@ -110,7 +111,7 @@ class CompileCache:
         if isinstance(compiled, XlaResult):
             if self.folder.write:
                 with contextlib.suppress(OSError):
-                    os.utime(self.folder.file(keys[0]), follow_symlinks=False)  # the oldest are deleted first
+                    os.utime(self.folder.file(keys[0]), follow_symlinks=False)  # trim() deletes the oldest
             return compiled
         result = xla_result(compiled, lowered)
         if keys and self.folder.write:
@@ -127,7 +128,7 @@ class CompileCache:
 
 
 def xla_result(compiled: Any, lowered: Any) -> XlaResult:
-    """What is taken of a `jax.stages.Compiled`, which was lowered before."""
+    """Extract the result from a `jax.stages.Compiled` and its lowering."""
     return XlaResult(compiled_text(compiled, lowered), facts.memory(compiled), facts.cost(compiled))
 
 
@@ -135,10 +136,10 @@ def xla_result(compiled: Any, lowered: Any) -> XlaResult:
 
 
 def settings(target: TargetName, environment: Mapping[str, str]) -> dict[str, Any]:
-    """What decides what is compiled beside the program and the toolchain of its snapshot.
+    """Inputs of the compiler besides the program and the toolchain of its snapshot.
 
     Args:
-        target: what is compiled for.
+        target: the target to compile for.
         environment: environment variables of the process.
     """
     read = {name: value for name, value in environment.items() if _READ.match(name)} | compiled_by(environment)
@@ -155,7 +156,7 @@ def settings(target: TargetName, environment: Mapping[str, str]) -> dict[str, An
 
 @functools.cache
 def files_of(package: str) -> str:
-    """A hash of an installed package's files, as its wheel lists them; "" where it is not installed."""
+    """A hash of an installed package's files, as listed by its wheel; "" if it is not installed."""
     try:
         installed = distribution(package)
     except (PackageNotFoundError, ValueError):
@@ -167,7 +168,7 @@ def files_of(package: str) -> str:
 
 @functools.cache
 def _own_files() -> str:
-    """A hash of the files that decide what is taken of a compiled program."""
+    """A hash of the source files that extract results from compiled programs."""
     here = Path(__file__).parent
     files = [here / name for name in ("compile_cache.py", "facts.py", "jax_private.py", "literals.py")]
     files.append(here.parent / "hlo" / "metadata.py")
@@ -176,7 +177,7 @@ def _own_files() -> str:
 
 @functools.cache
 def processor() -> str:
-    """What programs for this machine's CPU depend on: its model, its features and how many it has; "" where unknown."""
+    """What CPU programs depend on: processor model, features and count; "" if unknown."""
     try:
         first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
         count = len(os.sched_getaffinity(0))
@@ -187,11 +188,11 @@ def processor() -> str:
     return json.dumps([platform.machine(), count, {name: found.get(name, "") for name in _PROCESSOR}])
 
 
-# ---- lines of Python
+# ---- Python locations
 
 
 def numbered_places(stablehlo: str) -> tuple[tuple[PythonRange, ...], str]:
-    """The places of Python that a program names, and the program with numbers in their place.
+    """The Python locations in a program, and the program with numbers in their place.
 
     Args:
         stablehlo: text with locations.
@@ -213,7 +214,7 @@ def numbered_places(stablehlo: str) -> tuple[tuple[PythonRange, ...], str]:
 
 
 def _numbers(places: tuple[PythonRange, ...]) -> dict[PythonRange, PythonRange]:
-    """A number for each place, written as a place itself."""
+    """A number for each location, encoded as a location."""
     return {place: PythonRange(_NUMBERED, number, 0, number, 0) for number, place in enumerate(places, 1)}
 
 
@@ -221,14 +222,14 @@ def _numbers(places: tuple[PythonRange, ...]) -> dict[PythonRange, PythonRange]:
 
 
 def write_entry(path: Path, key: str, result: XlaResult, stablehlo: str, places: tuple[PythonRange, ...]) -> bool:
-    """Keep a compiled program; a folder that cannot be written costs time and is no error.
+    """Write a cache entry. If the folder cannot be written, that costs time but is no error.
 
     Args:
-        path: its file.
-        key: what it was compiled from.
-        result: what was compiled.
-        stablehlo: the program, as `read_entry` is given it.
-        places: the places of Python that it names.
+        path: file of the entry.
+        key: hash of the compiler's inputs.
+        result: the compiled program.
+        stablehlo: the program, in the form that `read_entry` receives.
+        places: the Python locations in it.
 
     Returns:
         whether it was written.
@@ -260,16 +261,16 @@ def write_entry(path: Path, key: str, result: XlaResult, stablehlo: str, places:
 
 
 def read_entry(path: Path, key: str, stablehlo: str, places: tuple[PythonRange, ...]) -> XlaResult | None:
-    """A compiled program that was kept.
+    """Read a compiled program from the cache.
 
     Args:
-        path: its file.
-        key: what it has to be compiled from.
-        stablehlo: the program that it is asked for.
-        places: the places of Python that this names.
+        path: file of the entry.
+        key: hash of the compiler's inputs, which the entry must match.
+        stablehlo: the requested program.
+        places: the Python locations in it.
 
     Returns:
-        the program with these places; None where there is none, or the entry is no such thing.
+        the program with these locations; None if there is no valid entry.
     """
     try:
         content = _content(path)
@@ -279,12 +280,12 @@ def read_entry(path: Path, key: str, stablehlo: str, places: tuple[PythonRange, 
             return None
         text = placed(found.text, {number: place for place, number in _numbers(places).items()})
         return None if text is None else XlaResult(text, found.memory, found.cost, cached=True)
-    except Exception:  # whatever a stranger has thought of
+    except Exception:  # entries are untrusted
         return None
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of an entry; None for a link, a pipe, or what is too large, packed or not."""
+    """The bytes of an entry; None for a link, a pipe, or an entry that is too large, packed or unpacked."""
     if path.parent.is_symlink():
         return None
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -303,7 +304,7 @@ def _refuse(constant: str) -> float:
 
 
 def _result(value: Any, key: str, stablehlo: str) -> XlaResult | None:
-    """What an entry holds, where it holds a program for this key and nothing else."""
+    """The program of an entry, if the entry holds a program for this key and nothing else."""
     if not isinstance(value, dict) or set(value) != {"format", "key", "memory", "cost", "compiled"}:
         return None
     text = value["compiled"]
@@ -325,7 +326,7 @@ def _figures(value: Any, names: tuple[str, ...], kind: Any) -> dict[str, Any] | 
 
 
 def _fits(text: str, stablehlo: str) -> bool:
-    """Whether a text is a program, and has the name of the one that it should be compiled from."""
+    """Whether a text is a program with the name of the one that it should be compiled from."""
     from hlodiff.hlo.parser import read_hlo
 
     name = _NAME.match(stablehlo)

@@ -1,4 +1,4 @@
-"""Capturing one program, in a worker or in a process of the user's, and lowering one case at several sizes."""
+"""Captures one program, in a worker or in a user's process, and lowers one case at several sizes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def refusal(name: TargetName, error: Exception) -> tuple[str, str] | None:
         error: what lowering or compiling raised.
 
     Returns:
-        reason and advice; None for an error of the function itself.
+        reason and advice; None for an error in the function itself.
 
     Example:
         >>> from hlodiff.capture.targets import parse
@@ -83,7 +83,7 @@ def refusal(name: TargetName, error: Exception) -> tuple[str, str] | None:
         True
     """
     text = message(error)
-    # Seen with jax.debug.print, pure_callback and error_if: their lowering asks for a GPU that runs.
+    # Seen with jax.debug.print, pure_callback and error_if: their lowering requires a running GPU.
     if "Unknown backend: 'gpu' requested" in text or "Unknown backend: 'cuda' requested" in text:
         return "it calls back into Python, which JAX lowers for CUDA only where a GPU is attached", _CALLBACK
     if "jaxlib/cuda/versions_helpers.cc" in text:  # seen with jnp.linalg.eig
@@ -104,9 +104,9 @@ class Bench:
 
     Args:
         root: the folder that files in errors are relative to.
-        environment: the environment variables of the process, which go into the toolchain.
+        environment: the process environment, which becomes part of the toolchain.
         large_constants: how the stored StableHLO was normalized.
-        worker: whether this is a worker, where JAX's caches may be emptied.
+        worker: whether this is a worker, where JAX's caches may be cleared.
     """
 
     def __init__(
@@ -129,10 +129,10 @@ class Bench:
         return self._targets[name.name]
 
     def fresh(self) -> AbstractContextManager[None]:
-        """A context in which no earlier trace is used.
+        """A context in which no earlier trace is reused.
 
-        JAX caches its traces of inner functions (`jnp.where`, a jitted helper, the body of a scan) with the lines of
-        their first caller. Traced from scratch, a program has its own lines, whatever was captured before.
+        JAX caches traces of inner functions (`jnp.where`, a jitted helper, the body of a scan) with the lines of their
+        first caller. Traced from scratch, a program has its own lines, whatever was captured before.
         """
         if not self.worker:
             return jax_private.fresh_traces()
@@ -140,7 +140,7 @@ class Bench:
         return nullcontext()
 
     def cases(self, registration: Registration, target: Target) -> BuiltCases:
-        """The cases of a function. Those of the previous function are released, as they may hold large arrays."""
+        """The cases of a function. Cases of the previous function are released, because they may hold large arrays."""
         key = (registration.name, target.name)
         if self._last is None or self._last[0] != key:
             self._last = None
@@ -153,10 +153,10 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
 
     Args:
         bench: the state of the worker.
-        request: which program.
+        request: the program to capture.
 
     Returns:
-        the program, or why there is none.
+        the program, or why it could not be captured.
 
     Example:
         >>> capture_program(bench, Request("f", "", "cpu")).compiled[:9]  # doctest: +SKIP
@@ -166,15 +166,15 @@ def capture_program(bench: Bench, request: Request) -> Outcome:
 
 
 def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], Case]) -> Outcome:
-    """The same for a case that need not be registered.
+    """Like `capture_program`, for a case that need not be registered.
 
     Args:
         bench: the state of the process.
         request: the program's name and target.
-        find: returns the case for a target; the second argument is whether it is kept for the next request.
+        find: returns the case for a target; the second argument says whether to keep it for the next request.
 
     Returns:
-        the program, or why there is none.
+        the program, or why it could not be captured.
     """
     name = parse(request.target)
     where = (request.function, request.case, request.target)
@@ -210,17 +210,17 @@ def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], 
 
 
 def find_case(bench: Bench, request: Request, target: Target, keep: bool = True) -> Case:
-    """The case that a request names; `keep` is whether it is kept for the next request."""
+    """The case of a request; `keep` says whether to keep it for the next request."""
     registration = registered(request.function)
     cases = bench.cases(registration, target) if keep else build_each_case(registration, target, bench.root)
     return case_named(cases, request.case, registration, bench.root)
 
 
 def failed(bench: Bench, request: Request, error: BaseException) -> CaptureFailure:
-    """The outcome of a program whose function raised."""
+    """The outcome for a program whose function raised."""
     what = one_line_at(error, bench.root)
     registration = next((r for r in registrations() if r.name == request.function), None)
-    # No function's name where a line is known: an error of one line in many functions is then reported once.
+    # If the line is known, the function is not named, so that an error of one line in many functions is reported once.
     if registration is not None and what == one_line(error):
         what += f" (`{request.function}` is registered at {relative(registration.where, bench.root)})"
     return CaptureFailure(request.function, request.case, request.target, what, user_traceback(error, bench.root))
@@ -297,10 +297,10 @@ def capture_growth(bench: Bench, request: GrowthRequest) -> GrowthResult | NotCh
 
     Args:
         bench: the state of the worker.
-        request: which case.
+        request: the case to lower.
 
     Returns:
-        the programs, or why there are none.
+        the programs, or why they could not be lowered.
 
     Example:
         >>> capture_growth(bench, GrowthRequest("f", "", "cpu")).parameters[0].parameter  # doctest: +SKIP

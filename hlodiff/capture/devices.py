@@ -1,4 +1,4 @@
-"""Devices of a target: those of this machine, or compile-only ones of a machine that is not attached."""
+"""Devices of a target: those of this machine, or compile-only devices for hardware that is not attached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlodiff.capture.targets import GPUS, TargetName, gpu_topology, target_confi
 
 
 class TooFewDevices(Exception):
-    """A case asks its target for a larger mesh than the target has."""
+    """A case requests a larger mesh than its target has."""
 
 
 class Target:
@@ -23,7 +23,7 @@ class Target:
 
     Args:
         name: the parsed name of the target.
-        devices: its devices; a program may be lowered and compiled for them, not run.
+        devices: its devices; programs may be lowered and compiled for them, not run.
 
     Example:
         >>> target.mesh((2, 2), ("data", "model"))  # doctest: +SKIP
@@ -34,7 +34,7 @@ class Target:
         self.name = name.name
         self.kind = name.kind
         self.devices = tuple(devices)
-        self.honours_memory: dict[str, bool] = {}  # by kind; filled by `hlodiff.capture.memory_kinds`
+        self.honours_memory: dict[str, bool] = {}  # by memory kind; filled by `hlodiff.capture.memory_kinds`
 
     def mesh(self, shape: Sequence[int], axis_names: Sequence[str], *, axis_types: Any = None) -> Mesh:
         """A mesh of the first devices of the target.
@@ -45,7 +45,7 @@ class Target:
             axis_types: as for `jax.make_mesh`; all `AxisType.Auto` by default.
 
         Returns:
-            the mesh, its devices in the order in which `jax.make_mesh` puts them.
+            the mesh, with devices in the order of `jax.make_mesh`.
         """
         count = math.prod(shape)
         if count > len(self.devices):
@@ -55,16 +55,16 @@ class Target:
 
 
 def open_target(name: TargetName) -> Target:
-    """The target with its devices.
+    """Open a target, with its devices.
 
     Args:
         name: the parsed name of the target.
 
     Returns:
-        the target; its devices are compile-only ones for `tpu` and `cuda`.
+        the target; its devices are compile-only for `tpu` and `cuda`.
 
     Raises:
-        Exception: whatever JAX raises where it cannot; see `hlodiff.capture.compile_case.cannot_open`.
+        Exception: any error that JAX raises; see `hlodiff.capture.compile_case.cannot_open`.
     """
     if name.kind == "cpu":
         return Target(name, jax.devices("cpu")[: name.devices])
@@ -72,7 +72,7 @@ def open_target(name: TargetName) -> Target:
         return Target(name, jax.devices())
     if name.kind == "tpu":
         topology = f"{name.model}:{'x'.join(map(str, name.shape))}"
-        # libtpu's hosts have 2x2 chips by default, which a single chip is no multiple of.
+        # libtpu's hosts have 2x2 chips by default, and a single chip is not a multiple of that.
         options = {"chips_per_host_bounds": (1, 1, 1)} if math.prod(name.shape) == 1 else {}
         found = topologies.get_topology_desc(platform="tpu", topology_name=topology, **options)
     else:

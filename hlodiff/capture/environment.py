@@ -1,4 +1,4 @@
-"""The environment of worker processes: the settings of JAX, XLA and libtpu that hold for a whole process."""
+"""The environment of worker processes: process-wide settings of JAX, XLA and libtpu."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Purpose = Literal["discover", "cases", "capture", "probe", "profile", "variants"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all programs of one worker share.
+    """Settings shared by all programs of one worker.
 
     Args:
         attached: whether the worker opens the accelerator of this machine.
-        cpu_devices: how many CPU devices it has.
+        cpu_devices: number of its CPU devices.
 
     Example:
         >>> Setting(False, 8).cpu_devices
@@ -35,30 +35,30 @@ SEED = "PYTHONHASHSEED"
 
 # Read by libtpu when it starts, in every process that compiles for TPUs.
 LIBTPU = {
-    "TPU_SKIP_MDS_QUERY": "1",  # without it libtpu waits minutes for a metadata server
+    "TPU_SKIP_MDS_QUERY": "1",  # otherwise libtpu waits minutes for a metadata server
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # nothing runs on a TPU here, so processes need no lock on it
 }
 
-# Read when a plugin starts. Without it some of the CUDA plugins ask for CUDA's libraries, which only a run needs.
+# Read when a plugin starts. Without it, some CUDA plugins require CUDA libraries that only running needs.
 CUDA = {"JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1"}
 
-# Variables that would change or stop a capture and that are no setting of a program.
+# Variables that would change or break a capture and are not settings of a program.
 _DROPPED = (
     "JAX_DISABLE_JIT", "JAX_PLATFORM_NAME", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_DUMP_IR_TO",
     "JAX_LOG_COMPILES", "JAX_CHECK_TRACER_LEAKS", "JAX_EXPLAIN_CACHE_MISSES",
 )  # fmt: skip
 
-# Flags that change what XLA writes to disk or to the log, where it looks for files, or how many threads it uses.
+# Flags for what XLA dumps or logs, where it looks for files, and how many threads it uses.
 _NO_MATTER = (
     "--xla_dump_", "--xla_force_host_platform_device_count", "--xla_gpu_cuda_data_dir", "--xla_log_",
     "--xla_gpu_force_compilation_parallelism", "--xla_cpu_parallel_codegen_split_count", "--xla_hlo_profile",
     "--vmodule", "--v=", "--minloglevel", "--stderrthreshold", "--log_dir", "--logtostderr", "--alsologtostderr",
 )  # fmt: skip
 
-# What workers take over of the environment and compile by.
+# Variables that workers inherit and that affect compilation.
 _COMPILED_BY = re.compile(r"(XLA_FLAGS|LIBTPU_INIT_ARGS|JAX_(?!COMPILATION_CACHE|PLATFORM|LOG|DUMP|TRACEBACK).*)$")
 
-# It would override the number of devices that a target needs.
+# This flag would override the number of devices that a target needs.
 _FORBIDDEN = ("--xla_force_host_platform_device_count",)
 
 
@@ -66,7 +66,7 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
     """The environment variables of a worker.
 
     Args:
-        config: its flags and variables have precedence.
+        config: its flags and variables take precedence.
         setting: what all programs of the worker share.
         outside: the environment of this process; its XLA_FLAGS are kept.
 
@@ -78,12 +78,12 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
         'cpu'
     """
     env = {name: value for name, value in outside.items() if name not in _DROPPED}
-    # With another seed, a function that iterates over a set of strings is traced in another order.
+    # With another seed, a function that iterates over a set of strings may be traced in another order.
     env[SEED] = env.get(SEED) or "0"
     env |= {
         "JAX_ENABLE_COMPILATION_CACHE": "false",
         "JAX_NUM_CPU_DEVICES": str(setting.cpu_devices),
-        "PYTHONUNBUFFERED": "1",  # the log must hold what was printed before a worker died
+        "PYTHONUNBUFFERED": "1",  # the log must contain everything printed before a worker died
         **LIBTPU,
     }
     if not setting.attached:
@@ -92,7 +92,7 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
         folder = ptxas_folder()
         env["PATH"] = f"{folder}:{path}" if folder else path
     else:
-        # Nothing runs, so other processes can have the memory of the device.
+        # Nothing runs, so leave device memory to other processes.
         env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     env["XLA_FLAGS"] = _joined(outside.get("XLA_FLAGS", "").split(), config.xla_flags)
     env["LIBTPU_INIT_ARGS"] = _joined(outside.get("LIBTPU_INIT_ARGS", "").split(), config.libtpu_init_args)
@@ -104,13 +104,13 @@ def worker_environment(config: Config, setting: Setting, outside: Mapping[str, s
 
 
 def compiled_by(outside: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables that JAX and XLA compile by.
+    """The environment variables that affect compilation by JAX and XLA.
 
     Args:
         outside: the environment of a process.
 
     Returns:
-        those that workers take over and that may change a program.
+        the variables that workers inherit and that may change a program.
 
     Example:
         >>> compiled_by({"XLA_FLAGS": "--xla_a=1", "JAX_ENABLE_X64": "1", "HOME": "/root", "JAX_PLATFORMS": "cpu"})
@@ -120,18 +120,18 @@ def compiled_by(outside: Mapping[str, str]) -> dict[str, str]:
 
 
 def elsewhere(outside: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process on another machine, with what decides on programs as it is here.
+    """The environment of a process on another machine, with this machine's values for variables that affect programs.
 
     Args:
-        outside: of that process.
-        here: what `compiled_by` gives here, and the seed of hashes.
+        outside: environment of that process.
+        here: result of `compiled_by` here, and the hash seed.
     """
     kept = {name: value for name, value in outside.items() if not _COMPILED_BY.match(name) and name != SEED}
     return kept | dict(here)
 
 
 def defaults_for(target: str) -> dict[str, str]:
-    """Environment variables that a process needs to compile for a target, where they are not set.
+    """Environment variables that a process needs to compile for a target; they apply only if unset.
 
     Args:
         target: name of the target.
@@ -157,7 +157,7 @@ def flags_that_matter(flags: str) -> list[str]:
         flags: the value of XLA_FLAGS or LIBTPU_INIT_ARGS.
 
     Returns:
-        each flag once, sorted; of one given twice the last, as XLA takes it.
+        each flag once, sorted; the last value of a repeated flag, as in XLA.
 
     Example:
         >>> flags_that_matter("--xla_b=1 --xla_dump_to=/tmp --xla_a=2 --xla_b=3")
@@ -168,7 +168,7 @@ def flags_that_matter(flags: str) -> list[str]:
 
 
 def ptxas_folder() -> Path | None:
-    """The folder of `ptxas` in NVIDIA's pip packages, or None where they are not installed.
+    """The folder of `ptxas` in NVIDIA's pip packages; None if they are not installed.
 
     Returns:
         the folder.

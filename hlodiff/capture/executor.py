@@ -1,7 +1,7 @@
-"""Which executor captures run on: workers of this machine, or the machines behind an address such as dask://HOST:PORT.
+"""The executor that captures run on: workers of this machine, or remote machines at an address like dask://HOST:PORT.
 
-An executor is Python's own `concurrent.futures.Executor`. The address is typed, or comes from the environment: no file
-of a repository can send anything to another machine.
+An executor is Python's own `concurrent.futures.Executor`. The address comes from the command line or the environment:
+no file of a repository can send anything to another machine.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from hlodiff.errors import CaptureError, UsageError
 from hlodiff.interrupts import deferred
 
 VARIABLE = "HLODIFF_EXECUTOR"
-"""The address of an executor, where none is given otherwise."""
+"""Default address of the executor."""
 
 _ADDRESS = re.compile(r"dask(\+tls)?://((?:[\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5})", re.ASCII)
 _CONNECT_SECONDS = 10.0
-_WORKER_SECONDS = 20.0  # how long a scheduler may have no worker, at the start and after the last one is gone
+_WORKER_SECONDS = 20.0  # how long a scheduler may be without workers, at the start and after losing the last one
 
 
 def _nothing() -> None:
-    """There is nothing to look at."""
+    """Nothing to check."""
 
 
 def _nobody(job: Callable[..., Any], *arguments: object) -> Mapping[str, Any]:
@@ -40,13 +40,13 @@ def _nobody(job: Callable[..., Any], *arguments: object) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RunningExecutor:
-    """An executor that captures of this run go to.
+    """The executor that this run sends captures to.
 
     Args:
-        name: what messages call it.
-        executor: takes the jobs.
-        on_all: runs a function on each machine that is known, and returns the results, or errors, by its name.
-        look: called while nothing happens; raises a CaptureError where nothing will.
+        name: its name in messages.
+        executor: accepts the jobs.
+        on_all: runs a function on each known machine; returns results or errors by machine name.
+        look: called while idle; raises a CaptureError if no progress is possible.
     """
 
     name: str
@@ -56,19 +56,19 @@ class RunningExecutor:
 
 
 EXECUTOR: ContextVar[RunningExecutor | None] = ContextVar("executor", default=None)
-"""That of this run; None where workers of this machine capture."""
+"""The executor of this run; None if workers of this machine capture."""
 
 
 @contextmanager
 def executed_on(executor: str | Executor | None) -> Iterator[None]:
-    """Captures inside of the block run on an executor.
+    """Run the captures inside the block on an executor.
 
     Args:
         executor: an address, or a `concurrent.futures.Executor`; None for the address in HLODIFF_EXECUTOR, if any.
 
     Raises:
-        UsageError: it is not an address of an executor.
-        CaptureError: it cannot be reached, has no worker, or the package that it needs is not installed.
+        UsageError: the address is invalid.
+        CaptureError: the executor cannot be reached, has no workers, or needs a package that is not installed.
     """
     with _opened(executor) as running:
         token = EXECUTOR.set(running)
@@ -86,7 +86,7 @@ def _opened(executor: str | Executor | None) -> AbstractContextManager[RunningEx
 
 
 def executor_asked_for(executor: str | Executor | None) -> bool:
-    """Whether a run was asked to capture elsewhere."""
+    """Whether this run was asked to capture elsewhere."""
     return bool(executor or process_environment().get(VARIABLE))
 
 
@@ -101,7 +101,7 @@ def _dask(address: str, where: str) -> Iterator[RunningExecutor]:
         raise CaptureError(what, hint="pip install dask distributed")
     from distributed import Client
 
-    # What Dask logs of a worker that is gone is told by whoever waits for its job.
+    # Dask's log of a lost worker is redundant: whoever waits for its job reports it.
     for name in ("distributed", "distributed.client", "distributed.comm", "distributed.core"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     scheduler = f"{'tls' if match[1] else 'tcp'}://{match[2]}"
@@ -127,7 +127,7 @@ def _on_client(client: Any, address: str, place: str) -> RunningExecutor:
         client.wait_for_workers(1, timeout=_WORKER_SECONDS)
     except TimeoutError:
         raise no_worker() from None
-    lonely: list[float] = []  # since when there is no worker
+    lonely: list[float] = []  # since when there has been no worker
 
     def look() -> None:
         if client.status not in ("running", "connecting"):
@@ -153,7 +153,7 @@ def _on_client(client: Any, address: str, place: str) -> RunningExecutor:
 
 
 def called(address: str, name: object) -> str:
-    """What messages call a worker: its name and its address.
+    """How messages name a worker: by name and address.
 
     Example:
         >>> called("tcp://10.0.0.7:4242", "big"), called("tcp://10.0.0.7:4242", "tcp://10.0.0.7:4242")

@@ -1,4 +1,4 @@
-"""Facts about a program beside its text: plain JSON values that go into summary.yaml."""
+"""Facts about a program besides its text: plain JSON values for summary.yaml."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PLUGINS = {
 
 
 def toolchain(target: TargetName, environment: dict[str, str]) -> dict[str, Any]:
-    """What makes the program, besides the function: versions and settings.
+    """The toolchain of a program: versions and settings that affect it, besides the function.
 
     Args:
-        target: what is compiled for.
+        target: the target to compile for.
         environment: the worker's environment variables.
 
     Returns:
-        names and plain values, in a fixed order; flags that change no program are omitted.
+        names and plain values, in a fixed order; flags that do not affect programs are omitted.
 
     Example:
         >>> toolchain(parse("cpu"), {})["jax"]  # doctest: +SKIP
@@ -64,7 +64,7 @@ _SETTINGS = {
 
 
 def _device(target: TargetName) -> str | None:
-    """The device whose figures the compiler used, where the target's name does not imply it."""
+    """The device whose figures the compiler used, if the target's name does not imply it."""
     if target.kind == "attached":
         return str(jax.devices()[0].device_kind)
     return GPUS[target.model].name if target.kind == "cuda" else None
@@ -86,19 +86,19 @@ def _plugin(target: TargetName) -> str | None:
 
 
 def arguments(traced: Any, lowered: Any, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """One record for each flat argument of a lowered function, in the order of the program.
+    """One record per flat argument of a lowered function, in program order.
 
     Args:
         traced: the `jax.stages.Traced`.
         lowered: the `jax.stages.Lowered`.
-        names: a readable name of each.
+        names: a readable name for each.
 
     Returns:
-        records with `path`, `shape`, `dtype`, `donated`, where they are not the default `sharding`, `memory_kind` and
-        `weak_type`, and `unused` for an argument that the program does not take.
+        records with `path`, `shape`, `dtype`, `donated`, non-default `sharding`, `memory_kind` and `weak_type`, and
+        `unused` for an argument that the program does not take.
     """
     infos = tree_leaves(traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
-    if len(infos) != len(names):  # a container that holds nothing but arrays has dropped them
+    if len(infos) != len(names):  # a container that holds only arrays has dropped them
         infos = jax_private.argument_infos(traced)
     shardings = jax_private.kept_shardings(lowered)
     records = []
@@ -111,13 +111,13 @@ def arguments(traced: Any, lowered: Any, names: tuple[str, ...]) -> list[dict[st
 
 
 def results(lowered: Any) -> list[dict[str, Any]]:
-    """One record for each flat result of a lowered function.
+    """One record per flat result of a lowered function.
 
     Args:
         lowered: the `jax.stages.Lowered`.
 
     Returns:
-        records with `path`, `shape` and `dtype`, and where it is known `sharding` and `memory_kind`.
+        records with `path`, `shape` and `dtype`, and if known `sharding` and `memory_kind`.
     """
     flat = tree_flatten_with_path(lowered.out_info)[0]
     return [
@@ -141,10 +141,10 @@ def _placement(sharding: Any) -> dict[str, Any]:
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 MEMORY_FIGURES = (*(prefix + name for prefix in ("", "host_") for name in _MEMORY), "peak")
-"""The names of what `memory` returns, in its order."""
+"""Keys of the result of `memory`, in order."""
 _COST = {"flops": "flops", "bytes_accessed": "bytes accessed", "transcendentals": "transcendentals"}
 COST_FIGURES = tuple(_COST)
-"""The names of what `cost` returns, in its order."""
+"""Keys of the result of `cost`, in order."""
 
 
 def memory(compiled: Any) -> dict[str, int | None]:
@@ -154,14 +154,14 @@ def memory(compiled: Any) -> dict[str, int | None]:
         compiled: the `jax.stages.Compiled`.
 
     Returns:
-        `argument`, `output`, `temp`, `alias`, `generated_code`, each also with `host_` before it, and `peak`, the most
-        in use at one time; None where XLA gives none, or a peak below `temp`, which cannot be.
+        `argument`, `output`, `temp`, `alias`, `generated_code`, each also with the prefix `host_`, and `peak`, the
+        maximum in use at one time; None if XLA gives no value, or a peak below `temp`, which is impossible.
     """
     return memory_figures(compiled.memory_analysis())
 
 
 def memory_figures(stats: Any) -> dict[str, int | None]:
-    """The same of what XLA calls `CompiledMemoryStats`."""
+    """Like `memory`, from XLA's `CompiledMemoryStats`."""
     names = MEMORY_FIGURES[:-1]
     sizes = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in names}
     peak = getattr(stats, "peak_memory_in_bytes", None)
@@ -170,29 +170,29 @@ def memory_figures(stats: Any) -> dict[str, int | None]:
 
 
 def cost(compiled: Any) -> dict[str, float | None]:
-    """XLA's own estimate of the work of a compiled program.
+    """XLA's own cost estimate for a compiled program.
 
     Args:
         compiled: the `jax.stages.Compiled`.
 
     Returns:
-        `flops`, `bytes_accessed` and `transcendentals`; None where XLA gives none, as for every compile-only GPU.
+        `flops`, `bytes_accessed` and `transcendentals`; None if XLA gives no value, as for every compile-only GPU.
     """
     return cost_figures(compiled.cost_analysis())
 
 
 def cost_figures(analysis: Any) -> dict[str, float | None]:
-    """The same of XLA's own table of properties, or a list of them."""
+    """Like `cost`, from XLA's table of properties or a list of them."""
     if isinstance(analysis, list):
         analysis = analysis[0] if analysis else None
     return {name: (analysis.get(key) if analysis else None) for name, key in _COST.items()}
 
 
 def partitions(stablehlo: str) -> int:
-    """How many devices run a program together.
+    """Number of devices that run a program together.
 
     Args:
-        stablehlo: its text.
+        stablehlo: the program's text.
 
     Returns:
         partitions times replicas.

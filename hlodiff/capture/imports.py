@@ -1,4 +1,4 @@
-"""Importing the modules that register functions, with errors at the user's own line, and following what they import."""
+"""Imports the modules that register functions, reports errors at the user's own line, and follows their imports."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _INSTALLED = (*_PACKAGES, *_STDLIB)
 
 
 def import_modules(config: Config, on_module: Callable[[str], None] = lambda name: None) -> None:
-    """Import everything that the configuration names, so that its functions are registered.
+    """Import the configured modules, so that their functions are registered.
 
     Args:
         config: its `path` is put on `sys.path` first.
-        on_module: called with each module before it is imported, as the import may end the process.
+        on_module: called with each module before it is imported, because the import may end the process.
 
     Raises:
         ConfigError: no modules are named, or one does not exist.
-        RegistryError: one raises while it is imported.
+        RegistryError: a module raises while it is imported.
 
     Example:
         >>> import_modules(config)  # doctest: +SKIP
@@ -57,7 +57,7 @@ def import_modules(config: Config, on_module: Callable[[str], None] = lambda nam
             except HlodiffError as error:
                 error.where = relative(error.where, config.root)
                 raise
-            except BaseException as error:  # a module may also leave by SystemExit; Ctrl-C is for the parent process
+            except BaseException as error:  # a module may also exit by SystemExit; Ctrl-C is for the parent process
                 raise _import_error(config, shown, error) from None
 
 
@@ -100,7 +100,7 @@ def _import_error(config: Config, named: str, error: BaseException) -> HlodiffEr
 
 
 def _in_conflict(error: BaseException) -> bool:
-    """Whether a file has git's conflict markers."""
+    """Whether a file contains git conflict markers."""
     if not isinstance(error, SyntaxError) or not error.filename:
         return False
     try:
@@ -110,10 +110,10 @@ def _in_conflict(error: BaseException) -> bool:
 
 
 def imported_files(seen: set[str]) -> tuple[str, ...]:
-    """Absolute paths of the imported modules that are neither installed packages nor Python's nor hlodiff's own.
+    """Absolute paths of the imported modules, except those of installed packages, Python and hlodiff.
 
     Args:
-        seen: names of modules to skip; all that are imported now are added.
+        seen: names of modules to skip; all currently imported modules are added.
 
     Returns:
         the files, sorted.
@@ -125,14 +125,14 @@ def imported_files(seen: set[str]) -> tuple[str, ...]:
 
 
 def user_frame(error: BaseException, root: Path) -> str:
-    """Where in the user's own code an exception was raised.
+    """The location in the user's own code where an exception was raised.
 
     Args:
         error: the exception.
-        root: the folder that the source location is relative to.
+        root: the folder that the location is relative to.
 
     Returns:
-        `file:line` of the innermost frame outside installed packages; "" where there is none.
+        `file:line` of the innermost frame outside installed packages; "" if there is none.
     """
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return relative(f"{error.filename}:{error.lineno}", root)
@@ -143,7 +143,7 @@ def user_frame(error: BaseException, root: Path) -> str:
 
 
 def user_traceback(error: BaseException, root: Path) -> str:
-    """The lines of a traceback in the user's own code, and the exception.
+    """The user's own lines of a traceback, and the exception.
 
     Args:
         error: the exception.
@@ -177,18 +177,18 @@ def one_line(error: BaseException, limit: int = 400) -> str:
 
 
 def one_line_at(error: BaseException, root: Path) -> str:
-    """The same, behind the place in the user's own code where that is known: `model.py:12: ValueError: too long`."""
+    """Like `one_line`, after the location in the user's own code if known: `model.py:12: ValueError: too long`."""
     place = user_frame(error, root)
     return f"{place}: {one_line(error)}" if place else one_line(error)
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether an error is one of hlodiff's own, and not of a class that the user has derived from them."""
+    """Whether an error has one of hlodiff's own classes, not a class that the user derived from them."""
     return isinstance(error, HlodiffError) and type(error).__module__.startswith("hlodiff.")
 
 
 def message(error: BaseException) -> str:
-    """The message of an exception, also where its own `__str__` is broken."""
+    """The message of an exception, even if its `__str__` is broken."""
     try:
         return error.render() if isinstance(error, HlodiffError) else str(error)
     except BaseException as broken:
@@ -212,7 +212,7 @@ def relative(location: str, root: Path) -> str:
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is neither an installed package's nor Python's nor hlodiff's own."""
+    """Whether a file is the user's: not an installed package's, Python's or hlodiff's."""
     path = os.path.realpath(file)
     return not file.startswith("<") and not path.startswith((_OWN, *_INSTALLED))
 
@@ -222,23 +222,23 @@ def is_installed(file: str) -> bool:
     return os.path.realpath(file).startswith(_PACKAGES)
 
 
-# --- The user's files behind a module: its own, and those of all that it imports, also inside of functions.
+# --- The user's files behind a module: its own, and those of everything that it imports, also inside functions.
 
 # Calls that can import a module without an import statement.
 _DYNAMIC = frozenset(["__import__", "import_module", "exec", "eval", "exec_module", "run_path", "run_module"])
 
 
 def files_behind(module: str, file: str) -> tuple[str, ...] | None:
-    """The user's files that a module imports, and those that these import.
+    """The user's files that a module imports, directly or indirectly.
 
-    Statements are read, so an import inside of a function counts although it has not run.
+    It reads import statements, so an import inside a function counts even if it has not run.
 
     Args:
         module: the name of an imported module.
-        file: the file that it was read from.
+        file: the module's file.
 
     Returns:
-        real paths, sorted; None where a file imports by names that only running it tells.
+        real paths, sorted; None if a file imports by names that are only known when it runs.
     """
     found: set[str] = set()
     parts = module.split(".")
@@ -258,7 +258,7 @@ def files_behind(module: str, file: str) -> tuple[str, ...] | None:
 
 @cache
 def _imports(path: str) -> tuple[tuple[int, str], ...] | None:
-    """Level and name of everything that import statements may mean; None where more is imported."""
+    """Level and name of everything that import statements may refer to; None if more is imported."""
     try:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -290,13 +290,13 @@ def _files_of(wanted: tuple[tuple[int, str], ...], name: str, path: str) -> Iter
 
 @cache
 def _file_of(name: str) -> str:
-    """The file of a module; "" where there is none. Nothing is imported for it."""
+    """The file of a module; "" if there is none. Nothing is imported to find it."""
     if name in sys.modules:
         return getattr(sys.modules[name], "__file__", None) or ""
     parent, _, own = name.rpartition(".")
     if parent:
         if not (file := _file_of(parent)):
-            return ""  # no package of the user's, or one without a file of its own
+            return ""  # not the user's package, or one without a file of its own
         package = Path(file)
         below = (package.with_name(f"{own}.py"), package.parent / own / "__init__.py")
         return next((str(file) for file in below if package.name == "__init__.py" and file.is_file()), "")
@@ -307,26 +307,26 @@ def _file_of(name: str) -> str:
     return spec.origin if spec is not None and spec.has_location and spec.origin else ""
 
 
-# --- What programs are captured from: the user's files as they were imported, and installed packages.
+# --- Inputs of captures: the user's files as they were imported, and installed packages.
 
 
 COMPILERS = (
     "Python", "hlodiff", "jaxlib", "libtpu", "libtpu-nightly", "jax-cuda12-plugin", "jax-cuda12-pjrt",
     "jax-cuda13-plugin", "jax-cuda13-pjrt", "jax-rocm7-pjrt", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc",
 )  # fmt: skip
-"""What compiles, or decides how: JAX finds and loads plugins by itself when it compiles for their devices."""
+"""Packages that compile or affect compilation. JAX finds and loads plugins by itself when it compiles."""
 
 _LARGEST = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a program was captured from.
+    """The inputs that a program was captured from.
 
     Args:
-        files: the user's files that were imported, and those of the project that were read, relative to the project's
+        files: the user's files that were imported, and files of the project that were read, relative to the project's
             folder with `/`, each with a hash of its content.
-        packages: Python, hlodiff and installed packages that were imported or compile, each with its version.
+        packages: Python, hlodiff and installed packages that were imported or that compile, each with its version.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -334,11 +334,11 @@ class Inputs:
 
 
 class ImportedInputs:
-    """Tracks what this process imports and reads; a file is hashed right after that, before it can change.
+    """Tracks what this process imports and reads. Files are hashed right after they are read, before they can change.
 
     Args:
         root: the project's folder.
-        own: a folder whose files are no input, such as that of the snapshots.
+        own: a folder whose files are not inputs, such as the snapshots.
     """
 
     def __init__(self, root: Path, own: Path | None = None) -> None:
@@ -352,14 +352,14 @@ class ImportedInputs:
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Note what is opened for reading; hooks see every event, so this one is quick."""
+        """Record files opened for reading. Hooks see every event, so this one must be fast."""
         if event == "open" and isinstance(arguments[0], str) and arguments[2] is not None:
             assert isinstance(arguments[2], int)
             if not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
                 self._opened[arguments[0]] = None
 
     def _follow_opened(self) -> None:
-        """Data below the project's folder: a module may compute a constant from it."""
+        """Record data files in the project's folder: a module may compute a constant from them."""
         opened, self._opened = self._opened, {}
         for name in opened:
             path = os.path.realpath(name)
@@ -371,14 +371,14 @@ class ImportedInputs:
                 self._files[below] = digest
 
     def follow(self) -> None:
-        """Read the files that were imported or opened since the last time."""
+        """Hash the files imported or opened since the last call."""
         self._follow_opened()
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if name in self._seen or not isinstance(file, str):
                 continue
             self._seen.add(name)
-            kind = self._kind(str(Path(file).parent))  # cached per folder: resolving links takes long
+            kind = self._kind(str(Path(file).parent))  # cached per folder: resolving links is slow
             if kind == "user":
                 path = os.path.realpath(file)
                 self._files[Path(os.path.relpath(path, self._root)).as_posix()] = file_digest(Path(path))
@@ -386,7 +386,7 @@ class ImportedInputs:
                 self._packages.setdefault(name, None)
 
     def now(self) -> Inputs:
-        """Everything that was imported so far."""
+        """All inputs so far."""
         self.follow()
         for name in [name for name, found in self._packages.items() if found is None]:
             self._packages[name] = package_version(name)
@@ -399,7 +399,7 @@ def _kind(folder: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """A hash of a file's content, the same for LF and CRLF; "" where there is no such file.
+    """A hash of a file's content, the same for LF and CRLF; "" if there is no such file.
 
     Args:
         path: a device, a pipe or a file above 64 MiB counts as missing.
@@ -418,10 +418,10 @@ def file_digest(path: Path) -> str:
 
 
 def package_version(name: str) -> str:
-    """The version of an installed package, or a hash where it is distributed under another name; "" where it is none.
+    """The version of an installed package, or a hash if its distribution has another name; "" if it is not a package.
 
     Args:
-        name: of a distribution or of a top-level module, or "Python" or "hlodiff".
+        name: name of a distribution or top-level module, or "Python" or "hlodiff".
     """
     if name == "Python":
         return platform.python_version()
@@ -431,7 +431,7 @@ def package_version(name: str) -> str:
         return version(name) or ""
     except (PackageNotFoundError, ValueError):
         pass
-    if "." in name:  # to find a module in a package, Python would run the package, and a stranger may have named it
+    if "." in name:  # finding a submodule makes Python run its package, and the name may be untrusted
         return ""
     try:
         spec = importlib.util.find_spec(name)

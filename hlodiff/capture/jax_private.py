@@ -1,4 +1,4 @@
-"""Every use of private parts of JAX and Equinox, each with the public API that is missing."""
+"""All uses of private parts of JAX and Equinox, each with the public API that is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hlodiff.hlo import mlir
 
 
 def filter_jit_type() -> type | None:
-    """The type of `eqx.filter_jit(f)`, or None where Equinox is not imported. Equinox does not export it."""
+    """The type of `eqx.filter_jit(f)`; None if Equinox is not imported. Equinox does not export it."""
     eqx = sys.modules.get("equinox")
     return type(eqx.filter_jit(lambda: None)) if eqx is not None else None
 
@@ -63,7 +63,7 @@ def argument_names(traced: Any) -> tuple[str, ...]:
 
 
 def argument_infos(traced: Any) -> list[Any]:
-    """What `Traced.args_info` says of each flat argument. Missing: a flat form; some containers hold only arrays."""
+    """`Traced.args_info` of each flat argument. Missing: a flat form; some containers hold only arrays."""
     try:
         avals, donated = traced.jaxpr.in_avals, traced._params["donated_invars"]
         return [
@@ -75,7 +75,7 @@ def argument_infos(traced: Any) -> list[Any]:
 
 
 def devices(lowered: Any) -> tuple[Any, ...]:
-    """The devices a lowered function will be compiled for. Missing: `Lowered` shows them only once it compiles."""
+    """Devices that a lowered function will be compiled for. Missing: `Lowered` shows them only once it compiles."""
     try:
         return tuple(lowered._lowering._device_list)
     except (AttributeError, TypeError) as error:
@@ -83,7 +83,7 @@ def devices(lowered: Any) -> tuple[Any, ...]:
 
 
 def kept_shardings(lowered: Any) -> dict[int, Any]:
-    """The sharding of each flat argument that the program uses. Missing: JAX drops unused ones silently."""
+    """Sharding of each flat argument that the program uses. Missing: JAX drops unused arguments silently."""
     try:
         arguments = lowered._lowering.compile_args
         return dict(zip(sorted(arguments["kept_var_idx"]), arguments["in_shardings"], strict=True))
@@ -95,8 +95,8 @@ def exclude_frames(folder: str, generated: bool = True) -> None:
     """Keep the frames of hlodiff's own files out of the locations of programs. Missing: a public API.
 
     Args:
-        folder: of these files.
-        generated: whether code without a file is excluded too: a worker's first line, and methods of dataclasses.
+        folder: the folder of these files.
+        generated: whether to exclude code without a file too: a worker's first line, and methods of dataclasses.
     """
     try:
         from jax._src import source_info_util
@@ -127,7 +127,7 @@ def hlo_modules(compiled: Any) -> list[Any]:
 def hlo_with_constants(module: Any) -> str:
     """The text of a module as XLA prints it by default, with large constants."""
     try:
-        # jaxlib 0.10 moved both from `_jax` to `_hlo`: they stay together.
+        # jaxlib 0.10 moved both from `_jax` to `_hlo`, so they are looked up together.
         options = sys.modules[type(module).__module__].HloPrintOptions()
         options.print_large_constants = True
         return str(module.to_string(options))
@@ -141,7 +141,7 @@ def hlo_header(module: Any) -> str:
 
 
 def serialized(module: Any) -> memoryview:
-    """A module as an `HloModuleProto`."""
+    """Serialize a module to an `HloModuleProto`."""
     try:
         return memoryview(module.as_serialized_hlo_module_proto())
     except AttributeError as error:
@@ -149,7 +149,7 @@ def serialized(module: Any) -> memoryview:
 
 
 def deserialized(data: bytes) -> Any:
-    """The module of an `HloModuleProto`."""
+    """Parse an `HloModuleProto` into a module."""
     try:
         return mlir.hlo_from_proto(data)
     except AttributeError as error:
@@ -157,15 +157,16 @@ def deserialized(data: bytes) -> Any:
 
 
 def jit_points() -> tuple[tuple[Any, str], ...]:
-    """The private functions of JAX to observe while a program runs: the module and the name of each.
+    """The private functions of JAX to observe while a program runs, each as a module and a name.
 
     Missing: `jax.monitoring` reports names and seconds of traces and compiles, but neither the arguments nor the
     program, and nothing for a function that is traced under `jax.grad`.
 
     Returns:
-        the one that infers, and traces if needed, for a call of a jitted function: `(fun, info, args, kwargs)`; that
-        compiles: `(backend, module, devices, ...)`, and returns the executable; that makes a jitted function:
-        `(fun, ...)`; that is called each time JAX runs Python code to trace it: `("trace_to_jaxpr")`.
+        the function that infers, and traces if needed, for a call of a jitted function: `(fun, info, args, kwargs)`;
+        the one that compiles: `(backend, module, devices, ...)`, which returns the executable; the one that makes a
+        jitted function: `(fun, ...)`; and the one called each time JAX runs Python code to trace it:
+        `("trace_to_jaxpr")`.
     """
     try:
         from jax._src import compiler, pjit
@@ -185,9 +186,9 @@ def jit_points() -> tuple[tuple[Any, str], ...]:
 
 
 def made_points() -> tuple[tuple[Any, str], ...]:
-    """Functions of JAX that make a wrapper of a function (`jax.vmap`, `jax.grad`, `jax.checkpoint`), as decorators.
+    """Functions of JAX that wrap a function (`jax.vmap`, `jax.grad`, `jax.checkpoint`), as decorators.
 
-    Missing: a wrapper does not know the line it was made on. Those that a version of JAX lacks are left out: the line
+    Missing: a wrapper does not know the line that made it. Functions that a version of JAX lacks are skipped; the line
     is then that of the wrapped function.
     """
     try:
@@ -198,10 +199,10 @@ def made_points() -> tuple[tuple[Any, str], ...]:
 
 
 def emptying_points() -> tuple[tuple[Any, str], ...]:
-    """What empties JAX's caches: all of them, and those of one function. Missing: an event for either.
+    """Functions that empty JAX's caches: all of them, or those of one function. Missing: an event for either.
 
     Returns:
-        `clear_all_caches()`, `jit_evict_fn(jitted)` and the method that is this, as far as this version of JAX has
+        `clear_all_caches()`, `jit_evict_fn(jitted)` and the method equivalent to it, as far as this version of JAX has
         them.
     """
     try:
@@ -216,18 +217,18 @@ def emptying_points() -> tuple[tuple[Any, str], ...]:
 
 
 def infers(pjit: Any) -> str:
-    """The name of the function that infers, and traces if needed, for a call: before jax 0.10 it always traced."""
+    """Name of the function that infers, and traces if needed, for a call: before jax 0.10 it always traced."""
     return "_infer_params" if hasattr(pjit, "_infer_params") else "_trace_for_jit"
 
 
 @contextmanager
 def calls_from(fn: Any, on_call: Callable[[Any, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Report the calls of jitted functions that a function makes while it is traced, not those inside of these.
+    """Report the calls of jitted functions that a function makes while it is traced, except nested ones.
 
-    Missing: a jaxpr does not tell what stood around the call of a jitted function that it holds.
+    Missing: a jaxpr does not record the context of the call of a jitted function that it holds.
 
     Args:
-        fn: the function that is traced; None reports nothing.
+        fn: the traced function; None reports nothing.
         on_call: called with the jitted function and its arguments, in the context of the call.
     """
     from jax._src import pjit
@@ -264,7 +265,7 @@ RAN_PYTHON = "trace_to_jaxpr"
 
 
 def inferred_origin(inferred: Any) -> Origin | None:
-    """Where the jaxpr in what `_infer_params` returns comes from."""
+    """Origin of the jaxpr in a result of `_infer_params`."""
     try:
         params = inferred[0].params
         return _origin(params["name"], params["jaxpr"].jaxpr.debug_info)
@@ -278,7 +279,7 @@ class Origin:
 
     Args:
         name: JAX's name of it.
-        file: the file that defines it, "" where JAX does not know it.
+        file: the file that defines it; "" if JAX does not know it.
         line: the line in that file.
     """
 
@@ -297,7 +298,7 @@ def _origin(name: str, info: Any) -> Origin | None:
 
 
 def body_origin(value: Any) -> Origin | None:
-    """The origin of a jaxpr that is a parameter of an operation, such as a loop body; None for other parameters."""
+    """Origin of a jaxpr that is a parameter of an operation, such as a loop body; None for other parameters."""
     jaxpr = getattr(value, "jaxpr", value)
     if type(jaxpr).__name__ != "Jaxpr":
         return None
@@ -308,14 +309,14 @@ def body_origin(value: Any) -> Origin | None:
 
 @dataclass(frozen=True, slots=True)
 class Compiling:
-    """What is being compiled.
+    """The compilation in progress.
 
     Args:
-        origin: the function of its jaxpr; None where that is not known.
-        call: the innermost call in progress, see `call_in_progress`, where it is a call of that function.
-        under: the transformations through which a jitted function reached the compiler outside of any other, innermost
-            first: "vmap", "jvp", "linearize", "backward".
-        of_what: for each the batched axes, or which arguments it differentiates, as text.
+        origin: the function of its jaxpr; None if unknown.
+        call: the innermost call in progress, see `call_in_progress`, if it is a call of that function.
+        under: the transformations through which a jitted function reached the compiler, outside any other function,
+            innermost first: "vmap", "jvp", "linearize", "backward".
+        of_what: for each transformation, the batched axes or the differentiated arguments, as text.
         operands: the arguments of the program.
     """
 
@@ -326,7 +327,7 @@ class Compiling:
     operands: tuple[Any, ...] = ()
 
 
-# JAX's functions that run a jitted function under a transformation: their names are on the stack of the compile.
+# JAX functions that run a jitted function under a transformation: their names are on the stack during compilation.
 _TRANSFORMATIONS = {
     "_pjit_batcher": "vmap",
     "_pjit_jvp": "jvp",
@@ -339,7 +340,7 @@ _TRANSFORMATIONS = {
 
 
 def compiling() -> Compiling:
-    """What this thread compiles. Missing: the compiler does not know for which call, see `call_in_progress`."""
+    """The compilation of this thread. Missing: the compiler does not know the call, see `call_in_progress`."""
     origin: Origin | None = None
     under: list[str] = []
     of_what: list[str] = []
@@ -364,7 +365,7 @@ def compiling() -> Compiling:
 
 
 def _transformed_arguments(here: Any) -> str:
-    """The batched axes of `jax.vmap`, or which arguments are differentiated; "" where that is not to be seen."""
+    """The batched axes of `jax.vmap`, or the differentiated arguments; "" if they cannot be seen."""
     names = set(here)
     if "dims_in" in names:
         return ", ".join(map(str, here["dims_in"]))
@@ -379,7 +380,7 @@ def is_jax_source(file: str) -> bool:
 
 
 def _call_of(here: Any, origin: Origin | None) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
-    """The call of a frame, unless it is still being traced and the program is another function's."""
+    """The call of a frame, unless it is still being traced and the program belongs to another function."""
     if not {"fun", "jit_info", "args", "kwargs"} <= set(here) or "p" not in set(here):
         return None
     params = here["p"].params
@@ -397,14 +398,14 @@ def _origin_ahead_of_time(lowered: Any) -> Origin | None:
         return None
 
 
-# What JAX's operations call the functions that they are given.
+# JAX's parameter names for the functions that its operations receive.
 _GIVEN_AS = frozenset(["f", "fun", "body_fun", "cond_fun", "true_fun", "false_fun", "branches"])
 
 
 def functions_given() -> Iterator[Any]:
-    """The functions of the caller's that JAX's functions in progress hold, innermost first.
+    """The user's functions that JAX's functions in progress hold, innermost first.
 
-    Missing: the jaxpr of a loop body does not know its function, and so not what that closes over.
+    Missing: the jaxpr of a loop body does not know its function, and so not the variables that it closes over.
     """
     frame: FrameType | None = sys._getframe(1)
     entered = False
@@ -426,10 +427,10 @@ def functions_given() -> Iterator[Any]:
 
 
 def single_operation(fun: Any) -> tuple[str, dict[str, Any]] | None:
-    """The name and the parameters of the operation that JAX jits to run it by itself; None for another function.
+    """Name and parameters of the operation that JAX jits to run it eagerly; None for any other function.
 
     Missing: eager code runs each operation as a jitted function of JAX's own, which does not show its operation. The
-    body of a `shard_map` that is not jitted runs in the same way.
+    body of an unjitted `shard_map` runs the same way.
     """
     if getattr(fun, "_apply_primitive", False):
         cells = _cells(fun)
@@ -457,17 +458,17 @@ def _cells(fun: Any) -> dict[str, Any]:
 
 
 def without_pmap_axis(text: str) -> str:
-    """A text without the name that JAX gives to the axis of a `jax.pmap` that has none."""
+    """Remove the name that JAX gives to the axis of an unnamed `jax.pmap` from a text."""
     return text.replace("_internal_pmap_axis_name", "pmap_axis")
 
 
 def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], tuple[int, ...]] | None:
-    """The user's function and arguments inside the call of the jitted function that `jax.pmap` makes.
+    """The user's function and arguments inside the jitted function that `jax.pmap` makes.
 
     Missing: `jax.pmap` passes `jax.jit` a wrapper that takes flat arguments.
 
     Returns:
-        function, args, kwargs and the positions of static arguments. None for another function.
+        function, args, kwargs and positions of static arguments; None for any other function.
     """
     inner = getattr(fun, "__wrapped__", fun)
     if not getattr(inner, "__qualname__", "").endswith("_cached_shard_map.<locals>._fun"):
@@ -484,7 +485,7 @@ def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict
     positional, keywords = tree_unflatten(tree, args)
     static: dict[int, Any] = {}
     for transform, given in getattr(wrapped, "transforms", ()):
-        if getattr(transform, "__name__", "") == "_argnums_partial":  # static arguments are bound in there
+        if getattr(transform, "__name__", "") == "_argnums_partial":  # it binds the static arguments
             traced, fixed = given
             places = [place for place in range(len(traced) + len(fixed)) if place not in traced]
             static = dict(zip(places, (getattr(one, "val", one) for one in fixed), strict=True))
@@ -494,7 +495,7 @@ def pmapped(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict
 
 
 def jit_options(info: Any) -> dict[str, Any]:
-    """The options of `jax.jit` for a function. Missing: a jitted function does not show them."""
+    """Options of `jax.jit` for a function. Missing: a jitted function does not show them."""
     try:
         names = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
         options = {name: tuple(getattr(info, name)) for name in names}
@@ -511,16 +512,16 @@ def jit_options(info: Any) -> dict[str, Any]:
 
 
 def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None:
-    """The innermost call of a jitted function that this thread is in: the function, `info`, args and kwargs.
+    """The innermost call of a jitted function on this thread: the function, `info`, args and kwargs.
 
-    Missing: the compiler does not know for which call it compiles; that may be long after the trace, for arguments on
-    other devices. A frame's variables are read, nothing is replaced.
+    Missing: the compiler does not know which call it compiles for; it may compile long after the trace, for arguments
+    on other devices. This only reads the variables of a frame.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "cache_miss" and frame.f_code.co_filename.endswith("pjit.py"):
             here = frame.f_locals
-            # Since Python 3.13 `f_locals` is no dict, and its keys are a list.
+            # Since Python 3.13 `f_locals` is not a dict, and its keys are a list.
             if {"fun", "jit_info", "args", "kwargs"} <= set(here):
                 return here["fun"], here["jit_info"], here["args"], here["kwargs"]
         frame = frame.f_back
@@ -528,10 +529,10 @@ def call_in_progress() -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | Non
 
 
 def lowered_again(fun: Any, info: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`.lower()` of a jitted function. Missing: the jitted function of a call, see above.
+    """`.lower()` of a jitted function. Missing: the jitted function of a call, see `call_in_progress`.
 
     Args:
-        fun, info, args, kwargs: as `call_in_progress` gives them; arrays may be abstract.
+        fun, info, args, kwargs: the result of `call_in_progress`; arrays may be abstract.
 
     Returns:
         a `jax.stages.Lowered`.
@@ -550,18 +551,18 @@ _LOWERING = threading.RLock()
 
 
 def lowered_for(device: Any, lower: Callable[[], Any]) -> Any:
-    """Lower a program for a device, if its arguments have none.
+    """Lower a program for a device, unless its arguments have one.
 
     Missing: a device argument of `.lower()`. `jax.default_device` also changes where eager operations run. Lowering
-    rules run some (`jax.numpy` outside a trace, or inside `jax.ensure_compile_time_eval()`), and a compile-only device
-    runs nothing. So only the lowering of the program itself gets the device.
+    rules run some (`jax.numpy` outside a trace, or inside `jax.ensure_compile_time_eval()`), and a compile-only
+    device cannot run anything. So only the lowering of the program itself gets the device.
 
     Args:
         device: the device.
         lower: calls `.lower()`, once.
 
     Returns:
-        what `lower` returns.
+        the result of `lower`.
     """
     import jax.extend.backend
     from jax._src.interpreters import pxla
@@ -578,7 +579,7 @@ def lowered_for(device: Any, lower: Callable[[], Any]) -> Any:
         return device if mine else original()
 
     owners = [owner for owner in (pxla, jax.extend.backend) if hasattr(owner, "get_default_device")]
-    # JAX's cache ignores this device: lowering again for another one must not use it.
+    # JAX's cache ignores this device: lowering for another device must not reuse it.
     with _LOWERING, fresh_traces():
         for owner in owners:
             setattr(owner, "get_default_device", replacement)  # noqa: B010 - a type checker refuses the assignment
@@ -590,7 +591,7 @@ def lowered_for(device: Any, lower: Callable[[], Any]) -> Any:
 
 
 def _asks_for_program(frame: FrameType | None) -> bool:
-    """Whether JAX asks for the default device to lower the program of `lowered_for`, not to run something else."""
+    """Whether JAX asks for the default device to lower the program of `lowered_for`, not to run something."""
     assert frame is not None
     if frame.f_globals.get("__name__", "").startswith("jax._src.pallas."):
         return True  # a kernel is lowered for the chip that it will run on
@@ -606,10 +607,10 @@ def _asks_for_program(frame: FrameType | None) -> bool:
 
 
 def accept_unlisted_memories() -> None:
-    """Let JAX compile for devices that list no memories, as GPUs that are not attached do; for the whole process.
+    """Let JAX compile for devices that list no memories, as GPUs that are not attached; applies to the whole process.
 
     Missing: any way to compile for such a GPU with JAX 0.8.3. XLA compiles the program and names the memory of each
-    output, and then JAX looks for that memory among those of the device. 0.8.1 and 0.9.0 do not look.
+    output; JAX then fails to find that memory among those of the device. 0.8.1 and 0.9.0 do not look it up.
     """
     from jax._src.interpreters import pxla
 
@@ -630,7 +631,7 @@ def accept_unlisted_memories() -> None:
 
 
 class _WithoutOutputMemories:
-    """An executable that does not know in which memories its outputs are; JAX then takes each device's default."""
+    """An executable that hides the memories of its outputs, so that JAX uses each device's default."""
 
     def __init__(self, executable: Any) -> None:
         self._executable = executable
@@ -643,16 +644,16 @@ class _WithoutOutputMemories:
 
 
 def compile_unless_known(lowered: Any, known: Callable[[str], Any]) -> Any:
-    """Compile a lowered program, unless a callback knows what comes out.
+    """Compile a lowered program, unless a callback knows the result.
 
-    Missing: a public key of what a program is compiled from; JAX has one for its own cache of executables.
+    Missing: a public key of the inputs of a compilation; JAX has one for its own cache of executables.
 
     Args:
         lowered: the `jax.stages.Lowered`.
-        known: called with JAX's key, at most once; returns the answer, or None to compile.
+        known: called with JAX's key, at most once; returns the result, or None to compile.
 
     Returns:
-        what the callback returned, or the `jax.stages.Compiled`. Where JAX has no key the callback is not called.
+        the result of the callback, or the `jax.stages.Compiled`. If JAX has no key, the callback is not called.
     """
     try:
         from jax._src import cache_key, compiler
@@ -666,7 +667,7 @@ def compile_unless_known(lowered: Any, known: Callable[[str], Any]) -> Any:
         if computation is module:
             try:
                 key = cache_key.get(module, devices, options, backend)
-            except Exception:  # of a backend that has none
+            except Exception:  # the backend has no key
                 return original(backend, computation, devices, options, *rest, **more)
             if (answer := known(f"{getattr(backend, 'platform_version', '')} {key}")) is not None:
                 raise _KnownAnswer(answer)
@@ -683,7 +684,7 @@ def compile_unless_known(lowered: Any, known: Callable[[str], Any]) -> Any:
 
 
 class _KnownAnswer(Exception):
-    """What a program compiles to is known."""
+    """The result of compiling a program is known."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__()
@@ -695,11 +696,11 @@ _FRESH = count(1)
 
 @contextmanager
 def fresh_traces() -> Iterator[None]:
-    """Trace and lower everything from scratch, and leave what this process has traced as it is.
+    """Trace and lower everything from scratch, without discarding traces that this process already has.
 
-    Missing: a public way to do so. `jax.clear_caches()` takes the traces from everybody, and so does
-    `jax.make_user_context()`. JAX keeps traces apart by some of its settings; this one is an integer, matters only to
-    a compiler that fetches profiles, and only where it is positive.
+    Missing: a public way to do so. `jax.clear_caches()` and `jax.make_user_context()` discard the traces of everybody.
+    JAX keys traces by some of its settings. This one is an integer that affects only a compiler that fetches
+    profiles, and only if it is positive.
     """
     try:
         from jax._src import config
@@ -712,7 +713,7 @@ def fresh_traces() -> Iterator[None]:
 
 
 def is_jitted(fun: Any) -> bool:
-    """Whether a function is what `jax.jit` or `eqx.filter_jit` returned. Missing: a public type."""
+    """Whether a function was made by `jax.jit` or `eqx.filter_jit`. Missing: a public type."""
     import jax
 
     kind = filter_jit_type()
@@ -720,11 +721,11 @@ def is_jitted(fun: Any) -> bool:
 
 
 def _nothing() -> None:
-    """Something to jit."""
+    """A function to jit."""
 
 
 def is_ahead_of_time() -> bool:
-    """Whether this thread traces for `.lower()` or `.trace()`, not for a call. Missing: any public sign of it."""
+    """Whether this thread traces for `.lower()` or `.trace()`, not for a call. Missing: a public way to tell."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename.endswith("pjit.py") and frame.f_code.co_name in ("cache_miss", "jit_trace"):
@@ -742,12 +743,12 @@ def module_name(module: Any) -> str:
 
 
 def filter_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any], bool] | None:
-    """The user's function and arguments inside a call that `eqx.filter_jit` makes of its inner `jax.jit` function.
+    """The user's function and arguments inside the call of the inner `jax.jit` function of `eqx.filter_jit`.
 
-    Missing: Equinox hands JAX flat tuples; the names and containers of the user are in its statics only.
+    Missing: Equinox passes flat tuples to JAX; only its statics have the user's names and containers.
 
     Returns:
-        function, args, kwargs and whether anything is donated; None for another function.
+        function, args, kwargs and whether anything is donated; None for any other function.
     """
     code = getattr(fun, "__code__", None)
     if code is None or code.co_name != "fun_wrapped" or getattr(fun, "__module__", "") != "equinox._jit":
@@ -762,12 +763,12 @@ def filter_jitted(fun: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]
             for key, (leaves, treedef) in zip(("fun", "first", "rest"), statics, strict=True)
         ]
         function, first, (rest, kwargs) = parts
-        return function, (first, *rest)[:-1], kwargs, bool(donated)  # without the None that Equinox appends
+        return function, (first, *rest)[:-1], kwargs, bool(donated)  # drop the None that Equinox appends
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _moved("equinox", "filter_jit", str(error)) from None
 
 
-# JAX's names of what is around a call, and the user's. `jax_xla_profile_version` is used by `fresh_traces`.
+# JAX's names for the context of a call, and the user's. `jax_xla_profile_version` is used by `fresh_traces`.
 _CONTEXT_NAMES = {
     "mesh_context_manager": "with mesh",
     "abstract_mesh_context_manager": "jax.set_mesh",
@@ -779,9 +780,9 @@ _CONTEXT_NAMES = {
 
 
 def trace_context() -> dict[str, Any]:
-    """The context of a call that makes JAX trace again, by name: meshes, named axes, `compute_on`, configuration.
+    """The context of a call that makes JAX retrace, by name: meshes, named axes, `compute_on`, configuration.
 
-    Missing: a public list. Values are texts, or JAX's own where these have none.
+    Missing: a public list. Values are texts, or JAX's own objects if they have no text.
     """
     try:
         from jax._src import config, core, mesh
@@ -807,7 +808,7 @@ def trace_context() -> dict[str, Any]:
 
 
 def context_key() -> object:
-    """What JAX itself compares of the context: equal where `trace_context` is, and made in a microsecond."""
+    """JAX's own key of the context: equal whenever `trace_context` is, and computed in a microsecond."""
     try:
         from jax._src import config, mesh
 
@@ -817,7 +818,7 @@ def context_key() -> object:
 
 
 def _mesh(mesh: Any) -> str:
-    """A mesh with what JAX compares of it: axes, their types, devices."""
+    """The parts of a mesh that JAX compares: axes, their types, devices."""
     kinds = dict(zip(mesh.axis_names, getattr(mesh, "axis_types", None) or (), strict=False))
     axes = ", ".join(f"{name}={size}{axis_kind(kinds.get(name))}" for name, size in mesh.shape.items())
     try:
@@ -827,13 +828,13 @@ def _mesh(mesh: Any) -> str:
 
 
 def axis_kind(kind: Any) -> str:
-    """The type of a mesh axis as text, "" for the usual one."""
+    """The type of a mesh axis as text; "" for the default type."""
     name = str(getattr(kind, "name", kind))
     return "" if kind is None or name == "Auto" else f" ({name.lower()})"
 
 
 def special_layout(value: Any) -> str:
-    """The order of an array's axes in memory where it is not the usual one. Missing: nothing, but versions differ."""
+    """The order of an array's axes in memory, if it is not the default. Missing: nothing, but versions differ."""
     try:
         order = tuple(value.format.layout.major_to_minor)
     except AttributeError:
@@ -842,7 +843,7 @@ def special_layout(value: Any) -> str:
 
 
 def device_order(sharding: Any) -> tuple[Any, ...]:
-    """The devices of a sharding in its order. Missing: `device_set` has none."""
+    """The devices of a sharding in order. Missing: `device_set` is unordered."""
     try:
         return tuple(sharding._device_assignment)
     except AttributeError:
@@ -858,15 +859,15 @@ def device_list(devices: Any) -> str:
 
 
 def count_launches(on_launch: Callable[[Any], None]) -> Callable[[], None]:
-    """Report every executable that is launched, from now on. Missing: a hook in JAX's fast path, which is C++.
+    """Report every launch of an executable from now on. Missing: a hook in JAX's fast path, which is C++.
 
-    The fast path is disabled for functions that are first called from now on, which makes each call slower.
+    This disables the fast path for functions that are first called from now on, which slows down each call.
 
     Args:
-        on_launch: called with the executable before it runs; it must raise nothing.
+        on_launch: called with the executable before it runs; it must not raise.
 
     Returns:
-        a function that ends it. Functions called meanwhile stay off the fast path until `jax.clear_caches()`.
+        a function that stops reporting. Functions called meanwhile stay off the fast path until `jax.clear_caches()`.
     """
     try:
         from jax._src import pjit

@@ -1,8 +1,8 @@
-"""Captures as jobs of an executor: what runs on each machine, and what collects the results here.
+"""Runs captures as jobs of an executor: the code that runs on each machine, and the code that collects results here.
 
-A job is one program. The machine that takes it captures it in a worker of its own (`hlodiff.capture.pool`), which is
-kept for further jobs of the run. Before that it is held against what this machine has: the project's files by content,
-hlodiff itself, Python and the packages by version. A machine that differs is refused by its name.
+A job is one program. The machine that runs it captures it in a worker of its own (`hlodiff.capture.pool`), which is
+kept for further jobs of the run. First it compares itself with this machine: the project's files by content, hlodiff
+itself, and the versions of Python and packages. A machine that differs is refused, with its name in the error.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError
 
 PROJECT = "HLODIFF_PROJECT"
-"""On a machine that runs jobs: the folder of the project, where it is another one than here."""
+"""The project's folder on a machine that runs jobs, if it differs from the one here."""
 
-_IDLE_SECONDS = 60.0  # after which a machine ends the workers of a run: the next job may still come
+_IDLE_SECONDS = 60.0  # idle time after which a machine stops the workers of a run; the next job may still arrive before
 _MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What all jobs of a run have in common.
+    """Settings shared by all jobs of a run.
 
     Args:
-        run: a name that no other run has.
-        config: the project's, as it is here.
-        variables: environment variables that decide what is compiled, as they are here.
+        run: a unique name.
+        config: this machine's configuration of the project.
+        variables: this machine's environment variables that affect compilation.
         code: a hash of hlodiff's own files.
-        inputs: what the registered modules are imported from here.
-        cache: the folder of the compile cache, on the machine that captures; None for none.
+        inputs: the inputs of the registered modules on this machine.
+        cache: folder of the compile cache on the machine that captures; None for no cache.
     """
 
     run: str
@@ -67,14 +67,14 @@ class JobContext:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a machine made of a job.
+    """The result of a job on one machine.
 
     Args:
         machine: its name.
-        answer: the outcome; None where there is none.
-        refusal: why the machine must not capture for this run; "" where it may.
-        error: what ends the whole run, such as a module that cannot be imported.
-        compilers: the versions of packages that compile, those that are there.
+        answer: the outcome; None if there is none.
+        refusal: why the machine must not capture for this run; "" if it may.
+        error: an error that ends the whole run, such as a failed import.
+        compilers: versions of the installed packages that compile.
     """
 
     machine: str
@@ -98,12 +98,12 @@ def capture(
 
     Args:
         config: names the modules and the settings of the workers.
-        requests: which programs, and the cases whose growth or parity is asked for.
-        jobs: how many workers at once on this machine; those of the configuration by default.
-        on_event: called in this process when a program starts, where that is known, and when it finishes.
+        requests: the programs, growth checks and parity checks to capture.
+        jobs: maximum number of concurrent workers on this machine; by default that of the configuration.
+        on_event: called in this process when a program starts, if that is known, and when it finishes.
 
     Returns:
-        one outcome for each request, in the order in which they finish. Closing the iterator ends the workers.
+        one outcome per request, in order of completion. Closing the iterator stops the workers.
 
     Raises:
         ConfigError: a configured module does not exist.
@@ -124,7 +124,7 @@ def capture(
 
 
 def _counted(answers: Iterator[Answer], use: CacheUse) -> Iterator[Answer]:
-    """The same answers, each that was compiled or found in the cache counted."""
+    """Pass the answers through, and count those that were compiled or found in the cache."""
     with closing(cast(Generator[Answer, None, None], answers)):
         for answer in answers:
             if isinstance(answer, CapturedProgram) and answer.compiled is not None:
@@ -159,13 +159,13 @@ def capture_on(running: RunningExecutor, config: Config, requests: Sequence[Job]
     Args:
         running: the executor.
         config: the project's.
-        requests: which programs.
+        requests: the programs to capture.
 
     Returns:
-        one outcome for each, in the order in which they finish. Closing the iterator cancels what is left.
+        one outcome per request, in order of completion. Closing the iterator cancels the remaining jobs.
 
     Raises:
-        CaptureError: a machine is refused, or the executor is gone.
+        CaptureError: a machine is refused, or the executor was lost.
     """
     if not requests:
         return
@@ -190,7 +190,7 @@ def capture_on(running: RunningExecutor, config: Config, requests: Sequence[Job]
     finally:
         for future in futures:
             future.cancel()
-        _end_run(context.run)  # where it has captured in threads of this process
+        _end_run(context.run)  # if it captured in threads of this process
 
 
 def _collected(request: Job, future: Future[JobResult], agreed: _Agreement, running: RunningExecutor) -> Answer:
@@ -199,7 +199,7 @@ def _collected(request: Job, future: Future[JobResult], agreed: _Agreement, runn
     except CancelledError:
         raise CaptureError(f"{running.name} has given up a job, as a scheduler that ended does") from None
     except Exception as error:
-        # Of the machines that took it all have died: no other function is to blame.
+        # All machines that took it have died, so no other function is the cause.
         what = f"no machine of {running.name} has returned it: {_words(error)}"
         return CaptureFailure(request.function, request.case, request.target, what, "")
     if not isinstance(result, JobResult):
@@ -218,7 +218,7 @@ def _words(error: object) -> str:
 
 @dataclass(slots=True)
 class _Agreement:
-    """Holds what machines return against this one, and against each other."""
+    """Compares the results of machines with this machine and with each other."""
 
     config: Config
     compilers: tuple[str, Mapping[str, str]] | None = None
@@ -266,11 +266,11 @@ def run_job(context: JobContext, request: Job) -> JobResult:
     """Capture one program on this machine.
 
     Args:
-        context: of the run.
-        request: which program.
+        context: settings of the run.
+        request: the program to capture.
 
     Returns:
-        the outcome, or why this machine has none.
+        the outcome, or why there is none.
     """
     found = examined(context)
     if found.refusal:
@@ -329,7 +329,7 @@ def _config(context: JobContext) -> Config:
 
 
 def _machine() -> str:
-    """The name of this machine: what Dask calls the worker, where this is one."""
+    """The name of this machine; Dask's name if it is a Dask worker."""
     distributed = sys.modules.get("distributed")
     try:
         worker = distributed.get_worker() if distributed else None
@@ -351,7 +351,7 @@ def own_code() -> str:
 
 
 def _moved(value: Any, there: str, here: str) -> Any:
-    """Texts of programs with the files of the project where they lie on the machine that asked."""
+    """Rewrite texts of programs so that project files have their location on the requesting machine."""
     if isinstance(value, str):
         return value.replace(there, here)
     if isinstance(value, tuple):
@@ -363,7 +363,7 @@ def _moved(value: Any, there: str, here: str) -> Any:
 
 @dataclass(slots=True)
 class _Kept:
-    """The workers of one run and one thread of this machine, and whether a job has them."""
+    """The workers of one run and one thread on this machine, and whether a job uses them."""
 
     pool: WorkerPool
     used: float = 0.0
@@ -394,7 +394,7 @@ def _kept(context: JobContext) -> _Kept:
 
 
 def _end_idle() -> None:
-    """End workers that no job has asked for a while: the run is over, or goes on elsewhere."""
+    """Stop workers that no job has used for a while: the run is over, or continues elsewhere."""
     while True:
         time.sleep(_IDLE_SECONDS / 6)
         with _LOCK:

@@ -1,8 +1,8 @@
-"""Compiled text with its constants: XLA's `as_text` prints `constant({...})` for more than ten elements.
+"""Compiled text with its constants. XLA's `as_text` prints `constant({...})` for more than ten elements.
 
-XLA prints 16 million floats (64 MB) in 3.7 to 4.8 seconds as 209 MB of text, two to five times as long as it takes to
-compile that program; serializing it takes 0.14 s. So a constant above `PRINTED_BYTES` is not printed: its bytes are
-hashed in the serialized module, and the hash is added to the constant as the attribute that the normalizer uses.
+XLA prints 16 million floats (64 MB) in 3.7 to 4.8 seconds as 209 MB of text, two to five times as long as compiling
+that program; serializing it takes 0.14 s. So a constant above `PRINTED_BYTES` is not printed: its bytes are hashed in
+the serialized module, and the hash is added to the constant as the attribute that the normalizer uses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PRINTED_BYTES = 1 << 18  # printed in 0.02 s as 0.8 MB
 LEFT_OUT = "constant({...})"
 _ATTRIBUTES = " frontend_attributes={"
 
-# Field numbers of hlo.proto and xla_data.proto; protobuf never gives a number to another field.
+# Field numbers of hlo.proto and xla_data.proto; protobuf never reuses a number for another field.
 _MODULE_COMPUTATIONS = 3
 _COMPUTATION_INSTRUCTIONS = 2
 _INSTRUCTION_NAME = 1
@@ -40,15 +40,15 @@ _LITERAL_SHAPE = 1
 
 
 def compiled_text(compiled: Any, lowered: Any = None) -> str:
-    """The text of a compiled program, with its constants printed or, where they are large, hashed.
+    """The text of a compiled program, with its constants printed or, if they are large, hashed.
 
     Args:
         compiled: a `jax.stages.Compiled`.
-        lowered: what it was compiled of; needed where JAX cannot print what it compiled.
+        lowered: the program before compiling; needed if JAX cannot print the compiled one.
 
     Returns:
-        `compiled.as_text()`, with the constants that it omits. Where JAX cannot print what it compiled, as before 0.9
-        for a GPU that is not attached, it is compiled once more and XLA writes the text.
+        `compiled.as_text()` plus the constants that it omits. If JAX cannot print the compiled program, as before 0.9
+        for a GPU that is not attached, the program is compiled again and XLA writes the text.
 
     Example:
         >>> lowered = jax.jit(jnp.sin).lower(1.0)  # doctest: +SKIP
@@ -64,14 +64,14 @@ def compiled_text(compiled: Any, lowered: Any = None) -> str:
 
 
 def text_of(printed: str, proto: bytes | None) -> str:
-    """The same for a module that was written to files.
+    """Like `compiled_text`, for a module that was written to files.
 
     Args:
         printed: the module's text as XLA prints it.
-        proto: the module as an `HloModuleProto`, where the text omits constants.
+        proto: the module as an `HloModuleProto`, if the text omits constants.
 
     Returns:
-        the text with its constants printed or hashed; as it was where there is no proto.
+        the text with its constants printed or hashed; unchanged if there is no proto.
 
     Example:
         >>> text_of("HloModule m", None)
@@ -79,7 +79,7 @@ def text_of(printed: str, proto: bytes | None) -> str:
     """
     if proto is None or LEFT_OUT not in printed:
         return printed
-    header = printed.partition("\n")[0]  # a proto has a shorter one
+    header = printed.partition("\n")[0]  # a proto has a shorter header
     lines = _whole(printed, jax_private.deserialized(proto)).split("\n")
     return "\n".join([header, *lines[1:]])
 
@@ -96,7 +96,7 @@ def _whole(printed: str, module: Any) -> str:
         lambda computation: with_field(computation, _COMPUTATION_INSTRUCTIONS, lambda it: _slim(it, digests)),
     )
     lines = jax_private.hlo_with_constants(jax_private.deserialized(slim)).split("\n")
-    lines[0] = jax_private.hlo_header(module)  # a proto has a shorter one
+    lines[0] = jax_private.hlo_header(module)  # a proto has a shorter header
     return "\n".join(_noted(line, digests) if LEFT_OUT in line else line for line in lines)
 
 
@@ -131,7 +131,7 @@ def _slim(instruction: memoryview, digests: dict[str, str]) -> bytes | memoryvie
         return instruction
     digest = sha256()
     for number, field, _ in fields(literal):
-        if number != _LITERAL_SHAPE:  # the instruction says it, and layouts are spelled in more than one way
+        if number != _LITERAL_SHAPE:  # the instruction has the shape, and layouts have several spellings
             digest.update(field)
     digests[name] = digest.hexdigest()
     return b"".join(kept)
@@ -145,11 +145,11 @@ def named_tables(case: Case, relative: Callable[[str], str]) -> tuple[NamedTable
     """The large arrays that the function of a case uses without taking them as arguments.
 
     Args:
-        case: its function, and the functions that it names, are searched.
+        case: its function and the functions that it refers to are searched.
         relative: makes `file:line` relative to the project.
 
     Returns:
-        one record for each array, in the order in which they are found.
+        one record per array, in the order found.
     """
     found: dict[str, NamedTable] = {}
     seen: dict[int, Any] = {}
@@ -164,7 +164,7 @@ def named_tables(case: Case, relative: Callable[[str], str]) -> tuple[NamedTable
 
 
 def _arrays(value: Any, seen: dict[int, Any], depth: int) -> Iterator[tuple[str, Any, types.CodeType]]:
-    """Name, array and code of the function that uses it, for every reachable function."""
+    """Name, array and code of the using function, for every reachable function."""
     if id(value) in seen or depth > _DEEPEST:
         return
     seen[id(value)] = value  # kept, so that its id is not reused
@@ -198,7 +198,7 @@ def _functions(value: Any) -> Iterator[types.FunctionType]:
 
 
 def _names(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Free variables of a function and of those defined in it: cells of its closure, then globals."""
+    """Free variables of a function and of functions defined in it: cells of its closure, then globals."""
     if _is_library(function):
         return
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

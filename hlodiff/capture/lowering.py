@@ -1,4 +1,4 @@
-"""Lowering a case to the program that a real call of the function would compile."""
+"""Lowers a case to the program that a real call of the function would compile."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def jit_plain(
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Jit a plain function; arguments that `jax.jit` would reject are static.
 
-    Arguments bound by partials and methods come first, their Python numbers static, as in `jax.jit`.
+    Arguments bound by partials and methods come first; their Python numbers are static, as in `jax.jit`.
 
     Args:
         case: its options and arguments.
-        fn: its function, without partials and methods.
-        bound: the positional arguments that these bind.
-        keywords: the keyword arguments that these bind.
-        convert: makes abstract (or concrete) arrays of the arrays in a tree.
+        fn: its function, unwrapped from partials and methods.
+        bound: positional arguments bound by these.
+        keywords: keyword arguments bound by these.
+        convert: converts the arrays in a tree to abstract (or concrete) arrays.
 
     Returns:
         the jitted function and its arguments.
@@ -70,7 +70,7 @@ def _position(case: Case, i: object, option: str) -> int:
 
 
 def _dress(call: Any, fn: Any, registered: Any) -> None:
-    """Give a wrapper the name and the parameters of its function: JAX names programs and arguments by them."""
+    """Give a wrapper its function's name and parameters, which JAX uses to name programs and arguments."""
     named = registered
     while not isinstance(getattr(named, "__name__", None), str) and (
         hasattr(named, "__wrapped__") or hasattr(named, "func")
@@ -125,8 +125,8 @@ class TracedCase:
         traced: the `jax.stages.Traced`.
         names: a readable name of each flat argument, such as `model.layers[0].weight`.
         seconds: how long tracing took.
-        around: jitted functions that a plain function calls where something stands around the call: the name and the
-            place of each, and the name and the value of what stands there.
+        around: jitted functions that a plain function calls inside some context: name and location of each, and name
+            and value of the context.
     """
 
     traced: Any
@@ -137,12 +137,12 @@ class TracedCase:
 
 @dataclass(frozen=True, slots=True)
 class _BoundCall:
-    """A call that is ready to be traced: `fn.trace(*args, **kwargs)`."""
+    """A call ready to be traced: `fn.trace(*args, **kwargs)`."""
 
     fn: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    names: tuple[str, ...] | None  # None: as JAX names them
+    names: tuple[str, ...] | None  # None: use JAX's names
 
 
 def trace(case: Case, device: Any) -> TracedCase:
@@ -150,14 +150,14 @@ def trace(case: Case, device: Any) -> TracedCase:
 
     Args:
         case: the function and its arguments.
-        device: first device of the target, for arguments that name a memory kind and no device.
+        device: first device of the target, for arguments with a memory kind but no device.
 
     Returns:
         the traced function.
 
     Raises:
         RegistryError: the options of the case do not fit its function.
-        Exception: whatever the function raises.
+        Exception: any exception that the function raises.
     """
     call = _call(case, device)
     around = _Surroundings()
@@ -173,14 +173,14 @@ def trace(case: Case, device: Any) -> TracedCase:
 
 @dataclass(slots=True)
 class _Surroundings:
-    """What stands around the jitted functions that a plain function calls: `.lower()` of these does not see it."""
+    """The context of the jitted functions that a plain function calls, which their `.lower()` does not see."""
 
     key: object = field(default_factory=jax_private.context_key)
     outside: dict[str, Any] = field(default_factory=jax_private.trace_context)
     found: dict[tuple[str, str, str, str], None] = field(default_factory=dict)
 
     def note(self, fun: Any, args: tuple[Any, ...]) -> None:
-        if jax_private.context_key() == self.key:  # a tenth of the time of what follows
+        if jax_private.context_key() == self.key:  # takes a tenth of the time of the rest
             return
         changed = [pair for pair in jax_private.trace_context().items() if pair[1] != self.outside.get(pair[0])]
         if changed:
@@ -195,11 +195,11 @@ def lower(traced: TracedCase, device: Any) -> Any:
     """Lower a traced function for a target.
 
     An argument without a device stays without one, as in a real call with uncommitted arrays. With a sharding on one
-    device, StableHLO would have annotations that no call has.
+    device, StableHLO would get annotations that no call has.
 
     Args:
         traced: the function.
-        device: first device of the target, for programs that name none.
+        device: first device of the target, for programs that name no device.
 
     Returns:
         the `jax.stages.Lowered`.
@@ -220,19 +220,19 @@ def _call(case: Case, device: Any) -> _BoundCall:
 
 
 def is_plain(case: Case) -> bool:
-    """Whether the function of a case is not jitted, so that capturing it jits it."""
+    """Whether the function of a case is not jitted, so that capturing jits it."""
     fn, _, _ = _open(case.fn)
     return not (_is_filter_jitted(fn) or _is_jitted(fn))
 
 
 def jitted(case: Case, convert: Callable[[Any], Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """The jitted function that capturing makes of a case with a plain function, and its arguments."""
+    """The jitted function that captures use for a case with a plain function, and its arguments."""
     fn, bound, keywords = _open(case.fn)
     return jit_plain(case, fn, bound, keywords, convert)
 
 
 def _abstract(device: Any, tree: Any) -> Any:
-    """The tree with abstract arrays; a container that takes no others for arrays keeps its own, as distrax' do."""
+    """The tree with abstract arrays; a container that only accepts real arrays keeps them, as in distrax."""
     abstract = tree_map(lambda leaf: without_numbers(leaf, device), tree)
     structures: list[Any] = [jax.tree.structure(abstract), jax.tree.structure(tree)]
     if structures[0] == structures[1]:
@@ -255,8 +255,8 @@ def _is_filter_jitted(fn: Any) -> bool:
 def _open(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The function inside partials, methods and callable modules, and the arguments that these bind.
 
-    A call of a jitted function also passes them as arguments. Closed over by a plain function, their arrays would be
-    constants of the program, which abstract arrays cannot be.
+    A call of a jitted function also passes them as arguments. Closed over by a plain function, their arrays would
+    become constants of the program, which abstract arrays cannot be.
     """
     bound: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
@@ -287,7 +287,7 @@ def _reject_options(case: Case, jitted_by: str) -> None:
 
 
 def _filter_jitted(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], convert: Callable[[Any], Any]) -> _BoundCall:
-    """An `eqx.filter_jit` function as its call compiles it: arrays traced, the rest static, its own donation."""
+    """An `eqx.filter_jit` function as its call compiles it: arrays traced, the rest static, with its own donation."""
     names: dict[str, tuple[str | None, ...]] = {}
     parameters = positional_names(fn.__wrapped__, len(args) + len(kwargs))
 
@@ -298,7 +298,7 @@ def _filter_jitted(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], conve
         return traced, (tuple(None if is_array(leaf) else leaf for _, leaf in flat), treedef)
 
     inner, arguments = jax_private.filter_jit_call(fn, split, args, kwargs)
-    # Names in the same containers as the arrays, so that flattening puts both in the same order.
+    # Names are put in the same containers as the arrays, so that flattening orders both alike.
     named = tuple({key: names[key] for key in part} for part in arguments[:2])
     return _BoundCall(inner, arguments, {}, tuple(tree_leaves(named)))
 

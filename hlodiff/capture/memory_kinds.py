@@ -1,8 +1,8 @@
 """Memory kinds (`pinned_host`) on devices that are not attached.
 
 The compile-only GPUs of JAX 0.9 and 0.10 list no memories, and a sharding on such devices silently drops its memory
-kind, so that a different program would be compiled. Where hlodiff makes the sharding, it keeps the kind. Where the
-user's code makes it, the dropped kind leaves no trace, so the case is built again on a device that keeps kinds; if one
+kind, so that a different program would be compiled. If hlodiff makes the sharding, it keeps the kind. If the user's
+code makes it, the dropped kind leaves no trace, so the case is built again on a device that keeps kinds; if a kind
 appears, the program is not checked.
 """
 
@@ -36,16 +36,16 @@ _UPGRADE = "use JAX 0.10 or later for this target, or leave it out for the funct
 
 
 def dropped_kinds(case: Case, jaxpr: Any, target: Target, build: Callable[[Target], Case]) -> tuple[str, str] | None:
-    """Whether shardings of the user's code have lost their memory kinds.
+    """Whether shardings in the user's code have lost their memory kinds.
 
     Args:
-        case: what was built for the target.
+        case: the case built for the target.
         jaxpr: its traced function.
         target: the target.
-        build: makes the same case for another target.
+        build: builds the same case for another target.
 
     Returns:
-        reason and advice; None where no kind was lost.
+        reason and advice; None if no kind was lost.
     """
     if keeps_memory_kinds(target.devices[0]):
         return None
@@ -63,7 +63,7 @@ def dropped_kinds(case: Case, jaxpr: Any, target: Target, build: Callable[[Targe
 
 
 def _in_case(case: Case) -> Iterator[Sharding]:
-    """Shardings in the arguments and options of a case that its author made."""
+    """Shardings in the arguments and options of a case, made by its author."""
     for leaf in tree_leaves((case.args, case.kwargs)):
         sharding = None if isinstance(leaf, PlacedStruct | jax.Array) else getattr(leaf, "sharding", None)
         if isinstance(sharding, Sharding):
@@ -87,14 +87,14 @@ def _in_jaxpr(value: Any) -> Iterator[Sharding]:
 
 
 def ignored_kinds(stablehlo: str, target: Target) -> tuple[str, str] | None:
-    """Whether the compiler of a target ignores memory kinds that the program asks for.
+    """Whether a target's compiler ignores memory kinds that the program requests.
 
     Args:
         stablehlo: the lowered program.
         target: the target.
 
     Returns:
-        reason and advice; None where it does not.
+        reason and advice; None if it honors them.
     """
     kinds = [kind for kind in HOST_MEMORIES if f'mhlo.memory_kind = "{kind}"' in stablehlo]
     if not kinds or keeps_memory_kinds(target.devices[0]):
@@ -109,7 +109,7 @@ def ignored_kinds(stablehlo: str, target: Target) -> tuple[str, str] | None:
 
 
 def _honours(device: Any, kind: str) -> bool:
-    """Compile a copy from a memory of the host, and look. JAX 0.9.2 does not put the argument there, 0.10.2 does."""
+    """Compile a copy from host memory and inspect it. JAX 0.9.2 does not place the argument there, 0.10.2 does."""
     x = jax.ShapeDtypeStruct((8,), "float32", sharding=on_device(device, kind))
     copy = jax.jit(lambda x: jax.device_put(x, jax.memory.Space.Device))
     try:

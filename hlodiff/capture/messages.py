@@ -1,4 +1,4 @@
-"""Requests and results of captures: records that are sent between processes."""
+"""Requests and results of captures: records sent between processes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ class Request:
     Args:
         function: name of a registered function.
         case: name of one of its cases; "" where it has only one.
-        target: what to compile for.
-        known_stablehlo: fingerprint of the stored, normalized StableHLO; "" where there is none.
-        known_toolchain: the toolchain that made the stored program. Where both are unchanged, the program is not
-            compiled.
+        target: the target to compile for.
+        known_stablehlo: fingerprint of the stored, normalized StableHLO; "" if there is none.
+        known_toolchain: the toolchain that made the stored program. If both are unchanged, the program is not compiled.
         lower_only: whether the program is lowered and never compiled.
-        dump: an empty folder for a text after each of XLA's passes; "" where none is wanted.
+        dump: an empty folder for a text after each of XLA's passes; "" for no dump.
 
     Example:
         >>> Request("f", "", "cpu").target
@@ -45,14 +44,14 @@ class CapturedProgram:
     Args:
         function: name of the registered function.
         case: name of the case.
-        target: what it was compiled for.
+        target: the target it was compiled for.
         stablehlo: StableHLO text with locations.
-        compiled: compiled HLO text; None where it was not compiled.
+        compiled: compiled HLO text; None if it was not compiled.
         facts: plain JSON values: `toolchain`, `arguments`, `results`, `memory`, `cost`, `devices`.
         seconds: how long `trace`, `lower` and `compile` took.
-        unchanged: whether the stored program is known to be the same, so that it need not be compiled.
+        unchanged: whether the stored program is known to be the same, so that compiling is unnecessary.
         inputs: the files and packages it was captured from.
-        around: what stands around calls of jitted functions that a plain function makes, see `TracedCase`.
+        around: context of the calls of jitted functions in a plain function, see `TracedCase`.
         cached: whether the compiled program comes from the compile cache.
 
     Example:
@@ -80,9 +79,9 @@ class NotChecked:
     Args:
         function: name of the registered function.
         case: name of the case.
-        target: what it should have been compiled for.
-        reason: why not.
-        advice: what to do about it; "" when nothing helps.
+        target: the target it was meant for.
+        reason: why it was not compiled.
+        advice: what to do about it; "" if nothing helps.
 
     Example:
         >>> NotChecked("f", "", "tpu-v5e-2x2", "libtpu is not installed", "pip install libtpu").reason
@@ -98,14 +97,14 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class CaptureFailure:
-    """A program that should have compiled and did not.
+    """A program that should have compiled but failed.
 
     Args:
         function: name of the registered function.
         case: name of the case.
-        target: what it was being compiled for.
+        target: the target it was being compiled for.
         what: what went wrong, in one sentence, with file and line where they are known.
-        log_tail: the end of what the worker wrote, or of the traceback.
+        log_tail: the end of the worker's output, or of the traceback.
 
     Example:
         >>> CaptureFailure("f", "", "cpu", "the worker was killed by SIGKILL", "").what
@@ -127,12 +126,12 @@ class Event:
     """Progress of a capture.
 
     Args:
-        kind: whether a worker started or finished the program, or what it does now.
-        function: name of the registered function; "" where the worker itself is being started.
+        kind: whether the program was started or finished, or its current phase.
+        function: name of the registered function; "" while the worker itself starts.
         case: name of the case.
-        target: what it is compiled for.
+        target: the target it is compiled for.
         outcome: the result; None before it is finished.
-        phase: what the worker does with it: "tracing", "lowering", "compiling"; "" where it does not say.
+        phase: the worker's current step: "tracing", "lowering", "compiling"; "" if unknown.
 
     Example:
         >>> Event("started", "f", "", "cpu").outcome is None
@@ -149,7 +148,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredFunction:
-    """A registered function and what can be captured of it.
+    """A registered function and the programs that can be captured from it.
 
     Args:
         name: its name.
@@ -157,14 +156,13 @@ class DiscoveredFunction:
         file: the file, relative to the project if it is inside.
         line: 1-based line in that file.
         programs: for each target the names of its cases; "" is the case without a name.
-        problem: why its cases could not be listed; then `programs` holds one nameless case, whose capture shows more.
+        problem: why its cases could not be listed; then `programs` has one unnamed case, whose capture shows more.
         grown: names of the cases whose growth is checked.
-        parity: names of the cases that are run and compared with what is compiled ahead of time.
-        budget: limits of metrics that it is registered with, as they were written; None where there are none.
-        wrong: names of cases that hold something no case can hold, and what it is; their capture fails.
-        cache: whether `check` need not lower it where nothing that it is made from has changed.
-        imports: the user's files behind its module, relative to the project if they are inside; None where that is not
-            known.
+        parity: names of the cases that are run and compared with their ahead-of-time compilation.
+        budget: its limits on metrics as written; None if there are none.
+        wrong: invalid cases by name, and what is wrong with each; their capture fails.
+        cache: whether `check` may skip lowering it if none of its inputs has changed.
+        imports: the user's files behind its module, relative to the project if they are inside; None if unknown.
 
     Example:
         >>> DiscoveredFunction("f", "m", "m.py", 1, (("cpu", ("small", "large")),)).cases
@@ -223,11 +221,11 @@ class ScenarioRun:
 
     Args:
         name: its name.
-        events: what it traced and compiled, in order.
+        events: its traces and compiles, in order.
         jax: the version of JAX.
-        what: why there is nothing to count, in one sentence with file and line; "" where it ran.
-        advice: what to do about that; "" when nothing helps.
-        log: the end of what the worker wrote, or of the traceback.
+        what: why there is nothing to count, in one sentence with file and line; "" if it ran.
+        advice: what to do about that; "" if nothing helps.
+        log: the end of the worker's output, or of the traceback.
         inputs: the files and packages it was run from.
 
     Example:
@@ -264,7 +262,7 @@ class Discovery:
 
     @property
     def uncached(self) -> frozenset[str]:
-        """Functions that are lowered by every check."""
+        """Functions that every check lowers."""
         return frozenset(function.name for function in self.functions if not function.cache)
 
     def requests(self) -> tuple[Request, ...]:
@@ -285,7 +283,7 @@ class TargetStatus:
         name: the target.
         available: whether it can.
         reason: why not, or what it compiles with.
-        install: what to type to make it available; "" when nothing helps.
+        install: what to type to make it available; "" if nothing helps.
 
     Example:
         >>> TargetStatus("cpu", True, "jaxlib 0.10.2", "").available
@@ -300,14 +298,14 @@ class TargetStatus:
 
 @dataclass(frozen=True, slots=True)
 class GrowthRequest:
-    """One case that is to be lowered at all its sizes.
+    """A request to lower one case at all its sizes.
 
     Args:
         function: name of a registered function.
         case: name of one of its cases; "" where it has only one.
-        target: what to lower for.
-        compile: whether it is compiled too.
-        sizes: parameters and sizes in place of those of the case; those of the case where empty.
+        target: the target to lower for.
+        compile: whether to compile it too.
+        sizes: parameters and sizes to use; if empty, those of the case.
 
     Example:
         >>> GrowthRequest("f", "", "cpu").compile
@@ -326,9 +324,9 @@ class LoweredProgram:
     """The program at one size.
 
     Args:
-        size: of the parameter.
+        size: value of the parameter.
         stablehlo: StableHLO text with locations.
-        compiled: compiled HLO text; "" where it was not compiled.
+        compiled: compiled HLO text; "" if it was not compiled.
     """
 
     size: int
@@ -342,7 +340,7 @@ class NamedTable:
 
     Args:
         digest: a hash of its bytes.
-        name: of the variable in the function.
+        name: name of the variable in the function.
         where: `file:line` of the function that uses it.
     """
 
@@ -353,7 +351,7 @@ class NamedTable:
 
 @dataclass(frozen=True, slots=True)
 class SizedProgram:
-    """The programs of one parameter, in ascending order of its sizes."""
+    """The programs for one parameter, by ascending size."""
 
     parameter: str
     programs: tuple[LoweredProgram, ...]
@@ -362,14 +360,14 @@ class SizedProgram:
 
 @dataclass(frozen=True, slots=True)
 class GrowthResult:
-    """A case at all its sizes.
+    """The programs of a case at all its sizes.
 
     Args:
         function: name of the registered function.
         case: name of the case.
-        target: what it was lowered for.
-        parameters: one record for each parameter that `grow` names.
-        limits: how each quantity may grow at most, by its name.
+        target: the target it was lowered for.
+        parameters: one record per parameter in `grow`.
+        limits: maximum growth of each quantity, by its name.
         inputs: the files and packages it was lowered from.
     """
 
@@ -383,13 +381,13 @@ class GrowthResult:
 
 @dataclass(frozen=True, slots=True)
 class ParityRequest:
-    """One case that is to be run for real on this machine's CPU.
+    """A request to run one case on this machine's CPU.
 
     Args:
         function: name of a registered function.
         case: name of one of its cases; "" where it has only one.
         target: the CPU target that it runs on, `cpu` or `cpu-8`.
-        compile_for: a target for which both programs are compiled too; "" for none.
+        compile_for: a target that both programs are compiled for too; "" for none.
 
     Example:
         >>> ParityRequest("f", "", "cpu").compile_for
@@ -404,18 +402,18 @@ class ParityRequest:
 
 @dataclass(frozen=True, slots=True)
 class CalledProgram:
-    """A program that a call compiled, and what `.lower()` of the same function with the same arguments gives.
+    """A program that a call compiled, and the result of `.lower()` for the same function and arguments.
 
     Args:
         name: of the jitted function.
         place: `file:line` of its definition, relative to the project.
         called_at: `file:line` of the call.
-        called: StableHLO that the call compiled.
-        ahead: StableHLO that is lowered ahead of time; "" where that fails.
+        called: StableHLO compiled by the call.
+        ahead: StableHLO lowered ahead of time; "" if that fails.
         problem: why it cannot be lowered ahead of time.
         context: configuration and meshes of the call that `.lower()` does not have, as (name, value) pairs.
-        compiled_called, compiled_ahead: compiled HLO of both for `compile_for`; "" where it was not asked for.
-        numbers: whether both ways gave the same numbers where they differ; "" where that is not known.
+        compiled_called, compiled_ahead: compiled HLO of both for `compile_for`; "" if it was not requested.
+        numbers: whether both ways gave the same numbers, if they differ; "" if unknown.
     """
 
     name: str
@@ -432,14 +430,14 @@ class CalledProgram:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a real call of a case compiled.
+    """The programs that a real call of a case compiled.
 
     Args:
         function: name of the registered function.
         case: name of the case.
-        target: what it ran on.
-        programs: of jitted functions, in the order in which they were compiled.
-        eager: names of operations that ran outside every jitted function.
+        target: the target it ran on.
+        programs: those of jitted functions, in order of compilation.
+        eager: names of operations that ran outside jitted functions.
         jitted_here: whether the function has no jit of its own and was called as `jax.jit(function)`.
     """
 
@@ -451,7 +449,7 @@ class CallResult:
     jitted_here: bool = False
 
 
-# --- What a program costs before it runs, and one computation jitted in several ways.
+# --- The cost of a program before it runs, and one computation jitted in several ways.
 
 Source = Literal["profiler", "dump", ""]
 PHASE_NAMES = ("trace", "lower", "compile")
@@ -459,12 +457,12 @@ PHASE_NAMES = ("trace", "lower", "compile")
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """What a first call pays before anything runs, in seconds.
+    """Time of a first call before anything runs, in seconds.
 
     Args:
-        trace: Python runs once, with tracers for arrays.
+        trace: Python runs once, with tracers in place of arrays.
         lower: the jaxpr becomes StableHLO.
-        compile: XLA makes machine code of it.
+        compile: XLA generates machine code.
 
     Example:
         >>> Phases(0.5, 0.25, 1.0).total
@@ -482,13 +480,13 @@ class Phases:
 
 @dataclass(frozen=True, slots=True)
 class PassTime:
-    """One pass of XLA in one compile.
+    """Time of one XLA pass in one compilation.
 
     Args:
-        name: what XLA calls it.
-        pipeline: the pipeline in which most of its time went; "" for what is no pass, such as code generation.
-        seconds: in all its runs, without what ran inside it.
-        runs: how often it ran.
+        name: XLA's name.
+        pipeline: the pipeline with most of its time; "" for work outside passes, such as code generation.
+        seconds: total over all runs, excluding nested spans.
+        runs: number of runs.
 
     Example:
         >>> PassTime("fusion", "HLO passes", 0.002, 3).runs
@@ -503,12 +501,12 @@ class PassTime:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest:
-    """One program to time.
+    """A request to time one program.
 
     Args:
         request: which program.
-        repeat: how often it is compiled again after the first time.
-        passes: whether each of XLA's passes is timed, which takes one more compile.
+        repeat: number of compilations after the first.
+        passes: whether to time each XLA pass, which takes one more compilation.
 
     Example:
         >>> ProfileRequest(Request("f", "", "cpu"), 3).passes
@@ -522,16 +520,16 @@ class ProfileRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
-    """How long a program took to make.
+    """How long it took to make a program.
 
     Args:
         function, case, target: which program.
-        stablehlo, compiled: its texts.
-        first: the first compile of a fresh process.
-        later: the same again in that process, with JAX's caches emptied before each.
-        passes: XLA's passes in one more compile, the longest first; empty where the compiler reports none.
-        source: where the times of the passes come from; "" where there are none.
-        observed: how long XLA took in the compile of `passes`.
+        stablehlo, compiled: texts of the program.
+        first: the first compilation in a fresh process.
+        later: repeated compilations in that process, each after clearing JAX's caches.
+        passes: XLA's passes in one more compilation, slowest first; empty if the compiler reports none.
+        source: source of the pass times; "" if there are none.
+        observed: XLA's total time in the compilation of `passes`.
 
     Example:
         >>> ProfileResult("f", "", "cpu", "", "", Phases(0, 0, 1), ()).key
@@ -559,12 +557,12 @@ class Executable:
     """One executable of a variant.
 
     Args:
-        name: JAX's name of it, such as `jit_g`.
-        eager: whether it is one of JAX's own operations, run by itself.
-        stablehlo, compiled: its texts.
-        launches: how often one later call runs it.
-        bytes_accessed, flops: of one run, by XLA's estimate; None where it gives none.
-        seconds: what lowering and compiling it took.
+        name: JAX's name, such as `jit_g`.
+        eager: whether it is a single JAX operation run eagerly.
+        stablehlo, compiled: texts of the program.
+        launches: number of launches in one later call.
+        bytes_accessed, flops: XLA's estimate for one launch; None if XLA gives none.
+        seconds: time to lower and compile it.
 
     Example:
         >>> Executable("jit_add", True, "", "", 2, 8.0, 1.0, 0.01).launches
@@ -583,7 +581,7 @@ class Executable:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A function that is jitted or called inside another; kernels may be fused across the border between the two.
+    """A function that is jitted or called inside another; kernels may be fused across this border.
 
     Args:
         name: its name.
@@ -607,13 +605,13 @@ class VariantRun:
     """One variant, called for real.
 
     Args:
-        name: its name.
-        executables: everything that was compiled for it, in order.
+        name: name of the variant.
+        executables: everything compiled for it, in order.
         traced: seconds of tracing.
-        traces: how often Python code was traced, inner functions included.
-        first: seconds of the first call, in a process that has compiled other things before.
-        later: seconds of calls after it.
-        again: executables that the second call compiled again; normally none.
+        traces: number of traces of Python code, inner functions included.
+        first: seconds of the first call, in a process that has compiled before.
+        later: seconds of each later call.
+        again: number of executables that the second call compiled again; normally 0.
         problem: why it could not be run.
 
     Example:
@@ -636,12 +634,12 @@ class VariantsResult:
     """One computation in all its variants.
 
     Args:
-        name: what it is registered as.
-        variants: in the order in which they are registered.
+        name: its registered name.
+        variants: one record each, in order of registration.
         borders: the inner functions.
-        jax: its version.
-        where: where it is registered.
-        budget: limits of the variants, as they were written; None where nothing is limited.
+        jax: version of JAX.
+        where: location of the registration.
+        budget: limits on the variants as written; None if there are none.
 
     Example:
         >>> VariantsResult("g_calls_f", (), (), "0.10.2").variants

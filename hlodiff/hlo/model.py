@@ -357,8 +357,8 @@ def with_each_other(old: Module, new: Module) -> tuple[Module, Module, tuple[str
     Args:
         old, new: two programs.
 
-    both programs, and the names of the copied attributes.
-        both, and the names of these attributes.
+    Returns:
+        both programs, and the names of the copied attributes.
 
     Example:
         >>> text = Module("m", "compiled", (), 0, (("replica_count", "4"),))

@@ -1,7 +1,7 @@
-"""Put first on PYTHONPATH by `hlodiff record`: Python imports this at its start, in every process of the run.
+"""`hlodiff record` puts this file first on PYTHONPATH, so Python imports it at startup in every process of the run.
 
-It runs the sitecustomize that it hides, if there is one, and waits for `jax` to be imported. A process that never
-imports JAX pays for this file alone, and is otherwise unchanged: the folder is removed from `sys.path` again.
+It runs the sitecustomize that it shadows, if there is one, and waits for `jax` to be imported. A process that never
+imports JAX only pays for this file and is otherwise unchanged: the folder is removed from `sys.path` again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 
-_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib comes later, and takes longer
+_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is imported later, and is slower
 _FOLDER, _ROOT, _CALLS = "HLODIFF_RECORD", "HLODIFF_RECORD_ROOT", "HLODIFF_RECORD_CALLS"
 
 
 class _AfterJax:
-    """Finds nothing itself; starts the recorder as soon as `jax` was imported whole."""
+    """Finds no modules itself; starts the recorder once `jax` is fully imported."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name != "jax":
@@ -42,18 +42,18 @@ def _start() -> None:
     try:
         home = str(Path(_HERE).parent.parent.parent)
         if home not in sys.path:
-            sys.path.append(home)  # after everything else, so that it shadows nothing
+            sys.path.append(home)  # last, so that it shadows nothing
         from hlodiff.capture.run_recorder import start
 
         start(folder, os.environ.get(_ROOT, ""), bool(os.environ.get(_CALLS)))
-    except Exception as error:  # the run must go on, unrecorded; the parent reports it
+    except Exception as error:  # the run must continue, unrecorded; the parent reports the error
         with open(os.path.join(folder, f"{os.getpid()}.problem"), "a") as file:  # noqa: PTH118, PTH123
-            words = "\n".join((str(error), *getattr(error, "__notes__", ())))  # a hint is a note
+            words = "\n".join((str(error), *getattr(error, "__notes__", ())))  # hints are notes
             file.write(f"{type(error).__name__}: {words}\n")
 
 
 def _run_hidden() -> None:
-    """Run the sitecustomize that would have been imported without this one."""
+    """Run the sitecustomize that this one shadows."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]  # noqa: PTH100
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
