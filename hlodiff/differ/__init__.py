@@ -70,10 +70,10 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelt name
 
     def __getattr__(name: str) -> object:
-        """What was asked for, imported then: counting the operations of a program takes no differ."""
+        """Import a name on first access, so that counting operations does not load the differ."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,7 +1,7 @@
-"""Arguments that are new, gone or of another type, by the paths that JAX has for them: `params['w']`.
+"""Arguments that were added, removed or changed type, by their JAX paths: `params['w']`.
 
-The matcher pairs arguments by what uses them, so that a bias that is gone may be paired with a new argument of its
-shape. A reader knows arguments by their paths, and those of both entries are compared here.
+The matcher pairs arguments by their users, so a removed bias may be paired with a new argument of its shape. Users know
+arguments by their paths, so the paths of both entries are compared here.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Instruction, Module
 
-# A string up to its end or that of the name: looked for again at each quote, it would take quadratic time.
+# A string up to its end or that of the name: searching again at each quote would take quadratic time.
 _QUOTED = re.compile(r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|$)|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+(?:\"|$)", re.DOTALL)
-# A key of a path that is a name: neither the number of a list's element nor the brackets around a name.
+# A path key that is a name: neither a list index nor the brackets around a name.
 _NAME = re.compile(rf"{_QUOTED.pattern}|[^\W\d]\w*", re.DOTALL)
-# How `eqx.filter_jit` calls what it was given, donated or not.
+# Names of arguments inside `eqx.filter_jit`, donated or not.
 _WRAPPED = re.compile(r"^dynamic_(?:no)?donate\['(\w+)'\]")
 
 
 def path_of(it: Instruction) -> str:
-    """The path that JAX has for an argument; "" where an instruction is none, or nobody named it.
+    """The JAX path of an argument; "" if the instruction is not an argument or has no name.
 
     Example:
         >>> from hlodiff.hlo.model import Shape
@@ -37,7 +37,7 @@ def path_of(it: Instruction) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is the path of an argument and no scope; keys of a path may hold slashes.
+    """Whether a name is an argument's path and not a scope; keys of a path may contain slashes.
 
     Example:
         >>> is_path("params['a/b']"), is_path("jit(f)/scan"), is_path("")
@@ -48,13 +48,13 @@ def is_path(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentChanges:
-    """What became of the arguments of a program.
+    """How the arguments of a program changed.
 
     Args:
         added, removed: paths, in the order of the arguments.
-        renamed: (old path, new path) of those that only lie deeper in a structure, or less deep.
+        renamed: (old path, new path) of arguments that only moved to another depth of a structure.
         retyped: (path, old type, new type), types without their layouts: `f32[8,4]`.
-        reordered: the paths of both programs in the new order, where the old order is another one.
+        reordered: the paths common to both programs in the new order, if the order changed.
         are_named: whether every argument has a path of its own, so that nothing else was added or removed.
     """
 
@@ -73,8 +73,8 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         old, new: programs of one stage.
 
     Returns:
-        nothing where a program has an argument without a path, or two of one path: then paths do not say which
-        argument is which.
+        no changes if a program has an argument without a path or two with the same path: paths then do not identify
+        arguments.
 
     Example:
         >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)) == ArgumentChanges()
@@ -100,7 +100,7 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
 
 
 def _renamed(removed: Mapping[str, str], added: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Arguments of one type whose path has all names of the other's, in order: `state[0].mu`, `state[1][0].mu`."""
+    """Pair arguments of one type if one path has all names of the other, in order: `state[0].mu`, `state[1][0].mu`."""
     left = [(path, shape, _NAME.findall(path)) for path, shape in added.items()]
     for path, shape in removed.items():
         names = _NAME.findall(path)
@@ -111,7 +111,7 @@ def _renamed(removed: Mapping[str, str], added: Mapping[str, str]) -> Iterator[t
 
 
 def _has_all(names: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the longer list has the names of the shorter in order, the same first and last; one name is too few."""
+    """Whether the longer list has the names of the shorter in order, with equal ends; a single name is not enough."""
     shorter, longer = sorted((names, others), key=len)
     left = iter(longer)
     is_whole = len(shorter) > 1 and (shorter[0], shorter[-1]) == (longer[0], longer[-1])

@@ -1,7 +1,7 @@
-"""From reported edits to a script: every step belongs to one site of one edit, and what no edit names is left out.
+"""Edit script from reported edits: each step belongs to one site of one edit; nothing else is in it.
 
-Nothing here judges. An operand that changed though nothing was added or removed beside it, a field that no edit names:
-they are not in the script, and `replay` finds that the outcome is another program.
+Nothing is checked here. An operand that changed although nothing was added or removed beside it, or a field that no
+edit names, is not in the script, and `replay` reports that the result is a different program.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ CHANNEL = "channel_id"
 
 
 _KnownAttributes = dict[tuple[str, Attributes], Attributes]
-"""Attributes in canonical form, by opcode and attributes as they were read: nothing else decides them."""
+"""Attributes in canonical form by opcode and attributes as read; they depend on nothing else."""
 
 
 def canonical_form(module: Module) -> Module:
-    """The same module, indices alike, with each attribute of an instruction standing alone and in order of names.
+    """The same module, indices alike, with the attributes of each instruction split and sorted by name.
 
-    Frontend attributes stand one by one, tuning apart from the rest of its configuration, channels under one name.
+    Frontend attributes are split, tuning is separate from the rest of its configuration, channels have one name.
 
     Args:
-        module: without noise; its computations are read when they are asked for.
+        module: without noise; its computations are read on demand.
     """
     known: _KnownAttributes = {}
     read = module.computations
@@ -80,7 +80,7 @@ def _computation(computation: Computation, known: _KnownAttributes) -> Computati
 
 
 def _instruction(it: Instruction, known: _KnownAttributes) -> Instruction:
-    """The instruction in canonical form; equal attributes are worked out once."""
+    """The instruction in canonical form; equal attributes are computed once."""
     if not it.attributes:
         return it
     key = it.opcode, it.attributes
@@ -119,12 +119,13 @@ class EditIndex:
     """All sites of all edits.
 
     Args:
-        removed, added: by the place of an instruction that is on one side only; moved ones are in both.
-        changed: by both places of a pair.
+        removed, added: by place, for instructions on one side only; moved ones are in both.
+        changed: by both places of a match.
         header: those of the module itself.
         table: channel, kind, number of sites and count of every edit.
-        computations: those of a computation's own attributes, by the pair.
-        removed_whole, added_whole: collectives of another spelling than their matches, by all their instructions.
+        computations: edits of a computation's own attributes, by pair of computations.
+        removed_whole, added_whole: collectives spelled differently on the other side (plain or `-start` and `-done`),
+            by all their instructions.
     """
 
     removed: dict[Place, list[EditClaims]] = field(default_factory=dict)
@@ -173,7 +174,7 @@ class EditIndex:
 
 
 def with_done(module: Module, place: Place) -> list[Place]:
-    """A collective by all its instructions: itself, and its `-done` where it is a `-start`."""
+    """All instructions of a collective: itself, and its `-done` if it is a `-start`."""
     instructions = module.computations[place[0]].instructions
     opcode = instructions[place[1]].opcode
     if not opcode.endswith("-start"):
@@ -186,7 +187,7 @@ def with_done(module: Module, place: Place) -> list[Place]:
 
 
 def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[SettingChange]:
-    """What an edit says of two paired instructions in their compared form, and nothing that it does not name.
+    """Settings that an edit names for two matched instructions in canonical form, and no others.
 
     Args:
         claim: a site of a changed or moved edit.
@@ -222,7 +223,7 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
     if "element_type" in fields:
         yield SettingChange("element_type", leaves=tuple(Shape(leaf.element_type) for leaf in theirs))
     if "shape" in fields:
-        # The arrangement comes along only where there are new sizes to arrange.
+        # The layout is set too, but only where the dimensions differ.
         arranged = [
             None if one.dimensions == other.dimensions else _arranged(other.layout)
             for one, other in zip(ours, theirs, strict=True)
@@ -241,7 +242,7 @@ def _arranged(layout: Layout | None) -> Layout | None:
 
 
 def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tuple[int, int]) -> Iterator[SettingChange]:
-    """What an edit of the field `alias` says of an argument of a compiled program.
+    """Settings of an edit of the field `alias` of an argument of a compiled program.
 
     Args:
         claim: the site.
@@ -257,7 +258,7 @@ def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tupl
 
 
 def donated(module: Module, number: int) -> dict[str, str]:
-    """What a parameter of the entry is given away for, by the part of it."""
+    """What an entry parameter is donated to, by part of the parameter."""
     return {
         one.inside: "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
         for one in donated_parts(module)
@@ -266,15 +267,15 @@ def donated(module: Module, number: int) -> dict[str, str]:
 
 
 Aligned = list[tuple[int | None, int | None]]
-"""Operand numbers, old and new, that belong together; None for an operand that only one side has."""
+"""Corresponding operand numbers, old and new; None for an operand that only one side has."""
 
 
 def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) -> Aligned:
-    """Pair operands by position, or where their numbers differ, those that were and are there in order.
+    """Pair operands by position; if their counts differ, pair those that both sides have in order.
 
     Args:
-        ours: what each old operand is in the new program, None for what is not there any more.
-        theirs: what each new operand is, and whether that was there before.
+        ours: what each old operand is in the new program, None for a removed one.
+        theirs: what each new operand is, and whether it is in the old program.
     """
     if len(ours) == len(theirs):
         return [(n, n) for n in range(len(ours))]
@@ -288,7 +289,7 @@ def align(ours: Sequence[Value | None], theirs: Sequence[tuple[Value, bool]]) ->
 
 
 def below(owner: Computation, mapping: Sequence[int], start: int) -> set[int]:
-    """The paired instructions that are reached from one without a match through such; none from a paired one."""
+    """Matched instructions reached from an unmatched one through unmatched ones; empty if `start` is matched."""
     reached = preorder([start], lambda place: () if mapping[place] >= 0 else owner.instructions[place].operands)
     return {place for place in reached if mapping[place] >= 0 and place != start}
 
@@ -307,7 +308,7 @@ def bound_operands(old: Sequence[int], new: Sequence[int], mapping: Sequence[int
 
 
 def exchanged(ours: Sequence[Value | None], theirs: Sequence[Value]) -> tuple[int, ...]:
-    """For each old operand the place at which the new instruction has it, others in order; () where all stay."""
+    """For each old operand its position in the new instruction, others in order; () if all stay."""
     free = list(range(len(theirs)))
     order: list[int] = [-1] * len(ours)
     for fits in (True, False):
@@ -323,17 +324,17 @@ _ROOT = -1
 
 
 def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
-    """The machine-readable script of a diff, worked out from its edits when asked for; nothing is matched again.
+    """The machine-readable script of a diff, computed from its edits on demand; nothing is matched again.
 
     Args:
-        found: what `diff` returned, or the same with other edits.
-        kept: the matches that its edits rest on.
+        found: what `diff` returned, or the same with different edits.
+        kept: the matches that its edits are based on.
 
     Returns:
-        the script; `replay` says whether it is complete.
+        the script; `replay` checks whether it is complete.
 
     Raises:
-        DiffError: the matches are those of other programs.
+        DiffError: the matches belong to different programs.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -353,9 +354,9 @@ def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
 
 @dataclass
 class _PairDraft:
-    """A pair while it is written; operand changes by the place of what was added or removed on the way.
+    """A pair under construction; operand changes by the place of the instruction added or removed on the way.
 
-    `printed` are the lines of a pair that was not read for the diff: it is not read for the script either.
+    `printed` holds the lines of a pair that was not parsed for the diff: it is not parsed for the script either.
     """
 
     modules: tuple[Module, Module]
@@ -371,12 +372,12 @@ class _PairDraft:
 
     @cached_property
     def old(self) -> Computation:
-        """The old computation, an empty one where there is none."""
+        """The old computation, an empty one if there is none."""
         return self.modules[0].computations[self.key[0]] if self.key[0] >= 0 else _NOTHING
 
     @cached_property
     def new(self) -> Computation:
-        """The new computation, an empty one where there is none."""
+        """The new computation, an empty one if there is none."""
         return self.modules[1].computations[self.key[1]] if self.key[1] >= 0 else _NOTHING
 
     @cached_property
@@ -394,7 +395,7 @@ _NOTHING = Computation("", (), -1)
 
 @dataclass(slots=True)
 class _ScriptBuilder:
-    """Walks from the entries along calls: first what survives, then what was added or removed, with all it calls."""
+    """Walks from the entries along calls: matched computations first, then added and removed ones."""
 
     modules: tuple[Module, Module]
     bodies: BodyMatch | WholeMatch
@@ -447,7 +448,7 @@ class _ScriptBuilder:
             if printed and not (self._is_untouched(0, key[0]) and self._is_untouched(1, key[1])):
                 printed = None
             mapping = list(printed.mapping if printed else self.bodies.mapping(key))
-            # A collective that is said to have become something else as a whole has no match.
+            # A collective that is reported as changed as a whole has no match.
             removed, added = self.reported.removed_whole, self.reported.added_whole
             for one, other in enumerate(mapping if (removed or added) and not printed else ()):
                 if other >= 0 and ((key[0], one) in removed or (key[1], other) in added):
@@ -471,7 +472,7 @@ class _ScriptBuilder:
         return (side, index) not in self.sites
 
     def _pruned(self, _: int, draft: _PairDraft) -> None:
-        """Computations that no edit speaks of: only what they call is asked for."""
+        """Pruned computations, which no edit mentions: only their calls are needed."""
         if draft.printed:
             for other, groups in draft.printed.calls:
                 draft.calls[other] = tuple(
@@ -501,7 +502,7 @@ class _ScriptBuilder:
                     calls
                     or before.results != after.results
                     or tuple([mapping[operand] for operand in before.operands]) != after.operands
-                ):  # all others read what they read before, position by position
+                ):  # all other operands are unchanged, position by position
                     self._operands(draft, one, other)
                 for claim in claims:
                     self.steps.append(self._changed(number, draft, claim, one, other))
@@ -516,7 +517,7 @@ class _ScriptBuilder:
                 self.steps += self._computation(number, draft, each)
 
     def _computation(self, number: int, draft: _PairDraft, claim: EditClaims) -> Iterator[Step]:
-        """What an edit says of a computation itself."""
+        """Steps of the edits of a computation itself."""
         theirs = dict(draft.new.attributes)
         for name in claim.edit.fields:
             if name == THREAD:
@@ -537,7 +538,7 @@ class _ScriptBuilder:
         return tuple(found)
 
     def _exchange(self, draft: _PairDraft, before: Instruction, after: Instruction) -> tuple[int, ...]:
-        """How the operands of a fusion were exchanged where what it calls cannot tell them apart; () for not at all."""
+        """How the operands of a fusion were permuted where its callee is operand-symmetric; () if they were not."""
         if before.opcode != "fusion" or after.opcode != "fusion" or len(before.called) != 1 or len(after.called) != 1:
             return ()
         if len(before.operands) != len(after.operands) or not self.bodies.are_equal(before.called[0], after.called[0]):
@@ -570,7 +571,7 @@ class _ScriptBuilder:
                 self._rewiring(draft, other, numbers, a, b)
 
     def _is_explained(self, draft: _PairDraft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
-        """Whether each operand is what it was, or something was added or removed on the way to it."""
+        """Whether each operand is unchanged, or something was added or removed on the way to it."""
         return all(
             (draft.mapping[a[0]], a[1]) == b
             or (draft.mapping[a[0]] < 0 and draft.back[b[0]] < 0)
@@ -599,7 +600,7 @@ class _ScriptBuilder:
     def _through_regions(
         self, draft: _PairDraft, before: Instruction, after: Instruction, other: int
     ) -> Aligned | None:
-        """Operands by the parameters of functions, and those that regions capture; what is left by position."""
+        """Align operands by the parameters of functions and the captures of regions, the rest by position."""
         names = [operand_names(it, module) for it, module in zip((before, after), self.modules, strict=True)]
         found: dict[int, int] = {}
         is_bound = False
@@ -633,7 +634,7 @@ class _ScriptBuilder:
         before: Value | None,
         after: Value | None,
     ) -> None:
-        """The edit that explains why one operand reads something else: what was added or removed there, or none."""
+        """Record a changed operand under the edit that added or removed something there, if any."""
         if before and after and (draft.mapping[before[0]], before[1]) == after:
             return
         rewiring = OperandRewiring(user, *numbers, after)
@@ -662,7 +663,7 @@ class _ScriptBuilder:
         return ChangeStep(claim.reference, number, other, tuple(found), operands)
 
     def _follow(self) -> None:
-        """Reach what is called by what was added and removed; first what moved along, for others may apply it too."""
+        """Follow the calls of added and removed instructions; moved callees first, as others may apply them too."""
         for is_last in (False, True):
             for draft in self.drafts:  # grows on the way
                 if not draft.printed:
@@ -672,12 +673,12 @@ class _ScriptBuilder:
                 before = draft.old.instructions[one]
                 if not before.calls:
                     continue
-                # What a survivor no longer calls must have an edit too.
+                # Computations that a matched instruction no longer calls must have an edit too.
                 left: list[tuple[str, int]] = []
                 if matched >= 0:
                     theirs = dict(draft.new.instructions[matched].calls)
                     left = [(name, n) for name, group in before.calls for n in group[len(theirs.get(name, ())) :]]
-                # So must what was called by what was removed, unless it moved along as it was.
+                # So must the callees of removed instructions, unless they moved along unchanged.
                 called = [(name, n) for name, group in before.calls for n in group]
                 for place in (claim.new for claim in self._claims_of(0, draft, one)):
                     along = self.modules[1].computations[place[0]].instructions[place[1]].called if place else ()
@@ -688,7 +689,7 @@ class _ScriptBuilder:
                         self._reach((callee, -1, ()))
 
     def _follow_arrivals(self, draft: _PairDraft, is_last: bool) -> None:
-        """What moved along and what is called; where this is the last time, also what is applied now."""
+        """Follow moved and called computations; in the last round also those that are applied to elements."""
         for other, it in enumerate(draft.new.instructions):
             for claim in self._claims_of(1, draft, other) if it.calls else ():
                 source = self._source(claim)
@@ -698,15 +699,15 @@ class _ScriptBuilder:
                             self._callee(it, name, callee, source)
 
     def _claims_of(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
-        """The edits that tell of an instruction without a match."""
+        """The edits of an unmatched instruction."""
         if (draft.mapping, draft.back)[side][place] >= 0:
             return []
         return (self.reported.removed, self.reported.added)[side].get((draft.key[:2][side], place), [])
 
     def _mine(self, side: int, number: int, place: int) -> list[EditClaims]:
-        """Those of them that belong to this pair: where a computation has several matches, each pair has its own.
+        """The edits that belong to this pair: if a computation has several matches, each pair has its own.
 
-        Where there are fewer of them than pairs, the last one is of all pairs that are left.
+        If there are fewer edits than pairs, the last one belongs to all remaining pairs.
         """
         draft = self.drafts[number]
         claims = self._claims_of(side, draft, place)
@@ -752,15 +753,15 @@ class _ScriptBuilder:
         yield ArriveStep(
             claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, rewirings
         )
-        for each in self.reported.changed.get((claim.old, claim.new), ()):  # it may have been tuned anew there
+        for each in self.reported.changed.get((claim.old, claim.new), ()):  # its tuning may have changed there
             yield ChangeStep(each.reference, number, other, tuple(settings(each, source, it)))
 
     def _source(self, claim: EditClaims) -> Instruction | None:
-        """What moved, or the same collective in another spelling."""
+        """The moved instruction, or the collective under its old spelling."""
         return self.modules[0].computations[claim.old[0]].instructions[claim.old[1]] if claim.old else None
 
     def _callee(self, it: Instruction, name: str, callee: int, source: Instruction | None = None) -> int:
-        """What an added instruction calls: as it was where it moved along, one that others use, or a new one."""
+        """The callee of an added instruction: one that moved along, one that others use, or a new one."""
         if (old := self._along(source, callee)) is not None:
             return self._reach((old, callee, ()))
         if is_embedded(it, name):
@@ -770,7 +771,7 @@ class _ScriptBuilder:
         return self._reach((-1, callee, ()))
 
     def _along(self, source: Instruction | None, callee: int) -> int | None:
-        """What moved along and is now `callee`."""
+        """The computation that moved along and is now `callee`."""
         return next((old for old in (source.called if source else ()) if self.bodies.are_equal(old, callee)), None)
 
     def _header(self) -> None:

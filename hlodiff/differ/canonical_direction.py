@@ -1,7 +1,7 @@
-"""diff(a, b) is exactly the reverse of diff(b, a): both are computed from the same side, which content decides.
+"""diff(a, b) is exactly the reverse of diff(b, a): both are computed from the same side, chosen by content.
 
-Matching and search are greedy, and greedy steps from two ends meet in different results. Making every step symmetric
-would be a condition on each of them; choosing the side once is one place.
+Matching and search are greedy, and greedy steps from opposite sides give different results. Making every step symmetric
+would constrain each of them; choosing the side once is one place.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class CanonicalDiff:
     """Both programs, and which of their computations and instructions correspond.
 
-    Where `is_reversed`, `old` is the new program: the side to work from is the one that content decides. `unrelated` is
-    what two programs have in common, from 0 to 1, where only their arguments were paired; None where all was.
+    Where `is_reversed`, `old` is the new program: content decides the side to start from. `unrelated` is the common
+    share of two programs, from 0 to 1, if only their arguments were matched; None if everything was.
     """
 
     old: ProgramSide
@@ -48,14 +48,14 @@ def diff_in_canonical_direction(
     unrelated: float | None = None,
     search: KnownSearches | None = None,
 ) -> CanonicalDiff:
-    """Pair two programs without noise; the same two with the same limits always give the same pairs.
+    """Match two programs without noise; equal inputs and limits always give equal matches.
 
     Args:
         ready: the programs.
-        limits: how much may be tried.
-        pruned: where they were pruned, how; what was left out is read where a cost depends on it.
-        unrelated: what programs have in common of which only the arguments are to be paired, None for all others.
-        search: what is known of the same programs with less of them read.
+        limits: how much work is allowed. pruned: how they were pruned, if they were; pruned computations are read if a
+            cost depends on them.
+        unrelated: the common share of programs of which only the arguments are matched, None for all others.
+        search: what is known from the same programs with less of them read.
     """
     old, new = (
         ProgramSide.of(hashed, partial(pruned.body, side), pruned.copies[side]) if pruned else ProgramSide.of(hashed)
@@ -83,10 +83,10 @@ _OPPOSITE = {
 
 
 def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
-    """True where the pair is worked out as (new, old).
+    """True if the pair is computed as (new, old).
 
-    Decided by the lines that only one side has, then by those lines with all that stands below them. What both sides
-    hold says nothing, so that it makes no difference how much of that was left out.
+    Decided by the lines that only one side has, then by those lines with everything they are computed from. Lines that
+    both sides hold have no influence, so it does not matter how many of them were pruned.
     """
     ours, theirs = (
         [c for c, one in zip(program.module.computations, program.hashes, strict=True) if one not in shared]
@@ -113,12 +113,12 @@ def _kinds(owners: Iterable[Computation]) -> Counter[_Kind]:
 
 
 def _lines(kinds: Counter[_Kind]) -> list[str]:
-    """As text, sorted: most kinds are on both sides, and no text of those is needed."""
+    """The lines as sorted text; made only here because most kinds are on both sides and need no text."""
     return sorted(Counter({" ".join(map(str, kind)): times for kind, times in kinds.items()}).elements())
 
 
 def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
-    """Each instruction with all that it is computed from, as a hash."""
+    """Hashes of each instruction with everything it is computed from."""
     found: Counter[str] = Counter()
     for owner in owners:
         hashes: dict[int, str] = {}
@@ -137,7 +137,7 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
 
 
 def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
-    """What was done, undone."""
+    """The edits in the opposite direction."""
     return [
         replace(
             edit,
@@ -156,7 +156,7 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
 
 
 def reversed_fusions(changes: Iterable[FusionChange]) -> tuple[FusionChange, ...]:
-    """What happened to fusions, the other way round."""
+    """Fusion changes in the opposite direction."""
     return tuple(
         replace(
             change,

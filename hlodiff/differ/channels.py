@@ -1,4 +1,4 @@
-"""Channels: a number means nothing, who meets on it does. Two collectives that swap numbers are a change."""
+"""Channels: the number means nothing, but who shares it does. Two collectives that swap numbers are a change."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ _FIELD = "attribute:channel_id"
 def channel_changes(
     mappings: Sequence[Mapped], numbered: tuple[Module, Module], printed: tuple[Module, Module]
 ) -> tuple[list[RawEdit], bool]:
-    """One change for each paired instruction that meets others on its channel than before.
+    """One change for each matched instruction that shares its channel with different instructions than before.
 
     Args:
         mappings: all pairs of computations, equal ones included, see `every_mapping`.
-        numbered: the programs with numbers that say who meets, equal computations taken for one; indices alike.
-        printed: the same with the numbers that they were read with, which the change shows.
+        numbered: the programs with channels numbered by who shares them, equal computations counted as one; same
+            indices.
+        printed: the same with the numbers as read, which the change shows.
 
     Returns:
-        the changes, and whether the numbers that were read are one for one: then there are none, also where one of
-        several equal computations was edited, which are not taken for one any more.
+        the changes, and whether the numbers as read are one to one. In that case there are no changes, even if one of
+        several equal computations was edited and no longer counts as one with them.
     """
     meetings: list[tuple[Place, Place, str, str, int]] = []
     for pair, mapping in mappings:
@@ -52,7 +53,7 @@ def channel_changes(
                     meetings.append(((pair.old, position), (pair.new, matched), a, b, pair.count))
     if not meetings or keep_numbers(_shown(printed, one, other) for one, other, *_ in meetings):
         return [], True
-    # A number for each channel that hangs on who uses it, and on no number that it was given.
+    # A number for each channel that depends on its users only, not on the numbers as read.
     ranks = [
         {channel: rank for rank, channel in enumerate(dict.fromkeys(channels))}
         for channels in zip(*((a, b) for _, _, a, b, _ in meetings), strict=True)
@@ -73,7 +74,7 @@ def channel_changes(
 
 
 def keep_numbers(channels: Iterable[tuple[str, str]]) -> bool:
-    """Whether old and new channels of instructions are one for one, and no instruction has one on one side only.
+    """Whether old and new channels are one to one, and no instruction has a channel on one side only.
 
     Example:
         >>> keep_numbers([("1", "7"), ("2", "8"), ("1", "7")]), keep_numbers([("1", "7"), ("2", "7")])
@@ -89,7 +90,7 @@ def _shown(printed: tuple[Module, Module], one: Place, other: Place) -> tuple[st
 
 
 def _most_common(counts: Counter[tuple[int, int]]) -> dict[int, int]:
-    """For each channel the one most of its instructions use on the other side."""
+    """For each channel the one that most of its instructions use on the other side."""
     best: dict[int, int] = {}
     for (a, b), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         best.setdefault(a, b)
@@ -97,7 +98,7 @@ def _most_common(counts: Counter[tuple[int, int]]) -> dict[int, int]:
 
 
 def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawEdit]:
-    """Put channel changes on the edits of the same instructions, or behind the others."""
+    """Add channel changes to the edits of the same instructions, or append them."""
     by_place: Mapping[tuple[Place | None, Place | None], RawEdit] = {(c.old, c.new): c for c in changes}
     merged = []
     for edit in edits:
@@ -107,13 +108,13 @@ def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawE
     return [*merged, *(c for c in changes if (c.old, c.new) not in taken)]
 
 
-# What start and done have by nature and a plain collective has not.
+# Fields in which start and done always differ from a plain collective.
 _BY_NATURE = frozenset(["opcode", "shape", "layout", "memory_space", "element_type"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A collective that is plain on one side and start and done on the other; `count` as the edits have it."""
+    """A collective that is plain on one side and start and done on the other; `count` is that of the edits."""
 
     plain: Place
     start: Place
@@ -121,10 +122,10 @@ class _Split:
 
 
 def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
-    """Replace the edits of a collective that became asynchronous, or stopped being so, by one change.
+    """Replace the edits of a collective that became asynchronous or synchronous by one change.
 
     Args:
-        old, new: the programs as they were paired.
+        old, new: the programs as they were matched.
         found: which instructions correspond.
         edits: single edits; order is kept.
     """
@@ -143,7 +144,7 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
     gone = [e.old for e in edits if e.kind == "removed" and e.old is not None]
     came = [e.new for e in edits if e.kind == "added" and e.new is not None]
     removed, fresh = (gone, set(came)) if plain == 0 else (came, set(gone))
-    if not fresh:  # start, done or both were added with it
+    if not fresh:  # start, done or both were added with the split
         return
     there = paired_places(found)
     mapping = there if plain == 0 else {b: a for a, b in there.items()}
@@ -163,7 +164,7 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
 
 
 def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -> list[Place]:
-    """`-done` instructions of a family that are new themselves or whose start is, the match's own ones first."""
+    """Added `-done` instructions of a family, or those whose start was added; the match's own ones first."""
     candidates = []
     for place in sorted(fresh | ({near} if near else set())):
         it = at(module, place)
@@ -209,12 +210,12 @@ def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> 
     return RawEdit("changed", *places, in_order(changes), count, "asynchronous")
 
 
-# They take no time and stand wherever the printer puts them.
+# They take no time, and the printer puts them anywhere.
 _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple", "bitcast"])
 
 
 def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped]) -> Iterator[RawEdit]:
-    """One edit for each computation that runs in another order, one for each instruction with other control edges."""
+    """One edit for each computation whose order changed and each instruction whose control edges changed."""
     # Whether the printed order is the order of execution.
     scheduled = [program.module.attribute("is_scheduled") == "true" for program in (old, new)]
     if scheduled[0] != scheduled[1]:
@@ -277,9 +278,9 @@ def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits
     """One edit for each paired or moved instruction whose tiles, warps, stages or algorithm differ.
 
     Args:
-        mappings: all pairs of computations; equal ones are among them, for tuning is no part of equality.
+        mappings: all pairs of computations; equal ones included, because tuning is not part of equality.
         tuned: the programs with tuning, indices alike.
-        edits: those of the program: what moved is compared too, what became another spelling of itself is not.
+        edits: edits of the program channel: moved instructions are compared too, respelled ones are not.
     """
     respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
     paired: list[tuple[Place, Place, int]] = []

@@ -1,4 +1,4 @@
-"""One program on both sides and how they differ: the record that policies judge and reports print."""
+"""One program on both sides and the difference: the record that policies judge and reports print."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ class ProgramComparison:
 
     Args:
         name: function and case, or a file's relative path without suffix.
-        target: what it is compiled for; None where that is not known, as for plain files.
+        target: what it is compiled for; None if unknown, as for plain files.
         stage: "compiled" or "stablehlo".
         status: "added" is only on the new side, "removed" only on the old one.
         diff: the difference; None unless both sides were read.
-        old_facts, new_facts: numbers that the compiler gave beside the program, by name: `memory.temp`, `cost.flops`.
-        op_counts: of the one side of an added or removed program, or of both sides of one that is known to be the same.
-        reason: why it was not checked; "" else.
-        advice: what to do about that; "" where nothing helps.
+        old_facts, new_facts: numbers that the compiler reports beside the program, by name: `memory.temp`,
+            `cost.flops`.
+        op_counts: of the only side of an added or removed program, or of both sides if they are known to be equal.
+        reason: why it was not checked; "" otherwise.
+        advice: what to do about that; "" if nothing helps.
         broken: whether it could not be judged because something is wrong (a damaged file, a failed compile), rather
             than because this machine lacks the target.
-        log: the end of a log that tells more.
-        recorded: whether a program that was not checked has a snapshot, so that something stays unknown.
-        id: what `hlodiff accept` calls a captured program that waits for a decision; "" where none does.
-        replayed: whether the edits were seen to turn the old program into the new one; None where nobody asked.
-        module: the program of the only side there is, or of both where they are known to be the same, for policies.
-        by_compiler: whether the StableHLO is the same and the toolchain is not, so that the compiler made the change.
-        other_toolchain: whether it changed and both sides were not made by one toolchain.
-        has_folded_constants: whether its StableHLO changed, and no number in it: other constants are the compiler's.
-        passes: which of XLA's passes made both sides differ; None where nobody asked.
-        remarks: what a page says of an instruction that is chosen, by side (0 old, 1 new) and place; None for nothing.
-        memo: what others worked out of it and ask for again.
+        log: the end of a log with more details.
+        recorded: whether a program that was not checked has a snapshot, so that its result is unknown.
+        id: the name that `hlodiff accept` takes for a captured program that awaits a decision; "" if none does.
+        replayed: whether replaying the edits turned the old program into the new one; None if not requested.
+        module: the program of the only side, or of both if they are known to be equal, for policies.
+        by_compiler: whether the StableHLO is the same but the toolchain differs, so that the compiler made the change.
+        other_toolchain: whether it changed and the two sides come from different toolchains.
+        has_folded_constants: whether its StableHLO changed but no number in it: changed constants are the compiler's.
+        passes: which of XLA's passes made both sides differ; None if not requested.
+        remarks: what a web page shows for a selected instruction, by side (0 old, 1 new) and place; None for nothing.
+        memo: cache of results that others computed from it.
         donated: entry parameters that the case donates. JAX leaves the mark out of the program where no result fits.
     """
 
@@ -74,24 +75,24 @@ class ProgramComparison:
     passes: PassBlame | None = field(default=None, repr=False, compare=False)
     remarks: Callable[[int, Place], str] | None = field(default=None, repr=False, compare=False)
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    # Every report and every policy asks for the classes, and thousands of edits are looked at to tell them.
+    # Every report and every policy needs the classes, and computing them looks at thousands of edits.
     _known: list[tuple[ModuleDiff, bool, tuple[Class, ...]]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def label(self) -> str:
-        """How messages call it: `train_step on cpu`."""
+        """Its name in messages: `train_step on cpu`."""
         return f"{self.name} on {self.target}" if self.target else self.name
 
     @property
     def now(self) -> Module | None:
-        """The program as it is now: that of the new side; None where nobody captured it or it is gone."""
+        """The program of the new side; None if it was not captured or was removed."""
         if self.diff is not None:
             return self.diff.new
         return self.module if self.status in ("identical", "added") else None
 
     @property
     def classes(self) -> tuple[Class, ...]:
-        """What kind of change it is, most severe first; () for a program that only one side has or nobody looked at."""
+        """What kind of change it is, most severe first; () for a one-sided program or one not compared."""
         if self.status not in ("identical", "changed"):
             return ()
         found: tuple[Class, ...] = ("identical",)
@@ -99,9 +100,9 @@ class ProgramComparison:
             folded = self.has_folded_constants
             if not self._known or self._known[0][0] is not self.diff or self._known[0][1] != folded:
                 self._known[:] = [(self.diff, folded, classes_of(self.diff, folded))]
-            found = self._known[0][2]  # worked out at the first look; a copy of this record knows them too
+            found = self._known[0][2]  # computed on first access; a copy of this record shares them
         if self.status == "changed" and found == ("identical",):
-            found = ("structure",)  # known to differ, and nobody looked at how
+            found = ("structure",)  # known to differ, but not compared
         return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
 
     def facts(self) -> dict[str, tuple[float, float]]:
@@ -114,11 +115,11 @@ class ProgramComparison:
         return counted | self.facts()
 
     def executed(self) -> Mapping[str, tuple[ExecutedCount | None, ExecutedCount | None]]:
-        """What one call does, by metric, as (old, new); None for a side that there is not."""
+        """What one call does, by metric, as (old, new); None for a missing side."""
         if self.diff is not None:
             return self.diff.executed
         if "executed" not in self.memo:
-            from hlodiff.differ.executed import executed  # which knows how programs are compared
+            from hlodiff.differ.executed import executed  # which imports this module
 
             self.memo["executed"] = executed(self.module) if self.module is not None else {}
         found: Mapping[str, ExecutedCount] = self.memo["executed"]
@@ -130,7 +131,7 @@ class ProgramComparison:
         return {kind: dict(metrics) for kind, metrics in self.diff.kinds.items()} if self.diff else {}
 
     def op_count_pairs(self) -> dict[str, tuple[int, int]]:
-        """Op counts as (old, new), whichever sides there are."""
+        """Op counts as (old, new); a missing side counts 0."""
         if self.diff:
             return dict(self.diff.op_counts.items())
         there = {"added": (0, 1), "removed": (1, 0)}.get(self.status, (1, 1))
@@ -140,10 +141,10 @@ class ProgramComparison:
 def with_compiler(
     programs: Iterable[ProgramComparison], other: Callable[[ProgramComparison], bool]
 ) -> tuple[ProgramComparison, ...]:
-    """Mark what changed under another toolchain, and of it what the compiler did: its StableHLO did not change.
+    """Mark programs changed under a different toolchain, and those changed by the compiler (same StableHLO).
 
-    Where the StableHLO changed, and no number in it, constants of the compiled program are marked as the compiler's: it
-    multiplies one with another, and with numbers of elements.
+    If the StableHLO changed but no number in it, changed constants of the compiled program are marked as the
+    compiler's: it multiplies constants with each other and with element counts.
 
     Args:
         programs: both stages of some programs; a program whose StableHLO is not among them is never marked.
@@ -171,14 +172,14 @@ def _marked(program: ProgramComparison, written: ProgramComparison | None, other
     if written.status == "identical":
         return replace(program, by_compiler=True, other_toolchain=True) if other else program
     reported = written.diff.reported if written.diff else ()
-    # Where whole numbers are all that was written, what was folded from them is another number too.
+    # If only literals were edited, constants folded from them differ too.
     are_numbers = bool(reported) and all(edit.fields == ("literal",) for edit in reported)
     is_folded = written.diff is not None and not (other or are_numbers or "numerics" in written.classes)
     return replace(program, other_toolchain=other, has_folded_constants=is_folded)
 
 
 def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:
-    """The parameters of the program that its summary calls donated; arguments that it does not take are none.
+    """The program parameters that its summary lists as donated; unused arguments are not parameters.
 
     Example:
         >>> donated_parameters({"arguments": [{"unused": True}, {"donated": False}, {"donated": True}]})
@@ -191,11 +192,11 @@ def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a summary's `memory` and `cost` tables, as `memory.temp`, without those that cannot be.
+    """The numbers of a summary's `memory` and `cost` tables, as `memory.temp`, without impossible ones.
 
-    XLA for CPUs gives as peak what arguments and results take, without the temporary memory (11 of 11 examples, within
-    16 bytes). XLA for TPUs gives 0 bytes of temporary memory for programs whose peak is above all that it gives (of 17
-    examples for 11), where the peak is what their buffers need.
+    XLA for CPUs reports as peak what arguments and results take, without the temporary memory (11 of 11 examples,
+    within 16 bytes). XLA for TPUs reports 0 bytes of temporary memory for programs whose peak exceeds all that it
+    reports (11 of 17 examples); there the peak is what their buffers need.
 
     Example:
         >>> flat_facts({"memory": {"argument": 8, "output": 8, "alias": 0, "temp": 0, "peak": 24}})
@@ -223,11 +224,11 @@ def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:
 
 _HELD = ("memory.argument", "memory.output", "memory.host_argument", "memory.host_output", "memory.host_temp")
 _HELD_TWICE = ("memory.alias", "memory.host_alias")
-_ROUNDING = 64  # bytes: to the next border of a buffer, and the addresses of the parts of a tuple
+_ROUNDING = 64  # bytes: buffer alignment and the address table of a tuple
 
 
 def is_figure(value: object) -> bool:
-    """Whether a value of a file that nobody vouches for is a number that a compiler can give.
+    """Whether a value from an untrusted file is a number that a compiler can report.
 
     Example:
         >>> is_figure(8), is_figure(0.5), is_figure(float("nan")), is_figure(True), is_figure(10**400)

@@ -1,6 +1,7 @@
-"""The roofline quantities of each edit: what its instruction costs, as often as it runs in one call.
+"""Roofline quantities of each edit: the cost of its instruction times its runs in one call.
 
-How often a computation runs is summed over its callers in topological order of the call graph, loops by their turns.
+How often a computation runs is summed over its callers in topological order of the call graph, loops by their trip
+counts.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from hlodiff.hlo.parser import LazyComputations
 if TYPE_CHECKING:
     import networkx as nx
 
-_MOST = 10**15  # sharing may nest: a short file can call one computation 2**60 times
+_MOST = 10**15  # sharing can nest: a short file can call one computation 2**60 times
 
 
 class LoopTurns:
-    """How often the loops of a program turn; worked out where XLA does not state it and somebody asks.
+    """Trip counts of a program's loops; computed on demand where XLA does not state them.
 
     Args:
-        whole: the whole program. Of a pruned one, what says how often its loops turn may not be there.
+        whole: the whole program, because a pruned one may lack what determines its trip counts.
     """
 
     def __init__(self, whole: Module) -> None:
@@ -49,20 +50,20 @@ class LoopTurns:
         return {computation.name: index for index, computation in enumerate(computations)}
 
     def _place(self, owner: str, name: str) -> LoopPlace | None:
-        """Where the loop of a name is in the whole program: of a pruned one other indices are known here."""
+        """The place of a named loop in the whole program; a pruned program has different indices."""
         index = self._indices.get(owner)
         instructions = self._whole.computations[index].instructions if index is not None else ()
         positions = (n for n, it in enumerate(instructions) if it.opcode == "while" and it.name == name)
         return next(((index, n) for n in positions if index is not None), None)
 
     def in_one_run(self, module: Module, index: int, it: Instruction, called: str) -> int | UncountedLoop:
-        """How often one run of an instruction runs what it calls; a loop, where nobody knows how often it turns.
+        """How often one run of an instruction runs a callee; the loop itself if its trip count is unknown.
 
         Args:
             module: the program, or what pruning left of it.
-            index: of the computation that the instruction is in.
+            index: of the computation with the instruction.
             it: the instruction.
-            called: as what it calls it: the condition of a loop is asked once more than the loop turns.
+            called: the attribute it is called by: the condition of a loop runs once more than its body.
         """
         if it.opcode != "while":
             return 1
@@ -81,13 +82,13 @@ class LoopTurns:
 def with_costs(
     old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit], whole: tuple[Module, Module]
 ) -> None:
-    """Say of each edit what its instruction costs on either side, all its runs together.
+    """Set the cost of each edit: its instruction on either side, all runs together.
 
     Args:
         old, new: the programs as they were paired.
-        found: which computations correspond; only those that were opened are looked at.
+        found: which computations correspond; only opened ones are used.
         edits: single edits of the program channel; their `cost` is set.
-        whole: both programs as they were read, with what pruning left out.
+        whole: both programs as they were read, including pruned computations.
 
     Example:
         >>> empty = Module("m", "compiled", (), 0)
@@ -118,21 +119,21 @@ def with_costs(
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """How often something runs, with one turn of each of these loops."""
+    """How often something runs, counting one iteration of each of these loops."""
 
     times: int
     loops: tuple[UncountedLoop, ...] = ()
 
 
 def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool = False) -> Cost:
-    """What all runs of an instruction cost; one that is applied to elements is `counted` where it is applied."""
+    """The cost of all runs of an instruction; one applied to elements is `counted` where it is applied."""
     it, times = module.computations[place[0]].instructions[place[1]], runs.times
     flops = 0 if counted else instruction_flops(module, place) * times
     if fused or not is_launched(it):
         return Cost(times, flops, loops=runs.loops)
     read, written = traffic(module, place)
     read, written = [(shape, size * times) for shape, size in read], [(shape, size * times) for shape, size in written]
-    elsewhere: dict[str, int] = {}  # in other memories than the device's main one
+    elsewhere: dict[str, int] = {}  # in memories other than the device's main one
     for shape, size in [*read, *written]:
         if shape.layout and shape.layout.memory_space:
             word = format_memory_space(shape.layout.memory_space, platform_of(module))
@@ -149,9 +150,9 @@ _Node = tuple[int, int]  # a pair of computations by index; -1 for the side that
 class _EditRuns:
     """How often the edits of one side run in one call of its program.
 
-    A computation that several fusions share may be paired for some of its call sites, and come or go with others: what
-    is edited runs as often as those call sites. A function or a reducer is one, however many call it. What a call that
-    moved leads to moved along.
+    A computation that several fusions share may be matched for some of its call sites and added or removed with others:
+    an edit runs as often as those call sites. A function or a reducer is one, however many call it. The callees of a
+    moved call moved along.
     """
 
     def __init__(
@@ -178,7 +179,7 @@ class _EditRuns:
         return best.old, best.new
 
     def of(self, nodes: Sequence[_Node]) -> dict[_Node, _Runs]:
-        """How often what is at each node runs."""
+        """How often each node runs."""
         import networkx as nx
 
         calls: nx.DiGraph[_Node] = nx.DiGraph()
@@ -205,7 +206,7 @@ class _EditRuns:
         return found
 
     def _call_sites(self) -> Iterator[tuple[_Node, int, Instruction, list[_Node]]]:
-        """Calls in opened pairs and in what only this side has: caller, its index, call, pairs that it leads to."""
+        """Calls in opened pairs and in one-sided computations: caller, its index, call, pairs that it leads to."""
         for pair in self._found.pairs:
             if pair.pairing is None:
                 continue
@@ -227,7 +228,7 @@ class _EditRuns:
 
 
 def _runs(module: Module, turns: LoopTurns, wanted: Iterable[int]) -> dict[int, _Runs]:
-    """How often computations of a program run in one call of it, whoever calls them."""
+    """How often computations run in one call of the program, over all callers."""
     import networkx as nx
 
     calls: nx.DiGraph[int] = nx.DiGraph()
@@ -253,10 +254,10 @@ def _summed(
     """How often nodes of a call graph run, callers first; the entry runs once.
 
     Args:
-        calls: edges with `sites`, each the index of a computation, the instruction in it that calls, and by which name.
+        calls: edges with `sites`, each the index of a computation, the calling instruction, and the attribute.
         entry: of the program.
-        wanted: the nodes that are asked for. Only loops around them are asked how often they turn: where XLA does not
-            state it, the whole program is read.
+        wanted: the nodes of interest. Only the trip counts of loops around them are needed: where XLA does not state
+            one, the whole program is read.
         turns: how often a call site calls.
     """
     import networkx as nx
@@ -279,7 +280,7 @@ def _summed(
 
 
 def added_up(costs: Iterable[Cost | None]) -> Cost | None:
-    """The costs of several instructions together; None where there is none.
+    """The sum of several costs; None if there are none.
 
     Example:
         >>> total = added_up([Cost(1, 8), None, Cost(2, 16)])
@@ -309,7 +310,7 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
 
 
 def bytes_written(module: Module) -> int:
-    """Bytes that a whole program writes in one call, with one turn of loops whose trip counts are not known.
+    """Bytes that a whole program writes in one call, with one iteration of loops with unknown trip count.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -330,13 +331,13 @@ def bytes_written(module: Module) -> int:
 
 
 def program_cost(module: Module) -> Cost:
-    """What a whole program costs in one call; `runs` are all runs of all its instructions.
+    """The cost of one call of a whole program; `runs` counts all runs of all its instructions.
 
     Args:
         module: a program of either stage.
 
     Returns:
-        the sum over its instructions, with one turn of loops whose trip counts are not known.
+        the sum over its instructions, with one iteration of loops with unknown trip count.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo

@@ -1,4 +1,4 @@
-"""From matched programs to edits: one pass over instructions says what was added, removed or changed."""
+"""Edits of matched programs: one pass over the instructions finds what was added, removed or changed."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
 
 OF_COMPUTATION = "computation_attribute:"
-"""What the fields of a change of a computation's own attributes begin with."""
+"""Prefix of the fields of a computation's own attributes."""
 THREAD = "execution_thread"
-"""The field of a change of the thread that the whole program runs on."""
+"""The field for the thread that the whole program runs on."""
 OF_WHOLE = "computation"
-"""The matcher of changes of a computation's attributes."""
+"""The matcher named by changes of a computation's attributes."""
 
 
 def only_renumbered(old: Instruction, new: Instruction, through: Sequence[tuple[int, int]] | None) -> bool:
-    """True where two configurations differ only by what the same aliases are numbered.
+    """True if two configurations differ only in the operand numbers of the same aliases.
 
     Args:
         old, new: a paired call.
-        through: pairs of operand numbers that correspond; None where they correspond by position.
+        through: pairs of operand numbers that correspond; None if they correspond by position.
     """
     if not (is_of_xla(old) and is_of_xla(new)):
         return False
@@ -82,18 +82,18 @@ class RawEdit:
     count: int = 1
     matcher: str = ""
     cause: int | None = None
-    """Index of the edit that this one merely follows from; None for those that stand for themselves."""
+    """Index of the edit that causes this knock-on edit; None for independent edits."""
     cost: tuple[Cost | None, Cost | None] = (None, None)
     is_weak: bool = False
-    """Whether the two sides are a pair by weak evidence alone, see `differ/regions.py`."""
+    """Whether the two sides are matched on weak evidence only, see `differ/regions.py`."""
     region: int = -1
-    """Number of the region of edits that replaced one subgraph by another and that this one is in; -1 for none."""
+    """Number of the region of edits, replacing one subgraph by another, that contains this edit; -1 for none."""
     pair: tuple[int, int] | None = None
-    """The paired computations that it is in; None for moves and for what is in an added or removed computation."""
+    """The matched computations that contain it; None for moves and in added or removed computations."""
 
 
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
-    """All edits of the program channel in program order: inside paired computations, then whole ones."""
+    """All edits of the program channel in program order: inside matched computations, then whole computations."""
     pairs = {(pair.old, pair.new): pair for pair in found.pairs}
     platform = platform_of(new.module) or platform_of(old.module)
     edits: list[RawEdit] = []
@@ -106,7 +106,7 @@ def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[R
 
 
 def _whole(module: Module, alone: dict[int, int], kind: Kind) -> Iterator[RawEdit]:
-    """Every instruction of a computation that only one side has, but the parameters: they come and go with the call."""
+    """Every instruction of a one-sided computation except parameters, which come and go with the call."""
     for index, count in alone.items():
         for position, it in enumerate(module.computations[index].instructions):
             if it.opcode != "parameter":
@@ -134,13 +134,13 @@ def _inside(
                 yield RawEdit("removed", place, None, count=pair.count, pair=(pair.old, pair.new))
             continue
         other = pair.new_side.computation.instructions[matched]
-        # Most are equal in all that their labels say: opcode, shape, literal, attributes.
+        # Most are equal in everything that their labels cover: opcode, shape, literal, attributes.
         is_equal = pair.old_side.labels[OWN][position] == pair.new_side.labels[OWN][matched]
         changes = [] if is_equal else reported_changes(one, other, platform)
         changes += numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
-        if one.calls:  # where the computation that it calls runs
+        if one.calls:  # the thread of the computation that it calls
             called = [(old.computations[a], new.computations[b]) for (a, b), _ in matched_calls(one, other)]
             threads = [(a.execution_thread, b.execution_thread) for a, b in called]
             changes += [FieldChange("compute_type", a or "device", b or "device") for a, b in threads if a != b][:1]
@@ -150,7 +150,7 @@ def _inside(
             operand_symmetric = before.operand_symmetric(one, other) if calls else None
             rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, operand_symmetric)
             rewired = rewired or (calls and is_misbound(one, other, pairs, (old, new), through))
-            # Where operands are others, nothing proves that the same ones are meant by other numbers.
+            # If operands differ, nothing proves that different numbers mean the same operands.
             configured = not rewired and any(change.field == "backend_config" for change in changes)
             if configured and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
@@ -188,7 +188,7 @@ _REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
 
 
 def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instruction) -> FieldChange:
-    """Other operands: what constants hold that took the place of others, where all other operands are as they were."""
+    """A change of operands where only constants were replaced, with the values of those constants."""
     assert pair.pairing and pair.old_side and pair.new_side
     change = FieldChange("operands", "", "")
     if len(one.operands) != len(other.operands):
@@ -209,7 +209,7 @@ def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instru
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
-    """Parameters whose place among the paired ones changed; a place shifted by what was added or removed is none."""
+    """Parameters whose order among the matched ones changed; shifts by added or removed ones do not count."""
     assert pair.pairing
     ours, theirs = old.computations[pair.old].parameters(), new.computations[pair.new].parameters()
     olds = [p for p in ours if pair.pairing.old[p] in theirs]
@@ -222,15 +222,15 @@ def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int
             before = old.computations[pair.old].instructions[position].literal or ""
             after = new.computations[pair.new].instructions[matched].literal or ""
             if before == after:
-                continue  # others were added or removed before it, as many as changed places with it
+                continue  # added or removed parameters before it cancel those that changed places with it
             moved[position] = [FieldChange("attribute:parameter_number", before, after)]
     return moved
 
 
 def computation_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> Iterator[RawEdit]:
-    """What differs behind the closing brace of paired computations, as changes of what they return.
+    """Changed attributes after the closing brace of matched computations, as changes of their roots.
 
-    The thread of what is called is a change of the call; the entry has no caller.
+    A callee's thread is a change of the call; only the entry has no caller.
 
     Args:
         old, new: the programs as they were paired.
@@ -254,14 +254,14 @@ def computation_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -
 
 
 def _value_of(name: str, attributes: Mapping[str, str]) -> str:
-    """A flag has no value: `present`; and MLIR leaves out that a function is public."""
+    """The value of an attribute; `present` for a flag. MLIR omits that a function is public."""
     if name not in attributes:
         return ""
     return attributes[name] or ("default" if name == "visibility" else "present")
 
 
 def text_of(module: Module, place: Place) -> str:
-    """The instruction on one line, cut where a literal or configuration makes it endless."""
+    """The instruction on one line, shortened where a literal or configuration is very long."""
     text = print_instruction(module, *place).removeprefix("ROOT ")
     return text if len(text) <= 2000 else text[:2000] + " ..."
 
@@ -273,7 +273,7 @@ def site_of(module: Module, place: Place) -> Site:
 
 
 def outside(edits: Iterable[RawEdit], computations: Container[tuple[int, int]]) -> list[RawEdit]:
-    """The edits that are in none of these computations."""
+    """The edits outside these computations."""
     return [
         e
         for e in edits
@@ -281,7 +281,7 @@ def outside(edits: Iterable[RawEdit], computations: Container[tuple[int, int]]) 
     ]
 
 
-# --- Differences of the module itself: donation, entry layout, partitions, attributes of the header.
+# --- Differences of the module itself: donation, entry layout, partitions, header attributes.
 
 # Compared elsewhere (parameters, the root, the schedule) or merely a name.
 _ELSEWHERE = frozenset(["input_output_alias", "buffer_donor", "is_scheduled", "entry_computation_layout"])
@@ -326,7 +326,7 @@ def header_edits(old: Module, new: Module, matched: Mapping[int, int]) -> list[R
 
 
 def entry_layout_edit(old: Module, new: Module, mapping: Mapping[int, int]) -> list[RawEdit]:
-    """The entry layout says again what parameters and the root say; it counts only where it says more than they do.
+    """An edit of the entry layout, which repeats parameters and root: only where it differs beyond those.
 
     Args:
         old, new: the modules.
@@ -340,7 +340,7 @@ def entry_layout_edit(old: Module, new: Module, mapping: Mapping[int, int]) -> l
 
 
 def _layouts_differ(old: Module, new: Module, mapping: Mapping[int, int], ours: str, theirs: str) -> Iterator[bool]:
-    """Whether arguments and results that have one shape on both sides are laid out otherwise by the header."""
+    """For each argument and result with one shape on both sides, whether the header lays it out differently."""
     (olds, old_result), (news, new_result) = _layout_parts(ours), _layout_parts(theirs)
     before, after = old.entry_computation, new.entry_computation
     for position, matched in mapping.items():
@@ -352,7 +352,7 @@ def _layouts_differ(old: Module, new: Module, mapping: Mapping[int, int], ours: 
 
 
 def _layout_parts(text: str) -> tuple[dict[int, str], str]:
-    """`{(f32[8]{0}, s32[])->f32[8]{0}}` as its arguments by number, and its result."""
+    """`{(f32[8]{0}, s32[])->f32[8]{0}}` as arguments by number, and the result."""
     end = closing(text, 1) if text.startswith("{(") else 0
     parts = split_commas(text[2:end]) if end else []
     return {n: part.strip() for n, part in enumerate(parts)}, text[end + 1 :]

@@ -1,9 +1,9 @@
-"""How often a program runs what it holds: counts multiplied by trip counts along the call graph.
+"""Counts of what one call of a program executes: multiplied by trip counts along the call graph.
 
 One run of a computation does what its own instructions do, plus what its callees do as often as each is called: the
-body of a loop once a turn, its condition once more than that, one of the branches of a conditional. Where branches
-differ, or a loop may end sooner, the number is a range. What happens in a loop whose trip count is not known is counted
-apart, for one turn.
+body of a loop once per iteration, its condition once more, one of the branches of a conditional. Where branches differ,
+or a loop may end early, the number is a range. Work in a loop with unknown trip count is counted separately, per
+iteration.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ EXECUTED = (
     "collective_bytes", "copies", "copy_bytes", "memory_moves", "memory_move_bytes", "custom_calls", "host_transfers",
     "host_callbacks",
 )  # fmt: skip
-"""Metrics that are counted as often as they happen; further ones are named by family or target."""
+"""Metrics that are counted per execution; further ones are named by family or target."""
 COMPILED_ONLY = ("bytes_accessed", "bytes_read", "bytes_written", "launches")
-"""Those that only a compiled program has: StableHLO does not say which values are stored."""
+"""Metrics of compiled programs only: StableHLO does not determine which values are stored."""
 _TABLES = ("collectives.", "collective_bytes.", "custom_calls.")
-# What is counted once without a loop is exact up to here; a short file can call one computation 2**60 times.
+# Counts outside of loops are exact up to here; a short file can call one computation 2**60 times.
 _MOST = 10**15
 _BRANCHING = frozenset(["conditional", "case", "if"])
 
@@ -44,9 +44,9 @@ class ExecutedCount:
     """A count of what one call of a program does.
 
     Args:
-        least, most: how much is known to happen outside of loops with unknown trip counts; equal where it is exact,
-            `most` is None where it is more than can be counted.
-        per_turn: for each loop with an unknown trip count how much one turn does, as (loop, least, most).
+        least, most: bounds of what happens outside of loops with unknown trip counts; equal if exact; `most` is None if
+            it is too large to count.
+        per_turn: for each loop with unknown trip count what one iteration does, as (loop, least, most).
     """
 
     least: int = 0
@@ -55,7 +55,7 @@ class ExecutedCount:
 
     @property
     def exact(self) -> int | None:
-        """The number, None where only a range or a number per turn is known.
+        """The number; None if only a range or a number per iteration is known.
 
         Example:
             >>> ExecutedCount(3, 3).exact, ExecutedCount(0, 3).exact
@@ -65,7 +65,7 @@ class ExecutedCount:
 
     @property
     def bounds(self) -> tuple[int, int | None]:
-        """The fewest and the most there can be; the most is None where a loop may turn any number of times.
+        """The lower and the upper bound; the upper one is None if a loop has no known limit.
 
         Example:
             >>> ExecutedCount(2, 2, ((UncountedLoop("", "w"), 1, 1),)).bounds
@@ -78,7 +78,7 @@ class ExecutedCount:
 
         Args:
             show: of one number.
-            root: the project's folder; files of loops below it are named relative to it.
+            root: the project's folder; files of loops in it are named relative to it.
 
         Example:
             >>> ExecutedCount(4, 4).words(str), ExecutedCount(0, 12).words(str), ExecutedCount(2, 12).words(str)
@@ -107,7 +107,7 @@ class ExecutedCount:
         return value
 
     def is_same(self, other: ExecutedCount) -> bool:
-        """Whether both are equal counts of the same loops, whatever these are called."""
+        """Whether both are equal counts over the same loops, whatever their names."""
         ours, theirs = (
             (one.least, one.most, sorted((loop.condition, low, high or -1) for loop, low, high in one.per_turn))
             for one in (self, other)
@@ -115,7 +115,7 @@ class ExecutedCount:
         return ours == theirs
 
     def compares_with(self, other: ExecutedCount) -> bool:
-        """Whether a difference of two counts means something: both exact, or equally unknown of the same loops.
+        """Whether two counts can be compared: both exact, or with the same loops unknown.
 
         Example:
             >>> [ExecutedCount(3, 3).compares_with(other) for other in (ExecutedCount(4, 4), ExecutedCount(0, 4))]
@@ -138,11 +138,11 @@ def _range(least: int, most: int | None, show: Callable[[float], str]) -> str:
 
 
 ZERO = ExecutedCount()
-"""Of something that does not happen."""
+"""The count of something that does not happen."""
 
 
 def executed_table(module: Module) -> dict[str, object]:
-    """What one call of a program does as plain values: what is not 0, see `ExecutedCount.to_json`.
+    """What one call of a program does, as plain values without zeros, see `ExecutedCount.to_json`.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -160,7 +160,7 @@ def executed(
 
     Args:
         module: a program of either stage.
-        costs, counts: its `own_costs` and `own_counts`, where they are known.
+        costs, counts: its `own_costs` and `own_counts`, if known.
 
     Returns:
         the metrics of `EXECUTED` that the stage has, then one for each collective family and custom call target. Bytes
@@ -193,7 +193,7 @@ def static_costs(module: Module, costs: Sequence[Mapping[str, int]] | None = Non
 
     Args:
         module: a program of either stage.
-        costs: its `own_costs`, where they are known.
+        costs: its `own_costs`, if known.
 
     Returns:
         `flops`, and of a compiled program `bytes_accessed`, `bytes_read`, `bytes_written` and `launches`.
@@ -218,8 +218,8 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
         module: a program of either stage.
 
     Returns:
-        one count for each computation. What is applied to elements (a reducer, a comparator) counts once for each run
-        of the instruction that applies it.
+        one count for each computation. A computation applied to elements (a reducer, a comparator) counts once for each
+        run of the applying instruction.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -243,7 +243,7 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """How often one call site calls: `most` is None for a loop that may turn any number of times."""
+    """How often one call site calls; `most` is None for a loop without known limit."""
 
     least: int = 1
     most: int | None = 1
@@ -252,16 +252,16 @@ class _Times:
 
 @dataclass(slots=True)
 class _Total:
-    """What one run of a computation does: at least, at most, and in one turn of loops with unknown trip counts."""
+    """What one run of a computation does: at least, at most, and per iteration of loops with unknown trip count."""
 
     least: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
     per_turn: dict[LoopPlace, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
 
     def add(self, callee: _Total, times: _Times) -> None:
-        """What a callee does, as often as it is called; what it does per turn of a loop stays per turn."""
+        """Add a callee as often as it is called; what it does per iteration of a loop stays per iteration."""
         if times.loop is not None:
-            # The condition is asked once, whether the loop turns or not; all else is known for one turn only.
+            # The condition runs at least once; everything else is known for one iteration only.
             _add(self.least, callee.least, times.least)
             _add(self.most, callee.most, times.least)
             low, high = self.per_turn.setdefault(times.loop, (Counter(), Counter()))
@@ -274,7 +274,7 @@ class _Total:
             self.per_turn |= callee.per_turn
 
     def add_runs(self, caller: _Total, times: _Times) -> None:
-        """Runs of a callee: those of its caller, as often as this call site calls."""
+        """Add the runs of a callee: the runs of its caller, times the calls of this call site."""
         if times.loop is not None:
             _add(self.least, caller.least, times.least)
             _add(self.most, caller.most, times.least)
@@ -297,7 +297,7 @@ def _add(total: Counter[str], part: Mapping[str, int], times: int) -> None:
 
 
 def _calls(it: Instruction, place: LoopPlace, turns: Mapping[LoopPlace, TripCount]) -> list[tuple[int, _Times]]:
-    """The computations that one instruction calls and how often; of branches each is at most once."""
+    """The computations that one instruction calls and how often; each branch at most once."""
     if it.opcode == "while":
         computations, known = condition_and_body(it), turns.get(place)
         if computations is None:
@@ -332,7 +332,7 @@ def _totals(module: Module, own: Sequence[Mapping[str, int]]) -> list[_Total]:
 
 
 def _one_of(branches: Sequence[_Total]) -> _Total:
-    """One of several branches: of each metric the fewest and the most that any of them does."""
+    """One of several branches: for each metric the least and the most that any branch does."""
     names = dict.fromkeys(name for branch in branches for name in branch.most)
     found = _Total(
         Counter({name: min(branch.least[name] for branch in branches) for name in names}),

@@ -1,6 +1,6 @@
-"""What of a pruned pair must be read after all: an edit touches a call that depends on what was left out, or a copy.
+"""What must be read of a pruned pair after all: an edit is in a shared copy or touches a call that needs pruned ones.
 
-Pruning says why that is enough. The pair is compared again with this read.
+Pruning explains why that is enough. The pair is compared again with these parts read.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from hlodiff.hlo.traversal import preorder
 def expand(
     pruned: PrunedPair, edits: Iterable[RawEdit], apart: Iterable[RawEdit], matches: BodyMatch
 ) -> PrunedPair | None:
-    """The pair with more of it opened, or itself where nothing must be; None where all has to be.
+    """The pair with more of it opened; itself if nothing must be opened, None if everything must.
 
-    What is called must be opened where a call was added, removed or has other operands: operands in another order are
-    no edit where what is called cannot tell them apart. So is what uses an instruction that did: it may have taken
-    another one for it where it cannot tell them apart. A reducer that was added or removed is still there where
-    computations call it that both programs hold as they are, so that it takes all of them to know. And where a call
-    was added or removed, which one did hangs on all that hold the same, with their parameters in whatever order.
+    A callee must be opened if a call was added, removed or has different operands: reordered operands are no edit if
+    the callee is operand-symmetric. So must the callees of users of an edited instruction: an operand-symmetric callee
+    may take a different operand in its place. An added or removed reducer still exists if unchanged computations call
+    it, so all of these are needed to decide. And if a call was added or removed, which one it was depends on all
+    computations with equal content, in any order of parameters.
 
     Args:
         pruned: what was compared.
-        edits: single edits, places in its modules.
-        apart: those of other channels.
-        matches: which computations and instructions are a pair.
+        edits: single edits, with places in its modules.
+        apart: edits of the other channels.
+        matches: which computations and instructions correspond.
     """
     edits = list(edits)
-    # A conditional with its branches in another order has its operands so too, equal ones among them.
+    # A conditional with reordered branches has reordered operands too, equal ones included.
     exchanges_branches = any(change.field == f"attribute:{ORDER}" for edit in edits for change in edit.changes)
     if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or exchanges_branches:
         return None
@@ -50,7 +50,7 @@ def expand(
             module = pruned.sides[side].module
             it = at(module, place)
             if it.opcode == PLACEHOLDER and it.attributes:
-                return None  # a placeholder in a call skeleton: not as equal as it looked
+                return None  # a placeholder in a call skeleton: not equal after all
             if it.opcode == PLACEHOLDER or (it.calls and _is_about_calls(edit)):
                 keys |= set(_with_pruned(pruned, side, (place[0],) if it.opcode == PLACEHOLDER else it.called))
             if _is_about_calls(edit):
@@ -65,7 +65,7 @@ def expand(
         for side, place in enumerate((edit.old, edit.new))
     )
     if pruned.ignores_counts and (keys or is_in_skeleton):
-        # Calls that a skeleton leaves out may tell which copies are edited.
+        # Calls that a skeleton omits may determine which copies are edited.
         copies = None if any(one.lines for one in pruned.sides) else _edited_copies(pruned, [*edits, *apart], matches)
         return pruned.wider(keys, copies or ())
     copies = _edited_copies(pruned, [*edits, *apart], matches)
@@ -75,9 +75,9 @@ def expand(
 
 
 def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> set[tuple[int, str]] | None:
-    """Sides and names of those that must not be shared, where an edit is in a shared copy or hangs on which one it is.
+    """Sides and names of copies that must not be shared, because an edit is in one or depends on which one it is.
 
-    None where that cannot be said.
+    None if that cannot be decided.
     """
     touched = _touched(pruned, edits, matches)
     if not any(touched):
@@ -85,15 +85,15 @@ def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMa
     found: set[tuple[int, int]] = set()
     for key in matches.counts:
         if any(here in pruned.sides[side].shared for side, here in enumerate(key)):
-            continue  # it is read apart first
+            continue  # it is read on its own first
         for side, here, callee, is_alone in _told_apart(pruned, key, matches.opened.get(key)):
-            if here in touched[side]:  # what was added or removed was so with all it calls
+            if here in touched[side]:  # added and removed computations come with all their callees
                 found.update((side, n) for n in (pruned.shared_below(side, callee) if is_alone else (callee,)))
     return {(side, pruned.name(side, callee)) for side, callee in found} or None
 
 
 def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> tuple[set[int], set[int]]:
-    """Shared computations that hold an edit, are called by added or removed calls, or have another match than one."""
+    """Shared computations that hold an edit, are called by added or removed calls, or have several matches."""
     touched: tuple[set[int], set[int]] = (set(), set())
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
@@ -113,14 +113,14 @@ def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -
 def _told_apart(
     pruned: PrunedPair, key: tuple[int, int], mapping: Sequence[int] | None
 ) -> Iterator[tuple[int, int, int, bool]]:
-    """What a pair of computations calls where the two calls lead to others, or one of them is alone.
+    """Callees of a matched pair whose calls lead to different computations or are unmatched.
 
-    Gives the side, what is called as it is here, and in the whole program, and whether the call is alone.
+    Yields the side, the callee's index here and in the whole program, and whether the call is unmatched.
     """
     bodies = [pruned.sides[side].read[n].instructions if n >= 0 else () for side, n in enumerate(key)]
     alone = [[it for it in its if it.calls] for its in bodies]
     if mapping is None and key[0] >= 0 and key[1] >= 0:
-        return  # equal: nobody asked which is which in it
+        return  # equal: its instructions were not matched
     if mapping is not None:
         kept = [(n, matched) for n, matched in enumerate(mapping) if matched >= 0]
         calls = [(bodies[0][n], bodies[1][matched]) for n, matched in kept if bodies[0][n].calls]
@@ -130,7 +130,7 @@ def _told_apart(
         for one, other in calls:
             pairs = [pair for pair, _ in matched_calls(one, other)]
             if one.opcode in CONDITIONALS or len(pairs) != len(one.called) or len(pairs) != len(other.called):
-                alone[0].append(one)  # branches may have changed their places
+                alone[0].append(one)  # branches may have been reordered
                 alone[1].append(other)
                 continue
             for pair in pairs:
@@ -149,24 +149,24 @@ def _is_about_calls(edit: RawEdit) -> bool:
 
 
 def _with_pruned(pruned: PrunedPair, side: int, called: Iterable[int]) -> Iterator[int]:
-    """Keys of the computations behind these that were left out."""
+    """Keys of the pruned computations that these stand for."""
     computations = pruned.sides[side].module.computations
     for index in preorder(called, lambda n: [c for it in computations[n].instructions for c in it.called]):
         if is_pruned(computations[index]):
             key = pruned.fingerprints[side].keys[computations[index].name]
-            assert key is not None  # only what has a key was left out
+            assert key is not None  # only computations with a key were pruned
             yield key
 
 
 class _Users:
-    """Who takes what an instruction of a module gives; looked for once in each computation."""
+    """Users of the instructions of a module; computed once for each computation."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
         self._found: dict[int, Sequence[Sequence[int]]] = {}
 
     def called_with(self, place: tuple[int, int]) -> Iterator[tuple[int, ...]]:
-        """What fusions call that have an instruction and another one like it as operands."""
+        """Callees of fusions that have an instruction and another of the same shape as operands."""
         owner = self._module.computations[place[0]]
         if place[0] not in self._found:
             self._found[place[0]] = owner.users()
@@ -180,7 +180,7 @@ class _Users:
 
 
 class _Indistinguishable:
-    """What was left out of one side of a pair though it holds the same as something that is there."""
+    """Computations pruned from one side of a pair although something with equal content is present."""
 
     def __init__(self, pruned: PrunedPair, side: int) -> None:
         self._pruned, self._side = pruned, side
@@ -188,7 +188,7 @@ class _Indistinguishable:
         self._placeholders: list[tuple[int, Span]] = []
 
     def of(self, called: Iterable[int]) -> Iterator[int]:
-        """Keys of those that hold the same as one of these computations."""
+        """Keys of pruned ones with the same opcodes and shapes as one of these computations."""
         module, fingerprint = self._pruned.sides[self._side].module, self._pruned.fingerprints[self._side]
         if not self._spans:
             self._spans = [fingerprint.spans.get(computation.name) for computation in module.computations]
@@ -201,7 +201,7 @@ class _Indistinguishable:
             for n, theirs in self._placeholders:
                 if theirs.lines == ours.lines and self._held(n) == self._held(index):
                     key = fingerprint.keys[theirs.name]
-                    assert key is not None  # only what has a key was left out
+                    assert key is not None  # only computations with a key were pruned
                     yield key
 
     def _held(self, index: int) -> Counter[object]:
@@ -209,7 +209,7 @@ class _Indistinguishable:
 
 
 def _must_expand_everywhere(pruned: PrunedPair, side: int, edits: Iterable[RawEdit]) -> bool:
-    """Whether an edit adds or removes something in what is applied to elements and what was left out applies too."""
+    """Whether an edit adds or removes something in an applied computation that pruned computations apply too."""
     places = ((edit.old, edit.new)[side] for edit in edits if edit.kind != "changed")
     module, fingerprint = pruned.sides[side].module, pruned.fingerprints[side]
     touched = {place[0] for place in places if place is not None}

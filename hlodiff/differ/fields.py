@@ -1,4 +1,4 @@
-"""Which fields of two matched instructions differ, with both values. A field has one name on every target and stage."""
+"""Which fields of two matched instructions differ, with both values. Field names do not depend on target and stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "sharding": ("sharding", "sdy.sharding", "mhlo.sharding"),
     "compute_type": (),
     "operands": (),
-    # Of constants: what the normalizer puts in the place of large ones.
+    # What the normalizer substitutes for large constants.
     "literal": ("frontend_attributes.hlodiff_literal", "hlodiff.constant"),
     "fusion_kind": ("kind",),
     "custom_call_target": ("custom_call_target", "call_target_name"),
@@ -48,7 +48,7 @@ _COMPUTE_TYPE = "_xla_compute_type"
 
 
 def reported_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
-    """What an edit says: `field_changes` without fields that only one of two different opcodes has.
+    """The changes that an edit reports: `field_changes` without fields that only one of two different opcodes has.
 
     Example:
         >>> iota = Instruction("a", "iota", Shape("f32"), attributes=(("iota_dimension", "0"),))
@@ -69,14 +69,14 @@ def reported_changes(old: Instruction, new: Instruction, platform: str = "") -> 
 
 
 def goes_with_opcode(name: str, old: Collection[str], new: Collection[str]) -> bool:
-    """Whether an attribute comes or goes with the opcode of a changed instruction, of itself.
+    """Whether an attribute was added or removed only because the opcode changed.
 
     Args:
         name: of the attribute.
         old, new: names of all attributes on both sides, frontend attributes one by one.
     """
     field = field_of(name)
-    # What users or JAX gave is there whatever the opcode.
+    # Attributes given by users or JAX do not depend on the opcode.
     is_given = name.startswith("frontend_attributes.") and field != "literal"
     return (name in old) != (name in new) and field not in _OF_ANY and not is_given
 
@@ -100,14 +100,14 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
         changes += _attribute_changes(old.attributes, new.attributes)
-    # Nobody knows if two constants have one value where a side does not hold it (`{...}`).
+    # Whether two constants are equal is unknown if one side has no value (`{...}`).
     if old.opcode == new.opcode == "constant" and (is_elided(old) or is_elided(new)):
         changes = [change for change in changes if change.field != "literal"]
     return in_order(changes)
 
 
 def in_order(changes: list[FieldChange]) -> list[FieldChange]:
-    """Sorted as FIELDS says, attributes last by name."""
+    """Sorted in the order of FIELDS, attributes last by name."""
     if len(changes) < 2:
         return changes
     return sorted(changes, key=lambda change: (_RANK.get(change.field, len(FIELDS)), change.field))
@@ -122,12 +122,12 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
     are_others = has_other_elements(old, new)
     if are_others:
         changes.append(FieldChange("shape", *_other_elements(pairs)))
-        # What a value is by its place says nothing of what it was: only those of one type and size are compared.
+        # Position does not identify the elements here: only those of one type and size are compared.
         pairs = _of_one_size(pairs)
     types = [(a.element_type, b.element_type) for a, b in pairs]
     if any(a != b for a, b in types):
         changes.append(FieldChange("element_type", *_first(types)))
-    # All that is neither element type nor layout.
+    # Everything except element type and layout.
     sizes = [tuple(replace(leaf, element_type="", layout=None) for leaf in pair) for pair in pairs]
     if not are_others and any(a != b for a, b in sizes):
         place = next(n for n, (a, b) in enumerate(sizes) if a != b)
@@ -148,7 +148,7 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
 
 
 def has_other_elements(old: Shape, new: Shape) -> bool:
-    """Whether two tuples of as many elements hold others, so that a place is no evidence that an element is the same.
+    """Whether two tuples of equal length have different elements, so that position does not identify an element.
 
     Example:
         >>> ours = Shape("tuple", (), tuple_shapes=(Shape("f32", (2,)), Shape("s32", ())))
@@ -163,7 +163,7 @@ def has_other_elements(old: Shape, new: Shape) -> bool:
 
 
 def _other_elements(pairs: list[tuple[Shape, Shape]]) -> tuple[str, str]:
-    """An element that only one tuple holds, for either; where they hold the same, the first that stands elsewhere."""
+    """For each tuple an element that only it has; if both have the same ones, the first at a different position."""
     texts = [[shape_text(pair[side], False) for pair in pairs] for side in (0, 1)]
     counts = [Counter(side) for side in texts]
     alone = [next(iter((counts[n] - counts[1 - n]).elements()), "") for n in (0, 1)]
@@ -184,7 +184,7 @@ def _of_one_size(pairs: list[tuple[Shape, Shape]]) -> list[tuple[Shape, Shape]]:
 
 
 def skeleton(shape: Shape) -> object:
-    """How a tuple nests and what is an array in it."""
+    """The nesting of a tuple, with its arrays as leaves."""
     if shape.element_type == "tuple":
         return tuple(skeleton(part) for part in shape.tuple_shapes)
     return shape.is_array
@@ -195,7 +195,7 @@ def _first(pairs: list[tuple[_T, _T]]) -> tuple[_T, _T]:
 
 
 def _arrangement(shape: Shape) -> str:
-    """How the elements lie; where nothing is said, the last dimension runs fastest."""
+    """The order of dimensions in memory; by default the last dimension is the fastest."""
     layout = shape.layout or Layout(tuple(range(len(shape.dimensions)))[::-1])
     return "{" + print_layout(Layout(layout.minor_to_major, layout.tiling, 0, layout.other)) + "}"
 
@@ -204,7 +204,7 @@ def _memory_space(shape: Shape) -> int:
     return shape.layout.memory_space if shape.layout else 0
 
 
-# The same two sets of attributes meet wherever an operation of one kind changed.
+# The same two sets of attributes are compared wherever an operation of one kind changed.
 @lru_cache(maxsize=1_000)
 def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, ...]:
     ours, theirs = _flat(old), _flat(new)
@@ -224,14 +224,14 @@ def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, .
 
 
 def _donation(attributes: Mapping[str, str]) -> str:
-    """What an argument is donated to: without shardings of the results JAX leaves the output to the compiler."""
+    """What an argument is donated to; if results have no shardings, JAX lets the compiler choose the output."""
     if alias := attributes.get("tf.aliasing_output"):
         return f"output {alias.partition(' ')[0]}"
     return "any output" if "jax.buffer_donor" in attributes else "not donated"
 
 
 def _config_words(old: str, new: str) -> tuple[str, str]:
-    """Of two JSON configurations only the entries that differ: `window_config.kernel_window_bounds=["8"]`."""
+    """The entries of two JSON configurations that differ: `window_config.kernel_window_bounds=["8"]`."""
     leaves = [_leaves(text) for text in (old, new)]
     if leaves[0] is None or leaves[1] is None:
         return old, new
@@ -260,13 +260,13 @@ def _leaves(text: str) -> dict[str, str] | None:
 
 
 def field_of(attribute: str, value: str = "") -> str:
-    """The field that an attribute's change is called by.
+    """The field under which a change of an attribute is reported.
 
     Example:
         >>> field_of("kind"), field_of("algorithm", "dot_bf16_bf16_f32_x3"), field_of("algorithm", "rng_philox")
         ('fusion_kind', 'precision', 'attribute:algorithm')
     """
-    if attribute == "algorithm" and value.startswith("rng_"):  # of random numbers, and not of a product
+    if attribute == "algorithm" and value.startswith("rng_"):  # of random numbers, not of a dot
         return f"attribute:{attribute}"
     if attribute.split(".")[-1] == _COMPUTE_TYPE:
         return "compute_type"

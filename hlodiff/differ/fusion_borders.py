@@ -1,7 +1,7 @@
-"""What the compiler fused across the border of an inner function, and what it left apart.
+"""What the compiler fused across the border of an inner function, and what it kept separate.
 
-The Python call stack of an instruction tells whose it is: XLA keeps the stack of an inner function and of the line that
-called it, also when the function was jitted by itself and its call was inlined.
+The Python call stack of an instruction shows which function it belongs to: XLA keeps the stack of an inner function and
+of the line that called it, even if the function was jitted by itself and its call was inlined.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import preorder
 
 REST = ""
-_FREE = BOOKKEEPING | {"constant", "iota", "broadcast", "copy"}  # copies are the compiler's, and nobody's
+_FREE = BOOKKEEPING | {"constant", "iota", "broadcast", "copy"}  # copies belong to no function
 _STEP_BY_STEP = ("while", "conditional", "call")
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Something that runs by itself and writes its result to memory: a fusion, or an operation outside of all.
+    """Something that runs by itself and writes its result to memory: a fusion or an operation outside of fusions.
 
     Args:
-        parts: whose operations it holds, such as "f at model.py:12"; REST is what is in no inner function.
-        opcodes: of its operations, without what moves nothing and computes nothing.
+        parts: the functions whose operations it has, such as "f at model.py:12"; REST is code outside of inner
+            functions.
+        opcodes: of its operations, without those that move and compute nothing.
 
     Example:
         >>> Kernel(("f at a.py:6", ""), ("tanh", "add")).crosses
@@ -39,13 +40,13 @@ class Kernel:
 
     @property
     def crosses(self) -> bool:
-        """Whether it holds operations of both sides of a border."""
+        """Whether it has operations from both sides of a border."""
         return len(self.parts) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Names of functions that are called in StableHLO, and calls of them; calls that the compiled program has left."""
+    """Calls of inner functions in StableHLO, by name, and those left in the compiled program."""
 
     functions: tuple[str, ...]
     calls: int
@@ -53,7 +54,7 @@ class Calls:
 
 
 def kernels(module: Module, functions: Sequence[tuple[str, str]], root: str = "") -> tuple[Kernel, ...]:
-    """The kernels of a compiled program, with whose operations each one holds.
+    """The kernels of a compiled program, each with the functions that its operations belong to.
 
     Args:
         module: a compiled program with its frames.
@@ -102,7 +103,7 @@ def _kernel(
 
 
 def part_of(stack: Sequence[Frame], functions: Sequence[tuple[str, str]], root: str = "") -> str:
-    """Whose an instruction is: the inner function nearest to it, and the line that called that.
+    """The function that an instruction belongs to: the innermost inner function, and the line that called it.
 
     Args:
         stack: its frames, innermost first.
@@ -125,13 +126,13 @@ def part_of(stack: Sequence[Frame], functions: Sequence[tuple[str, str]], root: 
 
 
 def inner_calls(stablehlo: Module, compiled: Module) -> Calls:
-    """How often inner functions are called in StableHLO, and what is left of that once XLA is done.
+    """How often inner functions are called in StableHLO, and how many of these calls XLA keeps.
 
     Args:
         stablehlo, compiled: both stages of one program.
 
     Returns:
-        counts of the user's functions; a call of XLA's own making is counted as left too.
+        counts of the user's functions; a call that XLA made itself counts as kept too.
 
     Example:
         >>> empty = Module("m", "compiled", (), 0)

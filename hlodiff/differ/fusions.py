@@ -1,6 +1,7 @@
-"""Connected components of the graph of fusions, in which an old and a new one that share instructions are neighbours.
+"""Connected components of the graph of fusions, in which old and new fusions that share instructions are neighbours.
 
-Each component is one record: which fusions became which, what crossed their borders, what is now written between them.
+Each component is one record: which fusions became which, what crossed their borders, what is now written to memory
+between them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _Node = tuple[int, int]
 def fusion_changes(
     before: ProgramSide, after: ProgramSide, found: ProgramMatch, edits: Iterable[RawEdit]
 ) -> tuple[FusionChange, ...]:
-    """Fusions whose instructions crossed borders or were added or removed, one entry for those that share any.
+    """Fusions whose instructions crossed borders or were added or removed; fusions that share any form one entry.
 
     Args:
         before, after: the programs as they were paired.
@@ -58,7 +59,7 @@ def fusion_changes(
             shared.add_edge(source, target)
         for a, b, _ in equal_below(before, after, (edit.old, edit.new)):
             if a in sites[0] and b in sites[1]:
-                shared.add_edge((0, a), (1, b))  # it moved as a whole
+                shared.add_edge((0, a), (1, b))  # moved as a whole
     shared.add_nodes_from((0, index) for index in found.removed if index in sites[0])
     shared.add_nodes_from((1, index) for index in found.added if index in sites[1])
     changes = []
@@ -70,7 +71,7 @@ def fusion_changes(
 
 
 def _fusion_sites(module: Module, opened: Container[int]) -> dict[int, list[Place]]:
-    """Fused computations and the fusion instructions that call them, in what differs or is on one side only."""
+    """Fused computations and their calling fusions, in opened and one-sided computations."""
     sites: dict[int, list[Place]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions if index in opened else ()):

@@ -1,4 +1,4 @@
-"""Equal edits are one entry with a count, in whichever layer, computation or call site: a dictionary by signature."""
+"""Equal edits are one entry with a count, whatever their layer, computation or call site: a dictionary by signature."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Frame, Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
 
-# What only brings a literal to its users.
+# Opcodes that only pass a literal to its users.
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
 
 
-# Calls in calls: no program that JAX made has so many, and a long chain would be walked for each edit below it.
+# Depth of nested calls: no program from JAX has so many, and a long chain would be walked for each edit below it.
 _LONGEST_CHAIN = 250
 _MOST_NEAR = 50
 
 
 class Stack(NamedTuple):
-    """Python frames, innermost first, the user's own one, and whether that is no library's."""
+    """Python frames, innermost first, the user's own frame, and whether that is outside of libraries."""
 
     frames: tuple[Frame, ...]
     own: Frame | None
@@ -48,22 +48,22 @@ _NO_STACK = Stack((), None, False)
 
 @dataclass(slots=True)
 class Origins:
-    """Scopes and frames of one module's instructions; call sites are found once, when first asked for."""
+    """Scopes and frames of one module's instructions; call sites are found on first access."""
 
     module: Module
     _callers: dict[int, tuple[int, int]] | None = field(default=None)
     _stacks: dict[int, Stack] = field(default_factory=dict)
-    # Where a stack ends inside a library the callers of its computation say more, see `stack`.
+    # Where a stack ends inside a library, the callers of its computation add to it, see `stack`.
     _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
     _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
-    # What takes a computation for each pair of elements; XLA keeps equal ones once, with the metadata of any of them.
+    # Instructions that apply a computation to elements; XLA keeps equal ones once, with the metadata of any of them.
     _appliers: dict[int, list[tuple[int, int]]] | None = field(default=None)
 
     def near(self, computation: int, instruction: int) -> tuple[Frame, ...]:
-        """The stack of what an instruction that a compiler made takes, is taken by or calls, where all are of one line.
+        """The common stack of the neighbours and callees of an instruction that the compiler made.
 
-        The nearest that have one count, through others that have none, and then those of the call. () where several
-        lines are near, or none.
+        The nearest neighbours with a stack count, reached through others without one, then those of the call. () if
+        they come from several lines, or there are none.
         """
         if not self.module.frames:
             return ()
@@ -84,7 +84,7 @@ class Origins:
             self._users[computation] = self.module.computations[computation].users()
         instructions = self.module.computations[computation].instructions
         worklist = [instruction]
-        for position in worklist:  # nearest first; it grows
+        for position in worklist:  # nearest first; the list grows
             it = instructions[position]
             if it.frame >= 0 and position != instruction:
                 yield Stack.of(self.module.stack(it.frame))
@@ -96,10 +96,10 @@ class Origins:
             worklist += [other for other in dict.fromkeys(near) if other not in worklist][: _MOST_NEAR - len(worklist)]
 
     def stack(self, computation: int, instruction: int) -> Stack:
-        """Python frames, innermost first: the instruction's own, else those of the nearest caller that has any.
+        """Python frames, innermost first: the instruction's own, otherwise those of the nearest caller that has any.
 
-        Where they end inside a library, as where JAX traced a helper once for all of its callers, the call's follow.
-        What several lines apply to elements, as the `add` of two sums, has no frames.
+        If they end inside a library, as when JAX traced a helper once for all of its callers, the call's frames follow.
+        A computation that several lines apply to elements, as the `add` of two sums, has no frames.
         """
         if not self.module.frames:
             return _NO_STACK
@@ -128,10 +128,10 @@ class Origins:
         return self.op_name(computation, instruction) or None, self.stack(computation, instruction).frames
 
     def _own(self, computation: int, instruction: int) -> int:
-        """The frame of an instruction. JAX makes a literal once for all of its users, so theirs says more than its own.
+        """The frame of an instruction, for a literal that of its user: JAX makes a literal once for all users.
 
-        A literal that a loop or a call was handed names the line of that; its user's stack goes on from there. In a
-        fusion a compiler leaves many literals without a frame, and broadcasts too.
+        A literal passed to a loop or a call has the line of that; its user's stack continues there. In a fusion the
+        compiler leaves many literals and broadcasts without a frame.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
@@ -143,15 +143,15 @@ class Origins:
         return user if is_on_the_way else own.frame
 
     def _user_frame(self, computation: int, instruction: int) -> int:
-        """The frame of the first user that has one, through what only shapes the value for its users.
+        """The frame of the first user that has one, looking through shape-only operations.
 
-        What shapes it may have the line of the loop around them, as the literal has.
+        Those may have the line of the loop around them, as the literal has.
         """
         if computation not in self._users:
             self._users[computation] = self.module.computations[computation].users()
         instructions = self.module.computations[computation].instructions
         worklist, seen, outer = [instruction], {instruction}, -1
-        for position in worklist:  # nearest first; it grows
+        for position in worklist:  # nearest first; the list grows
             for user in self._users[computation][position]:
                 it = instructions[user]
                 if it.frame >= 0 and (it.opcode not in _FEEDERS or it.frame != instructions[instruction].frame):
@@ -209,14 +209,14 @@ class Origins:
 
 @dataclass(slots=True)
 class PrintedProgram:
-    """A program as it was read: instructions by name, which stay when noise is taken off; indices may not."""
+    """A program as it was read, with instructions by name: names survive the removal of noise, indices may not."""
 
     module: Module
     _computations: dict[str, int] | None = None
     _instructions: dict[int, dict[str, Instruction]] = field(default_factory=dict)
 
     def find(self, computation: str, name: str) -> Instruction | None:
-        """The instruction of that name, None where there is none."""
+        """The instruction of that name, None if there is none."""
         if self._computations is None:
             self._computations = {c.name: index for index, c in enumerate(self.module.computations)}
         index = self._computations.get(computation)
@@ -250,7 +250,7 @@ _CARRIERS = frozenset(
         "return",
     ]
 )
-# A literal or operand list of this pattern may differ from site to site.
+# In these fields the values of one pattern may differ between sites.
 _OWN_WORDS = frozenset(["operands", "schedule", "attribute:root"])
 
 
@@ -261,26 +261,27 @@ def group_edits(
     printed: tuple[Module, Module] | None = None,
     origins: tuple[Origins, Origins] | None = None,
 ) -> tuple[Edit, ...]:
-    """Group equal edits; those that stand for themselves first, then what follows from them.
+    """Group equal edits: independent ones first, then knock-on edits.
 
-    Edits from several lines of the user's own Python stay apart, and those that follow are one entry only where they
-    follow from one entry.
+    Edits from different lines of the user's own Python stay separate, and knock-on edits are one entry only if they
+    have one cause.
 
     Args:
         old, new: the programs as the user knows them, for names, scopes and Python frames.
         edits: single edits, indices into these modules.
         printed: the programs as they were read, with the compiler's own estimates.
-        origins: of both programs, where somebody else needs them too.
+        origins: of both programs, if the caller needs them too.
 
     Returns:
-        patterns: what a reviewer wants to see first in front, larger ones before smaller ones, else in program order.
+        patterns: most relevant to a reviewer first, larger ones before smaller ones, then in program order.
     """
     if not edits:
         return ()
     origins = origins or (Origins(old), Origins(new))
     signatures = [_signature(old, new, edit) for edit in edits]
     roots = roots_of(edits)
-    # The innermost lines of the user's own code that an edit comes from, on both sides: swapped they group alike.
+    # The innermost lines of the user's own code that an edit comes from, on both sides, so that swapped sides group
+    # alike.
     lines: list[tuple[Line, ...]] = []
     for edit in edits:
         sides = zip(origins, (edit.old, edit.new), strict=True)
@@ -313,7 +314,7 @@ def group_edits(
 
 
 def weight_of(edit: Edit) -> int:
-    """What a reviewer wants to see first: 0 placement and numbers, 1 operations, 2 what only carries values.
+    """Sort key by relevance to a reviewer: 0 placement and numerics, 1 operations, 2 what only carries values.
 
     Example:
         >>> weight_of(Edit("changed", ("memory_space",)))
@@ -328,7 +329,7 @@ def weight_of(edit: Edit) -> int:
 
 
 def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
-    if [change.field for change in edit.changes] == ["alias"]:  # arguments given away or kept together are one change
+    if [change.field for change in edit.changes] == ["alias"]:  # arguments donated or kept together are one change
         (change,) = edit.changes
         return (edit.kind, "alias", *(side.partition(" ")[0] for side in (change.old, change.new)))
     sides: list[object] = []
@@ -383,12 +384,12 @@ def _cut(text: str, limit: int = 500) -> str:
     return text if len(text) <= limit else f"{text[:limit]} ... ({len(text)} characters)"
 
 
-# --- Whether one subgraph really replaced another: what a line of Python computes, counted in both whole programs.
+# --- Whether one subgraph really replaced another: the work of a line of Python, counted in both whole programs.
 #
-# A compiler that fuses, copies or computes again in another place removes and adds operations that are still the same
-# ones. Only what a line has fewer of in the new program was removed, and only what it has more of was added.
+# A compiler that fuses, copies or recomputes elsewhere removes and adds operations that are still the same ones. Only
+# operations that a line has fewer of in the new program were removed, and only those that it has more of were added.
 
-# How a compiler arranges values and in which type it computes; none of it is what a line of Python computes.
+# How a compiler arranges values and in which type it computes; none of it is work of a line of Python.
 ARRANGING = frozenset(
     ["copy", "bitcast", "transpose", "reshape", "convert", "slice", "pad", "concatenate", "async-start", "async-done"]
 )
@@ -402,7 +403,7 @@ def replaced_edits(
     regions: Sequence[int | None],
     origins: tuple[Origins, Origins],
 ) -> frozenset[int]:
-    """The edits of which a report may say that they replaced one subgraph by another.
+    """The edits that a report may describe as replacing one subgraph by another.
 
     Args:
         modules: both programs.
@@ -410,9 +411,9 @@ def replaced_edits(
         origins: where instructions come from.
 
     Returns:
-        indices of edits in regions whose two lines are in one function of Python, where the old line has fewer of
-        most that was removed, and the new line more of most that was added. Something that went or came has to be gone
-        from the line or new on it; of compiled programs both.
+        indices of edits in regions whose two lines are in one function of Python, where the old line has fewer of most
+        removed operations, and the new line more of most added ones. A removed operation must be gone from its line or
+        an added one new on it; in compiled programs both.
     """
     members: dict[int, list[int]] = {}
     for index, region in enumerate(regions):
@@ -436,7 +437,7 @@ def replaced_edits(
         net = counts[0] - counts[1], counts[1] - counts[0]
         true = [sum((net[side] & differences[side]).values()) * 2 > sum(net[side].values()) for side in (0, 1)]
         whole = [any(not here[1 - side][opcode] for opcode in net[side]) for side in (0, 1)]
-        # A compiler computes more or less of the same in many places; what is new on a line, it did not make up.
+        # A compiler computes more or less of the same in many places, but it does not invent operations new to a line.
         if all(true) and (all(whole) if modules[0].stage == "compiled" else any(whole)):
             found.update(indices)
     return frozenset(found)
@@ -466,12 +467,12 @@ class _Work:
                     )
 
     def at(self, line: Line) -> Counter[str]:
-        """The work of one line."""
+        """The operations of one line, by count."""
         return self.counts.get(line, Counter())
 
 
 def _are_related(one: _Work, other: _Work, old: Line, new: Line) -> bool:
-    """Whether both lines are in one function; in StableHLO one may also be in what the other one calls now."""
+    """Whether both lines are in one function; in StableHLO one may also be in a function that the other now calls."""
     if old not in one.functions or new not in other.functions:
         return False
     (around, function), (others, other_function) = one.functions[old], other.functions[new]
@@ -483,7 +484,7 @@ def _are_related(one: _Work, other: _Work, old: Line, new: Line) -> bool:
 def is_work(it: Instruction, stage: str) -> bool:
     """Whether an instruction computes values of the program.
 
-    Collectives only bring values where they are used, and whole numbers one by one are indices.
+    Collectives only bring values where they are used, and integer scalars are indices.
     """
     if it.opcode in CARRIERS or it.opcode == "convert" or (stage == "compiled" and it.opcode in ARRANGING):
         return False

@@ -19,7 +19,7 @@ from hlodiff.hlo.traversal import multiplicities
 Class = Literal["constant", "logarithmic", "linear", "quadratic", "more"]
 CLASSES: tuple[Class, ...] = ("constant", "logarithmic", "linear", "quadratic", "more")
 LEAST_SIZES = 3
-_TOLERANCE = (3, 0.15)  # operations, or a part of a step, by which one step may be off: a rounded half, an odd last one
+_TOLERANCE = (3, 0.15)  # tolerance of one step, absolute and relative: a rounded half, an odd last one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Fit:
 
     Args:
         kind: its class.
-        exponent: of the power of the size that it grows with, one digit behind the point; 0 where it does not grow.
-        slope: how much comes with each step of the size where it grows linearly, else 0.
+        exponent: of the power law, to one decimal; 0 if it does not grow.
+        slope: the increase per unit of size if it grows linearly, otherwise 0.
 
     Example:
         >>> fit((8, 16, 32), (90, 170, 330)).slope
@@ -42,12 +42,12 @@ class Fit:
 
     @property
     def words(self) -> str:
-        """The class, and of what grows faster than quadratically how fast: `more (about n^3.0)`."""
+        """The class, with the exponent if faster than quadratic: `more (about n^3.0)`."""
         return f"more (about n^{self.exponent:.1f})" if self.kind == "more" else self.kind
 
 
 def worse(new: Class, old: Class) -> bool:
-    """Whether a class grows faster than another.
+    """Whether `new` grows faster than `old`.
 
     Example:
         >>> worse("linear", "constant"), worse("linear", "linear")
@@ -62,11 +62,11 @@ def fit(sizes: Sequence[int], values: Sequence[int], *, few: int = 4, share: flo
     Args:
         sizes: at least three, ascending.
         values: the number at each size.
-        few: what may come and go without being growth: operations that depend on whether a size is odd.
+        few: variation that is not growth: operations that depend on whether a size is odd.
         share: the same as a part of the smallest value; a line that fits exactly counts as growth only where it is 0.
 
     Returns:
-        its class. What shrinks does not grow.
+        its class; a shrinking number does not grow.
 
     Example:
         >>> fit((8, 16, 32, 64), (30, 31, 30, 31)).kind, fit((2, 4, 8), (10, 22, 70)).kind
@@ -99,7 +99,7 @@ def _exact(sizes: Sequence[int], values: Sequence[int], order: int) -> bool:
 
 
 def _straight(xs: Sequence[float], ys: Sequence[int]) -> bool:
-    """Whether one slope explains every step, give or take what may be left over."""
+    """Whether one slope explains every step, within the tolerance."""
     least, most = -math.inf, math.inf
     for a, b, low, high in zip(xs, xs[1:], ys, ys[1:], strict=False):
         tolerance = max(_TOLERANCE[0], _TOLERANCE[1] * abs(high - low))
@@ -108,16 +108,16 @@ def _straight(xs: Sequence[float], ys: Sequence[int]) -> bool:
 
 
 def _by_exponent(sizes: Sequence[int], values: Sequence[int]) -> Fit:
-    """The class whose power is nearest: sums of classes, and what no class explains.
+    """The class with the nearest power: for sums of classes, and for numbers that no class explains.
 
-    Growth between two sizes by the size, d ~ n^(k-1) for n^k: what does not grow drops out.
+    Uses the growth between two sizes, d ~ n^(k-1) for n^k, so that the constant part drops out.
     """
     points = [
         (math.log((a + b) / 2), math.log((y - x) / (b - a)))
         for a, b, x, y in zip(sizes, sizes[1:], values, values[1:], strict=False)
         if y > x
     ]
-    if len(points) < 2:  # one jump: it stays or goes on, and nobody knows; that it grows is known
+    if len(points) < 2:  # a single jump: whether it continues is unknown, but it grew
         return Fit("linear", 1.0)
     mean_x, mean_y = (sum(p[n] for p in points) / len(points) for n in (0, 1))
     power = 1 + sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
@@ -142,9 +142,9 @@ def measure(module: Module, text: str) -> dict[str, int]:
         text: the same as text.
 
     Returns:
-        `instructions` with calls counted as what they call, since XLA inlines them, without what costs nothing (tuples,
-        parameters, returns); `constants` among them; `constant_bytes`, of one number repeated only that number;
-        `text_bytes` without the numbers of constants.
+        `instructions` with callees counted at each call, since XLA inlines them, without free ones (tuples, parameters,
+        returns); `constants` among them; `constant_bytes`, a repeated number counted once; `text_bytes` without the
+        values of constants.
     """
     ops: Mapping[str, int] = count(module).ops
     constants = [
@@ -211,12 +211,12 @@ class Growth:
         parameter: of the registered function.
         sizes: its values, ascending.
         series: the quantities of the StableHLO.
-        compiled: those of the compiled program; () where XLA was not asked.
+        compiled: those of the compiled program; () if it was not compiled.
         repeats: bodies that are copied more often at larger sizes.
         lines: where it grows.
         same: whether the program is the same at every size.
-        largest: what the program at the largest size says about itself.
-        tables: variable and place of the constants of `largest` that are known, by the hash of their bytes.
+        largest: analysis of the program at the largest size.
+        tables: variable and place of the known constants of `largest`, by the hash of their bytes.
     """
 
     name: str
@@ -238,7 +238,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class GrowingLine:
-    """A line of Python whose operations become more with the size.
+    """A line of Python with more operations at larger sizes.
 
     Args:
         where: the user's line.
@@ -274,12 +274,13 @@ def growth_series(sizes: Sequence[int], measured: Sequence[Mapping[str, int]]) -
     return tuple(found)
 
 
-# What is no growth, and as a part of the smallest value: a text has more digits where a size has, 2 to 4 % for each.
+# Tolerated variation, absolute and relative to the smallest value: a text gets longer with each digit of a size, 2 to 4
+# %.
 _NOISE = {"instructions": (4, 0.0), "constants": (4, 0.0), "constant_bytes": (64, 0.0), "text_bytes": (0, 0.15)}
 
 
 def grown_repeats(modules: Sequence[Module], at_largest: Sequence[Repeat], in_loop: InLoop) -> tuple[GrownRepeat, ...]:
-    """The bodies whose copies become more with the size.
+    """The bodies with more copies at larger sizes.
 
     Args:
         modules: the program at each size.
@@ -301,14 +302,14 @@ def grown_repeats(modules: Sequence[Module], at_largest: Sequence[Repeat], in_lo
 
 
 def growing_lines(sizes: Sequence[int], modules: Sequence[Module]) -> tuple[GrowingLine, ...]:
-    """The lines that a program grows at, fastest first.
+    """The lines at which a program grows, fastest first.
 
     Args:
         sizes: ascending.
         modules: the program at each size, with Python frames.
 
     Returns:
-        at most eight lines; those that do not grow are left out.
+        at most eight lines, all of which grow.
     """
     counts = [_by_line(module) for module in modules]
     found = []

@@ -1,4 +1,4 @@
-"""What one run of an instruction costs, from shapes: operations, bytes read and written, a launch or none."""
+"""Costs of one run of an instruction, from shapes: operations, bytes read and written, launches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _CONTRACTED = re.compile(
 )
 _LABELS = re.compile(r"(?P<lhs>[\dbf?]+)_(?P<rhs>[\dio?]+)->(?P<out>[\dbf?]+)")
 _CONV = re.compile(r"\[(?P<lhs>[^][]*)\]x\[(?P<rhs>[^][]*)\]->\[(?P<out>[^][]*)\]")
-# What cuDNN runs: (1) the convolution itself, or its gradient with respect to one of both operands.
+# Targets of cuDNN: (1) the convolution itself, or its gradient with respect to one operand.
 _CUDNN = re.compile(r"__cudnn\$conv(BackwardInput|BackwardFilter|Forward|BiasActivationForward)")
 _DIMENSION = re.compile(r"(?<!\w)(\w++)=([-\dx_]+)")
-# Looking at more places of a kernel takes longer than an estimate is worth.
+# Visiting more kernel positions takes longer than an estimate is worth.
 _MOST_PLACES = 10**6
-# One operation for each element of the result. Comparisons, selections and casts are none.
+# One operation for each element of the result. Comparisons, selections and casts do not count.
 _ELEMENTWISE = frozenset(
     ["abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor",
      "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
@@ -31,14 +31,14 @@ _REDUCING_DEVICES = frozenset(["all-reduce", "reduce-scatter"])
 
 
 def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
-    """Operations of one run of one instruction; what it calls is not counted.
+    """Operations of one run of one instruction, without its callees.
 
     Args:
         it: an instruction of either stage.
         operands: the shapes of its operands.
 
     Returns:
-        two for each multiplication with its addition; 0 where nothing is computed, or we do not know what.
+        two per multiply-add; 0 if nothing is computed, or the operation is unknown.
 
     Example:
         >>> dot = Instruction("d", "dot", Shape("f32", (4, 2)), (0, 1), attributes=(("lhs_contracting_dims", "{1}"),))
@@ -64,7 +64,7 @@ def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
         if opcode in _REDUCING_DEVICES:
             return sum(leaf.elements for shape in operands for leaf in shape.leaves())
         return 0
-    except (ValueError, LookupError, ArithmeticError):  # attributes that do not fit together: an estimate, so no error
+    except (ValueError, LookupError, ArithmeticError):  # inconsistent attributes: this is an estimate, so no error
         return 0
 
 
@@ -80,7 +80,7 @@ def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
 
 
 def _cudnn_convolution(it: Instruction, kind: str, operands: Sequence[Shape]) -> int:
-    """A convolution or its gradient: labels and window are those of the convolution, whichever part is the result."""
+    """Operations of a convolution or its gradient: labels and window always describe the convolution."""
     if len(operands) < 2:
         return 0
     result, (one, other) = next(iter(it.shape.leaves()), it.shape), operands[:2]
@@ -96,7 +96,7 @@ def _convolution(it: Instruction, operands: Sequence[Shape], made: Shape) -> int
     if labels is None or len(operands) < 2:
         return 0
     lhs, rhs, out = labels
-    if any("?" in group for group in labels):  # XLA's word for dimensions whose part in the convolution it does not say
+    if any("?" in group for group in labels):  # XLA's mark for dimensions with unspecified role
         return 0
     ours, kernel, result = operands[0].dimensions, operands[1].dimensions, made.dimensions
     if (len(lhs), len(rhs), len(out)) != (len(ours), len(kernel), len(result)):
@@ -149,10 +149,10 @@ def _stablehlo_window(it: Instruction, n: int) -> tuple[int, int, int, int]:
 
 
 def _valid(size: int, kernel: int, result: int, stride: int, pad: int, base: int, inside: int) -> int:
-    """Pairs of a place in the result and one in the kernel that meet an element of the input and no padding."""
-    reach = (size - 1) * base  # the last element that is no hole
+    """Pairs of a result and a kernel position that meet an input element and not padding."""
+    reach = (size - 1) * base  # the last element that is not a dilation hole
     if kernel * (1 if base == 1 else result) > _MOST_PLACES:
-        return kernel * result // max(base, 1)  # without a look at the padding
+        return kernel * result // max(base, 1)  # ignores padding
     if base == 1:
         count = 0
         for place in range(kernel):
@@ -164,7 +164,7 @@ def _valid(size: int, kernel: int, result: int, stride: int, pad: int, base: int
     return sum(0 <= place <= reach and place % base == 0 for place in places)
 
 
-# They name, take apart or hand on what others wrote.
+# They name, unpack or pass on what others wrote.
 _FREE = frozenset(
     ["parameter", "tuple", "get-tuple-element", "get_tuple_element", "bitcast", "return", "sdy.return", "while",
      "call", "func.call", "conditional", "case", "if", "constant", "after-all", "optimization-barrier",
@@ -172,7 +172,7 @@ _FREE = frozenset(
      "async-start", "func.declaration", "composite", "sdy.manual_computation"]
 )  # fmt: skip
 FUSIONS = frozenset(["fusion", "fusion-start"])
-# What only reserves memory, for an instruction that writes it.
+# Only reserves memory for an instruction that writes it.
 _RESERVING = frozenset(["AllocateBuffer"])
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
@@ -180,7 +180,7 @@ _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
 _MOST_NESTED = 8  # fusions in fusions
 
 Sizes = list[tuple[Shape, int]]
-"""Values with the bytes that are read or written of each."""
+"""Bytes read or written, by value."""
 
 
 def instruction_flops(module: Module, place: tuple[int, int]) -> int:
@@ -190,7 +190,7 @@ def instruction_flops(module: Module, place: tuple[int, int]) -> int:
     made = [computation.instructions[operand].shape for operand in it.operands]
     if module.stage == "compiled":
         return flops_of(it, made)
-    results = it.results or (0,) * len(made)  # which one each takes of several
+    results = it.results or (0,) * len(made)  # the result that each operand uses
     parts = [one.tuple_shapes for one in made]
     return flops_of(
         it,
@@ -201,18 +201,18 @@ def instruction_flops(module: Module, place: tuple[int, int]) -> int:
 def instruction_bytes(module: Module, place: tuple[int, int]) -> tuple[int, int]:
     """Bytes that one run of an instruction reads and writes, on one device.
 
-    Slices count as what they take or put, alone and in a fusion. Bytes are bytes of values, without padding.
+    A slice counts only the bytes that it takes or writes, also in a fusion. Bytes are those of values, without padding.
 
     Args:
         module: a compiled program.
-        place: of an instruction that stands in no fusion.
+        place: of an instruction outside of fusions.
     """
     read, written = traffic(module, place)
     return sum(size for _, size in read), sum(size for _, size in written)
 
 
 def is_launched(it: Instruction) -> bool:
-    """Whether a device is asked to run an instruction of its own: it neither names nor hands on what others wrote.
+    """Whether an instruction is a launch of its own, rather than naming or passing on what others wrote.
 
     Example:
         >>> is_launched(Instruction("f", "fusion", Shape("f32"))), is_launched(Instruction("t", "tuple", Shape("f32")))
@@ -224,7 +224,7 @@ def is_launched(it: Instruction) -> bool:
 
 
 def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:
-    """What one run of an instruction reads and writes, value by value; see `instruction_bytes`."""
+    """Bytes that one run of an instruction reads and writes, by value; see `instruction_bytes`."""
     computation = module.computations[place[0]]
     it = computation.instructions[place[1]]
     operands = [computation.instructions[operand].shape for operand in it.operands]
@@ -234,7 +234,7 @@ def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:
 
 
 class _FusionTraffic:
-    """Bytes that a fusion reads and writes, fusions in it looked into: TPUs nest the slice of a loop's weights."""
+    """Bytes that a fusion reads and writes, including nested fusions: TPUs nest the slice of a loop's weights."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -242,7 +242,7 @@ class _FusionTraffic:
         self.taken: dict[tuple[int, int], int | None] = {}
 
     def of(self, it: Instruction, operands: Sequence[Shape]) -> tuple[Sizes, Sizes]:
-        """Of a parameter that is only sliced the slices, of one that is updated in place the update."""
+        """Reads and writes of a fusion: only the slices of a sliced parameter, the update of one updated in place."""
         index = it.called[0]
         body = self.module.computations[index]
         places = body.parameters()
@@ -263,7 +263,7 @@ class _FusionTraffic:
         return read, written
 
     def _bytes_taken(self, index: int, place: int, depth: int) -> int | None:
-        """Bytes that slices take of a parameter; None where something else reads it."""
+        """Bytes that slices take from a parameter; None if something else reads it."""
         if (index, place) in self.taken:
             return self.taken[index, place]
         self.taken[index, place] = None
@@ -284,7 +284,7 @@ class _FusionTraffic:
         return total
 
     def _bytes_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
-        """Bytes that one instruction of a fusion takes of a value."""
+        """Bytes that one instruction of a fusion takes from a value."""
         if it.opcode == "fusion" and len(it.called) == 1 and depth < _MOST_NESTED:
             places = self.module.computations[it.called[0]].parameters()
             total = 0
@@ -301,7 +301,7 @@ class _FusionTraffic:
         return it.shape.bytes if it.opcode in _SLICING else 0 if it.opcode in _UPDATING else None
 
     def _in_place(self, index: int, result: int, depth: int) -> tuple[int, int] | None:
-        """Which parameter a result updates in place, by its place, and with how many bytes; None where it does not."""
+        """The place of the parameter that a result updates in place, and the bytes written; None if it does not."""
         body = self.module.computations[index]
         it = body.instructions[through_bitcasts(body, result)]
         if it.opcode == "fusion" and len(it.called) == 1 and not it.shape.tuple_shapes and depth < _MOST_NESTED:
@@ -320,7 +320,7 @@ class _FusionTraffic:
 
 
 def through_bitcasts(body: Computation, place: int) -> int:
-    """The instruction that made a value, behind bitcasts.
+    """The instruction that made a value, looking through bitcasts.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -349,7 +349,7 @@ def _written(it: Instruction, operands: Sequence[Shape]) -> Sizes:
 
 
 def result_of(it: Instruction) -> Shape:
-    """What an instruction hands over: the tuple of a `-start` names operands and contexts too.
+    """The result shape of an instruction: the tuple of a `-start` also lists operands and contexts.
 
     Example:
         >>> result_of(Instruction("s", "sine", Shape("f32", (2,)))).bytes
@@ -362,7 +362,7 @@ def result_of(it: Instruction) -> Shape:
     return collective_result(it)
 
 
-# --- What one run of a computation costs, callees apart.
+# --- What one run of a computation costs, without callees.
 
 _APPLYING = frozenset(
     ["reduce", "reduce-window", "reduce_window", "scatter", "select-and-scatter", "select_and_scatter", "sort", "map",
@@ -371,11 +371,11 @@ _APPLYING = frozenset(
 
 
 def fused_bodies(module: Module, callers: Iterable[int] | None = None) -> dict[int, None]:
-    """Computations whose values never reach memory: bodies of fusions, and what is applied to elements.
+    """Computations whose values never reach memory: bodies of fusions, and those applied to elements.
 
     Args:
         module: any program.
-        callers: the computations whose calls are looked at; None for all.
+        callers: the computations whose calls are considered; None for all.
     """
     inside: dict[int, None] = {}
     for index in range(len(module.computations)) if callers is None else callers:
@@ -387,7 +387,7 @@ def fused_bodies(module: Module, callers: Iterable[int] | None = None) -> dict[i
 
 
 def applied_bodies(module: Module) -> set[int]:
-    """Reducers, comparators and updates are applied to elements: the instruction that applies them counts for them."""
+    """Computations applied to elements (reducers, comparators, updates); the applying instruction counts for them."""
     return {
         callee
         for computation in module.computations
@@ -399,7 +399,7 @@ def applied_bodies(module: Module) -> set[int]:
 
 
 def own_costs(module: Module) -> list[Mapping[str, int]]:
-    """Operations, bytes and launches of one run of each computation, callees apart; what is 0 is not there."""
+    """Operations, bytes and launches of one run of each computation, without callees and without zeros."""
     inside, applied = fused_bodies(module), applied_bodies(module)
     found: list[Mapping[str, int]] = []
     for index, computation in enumerate(module.computations):

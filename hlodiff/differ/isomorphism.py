@@ -1,11 +1,11 @@
-"""The proof that a program repeats one body, copy after copy, each fed by the one before.
+"""Proves that a program repeats one body, copy after copy, each fed by the previous one.
 
 Copies are compared in lockstep. A row holds one instruction of each copy: the same operation, from the same call in
 Python, with the same types. Rows grow along operands and users from one chain of instructions, and a row stays only
-where each of its operands leads every copy to the same row, by the same number of copies back, or to what no copy
-computed: an argument, a weight of this layer, a constant. What stays is isomorphic by construction; it is a chain where
-the row that it grew from depends on itself one copy before. Every step looks at an edge a few times, so it takes about
-as long as the copies are large.
+where each of its operands leads every copy to the same row, by the same number of copies back, or to a value that no
+copy computed: an argument, a weight of this layer, a constant. The remaining rows are isomorphic by construction; they
+are a chain if the row that they grew from depends on itself one copy before. Each edge is visited a few times, so the
+time is about linear in the size of the copies.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Scope = Mapping[int, None]
 
 
 class TooLarge(Exception):
-    """More steps than a proof may take: nothing is said of the program."""
+    """The proof needs more steps than allowed: nothing is known about the program."""
 
 
 @dataclass(slots=True)
 class Steps:
-    """How many steps the proofs of one program may still take."""
+    """The steps left for the proofs of one program."""
 
     left: int = _MOST_STEPS
 
@@ -73,11 +73,11 @@ class _Edge:
 
 @dataclass(slots=True)
 class Repetition:
-    """Looks for isomorphic copies in one computation.
+    """Finds isomorphic copies in one computation.
 
     Args:
         computation: of StableHLO.
-        kinds: for each instruction what must be the same in every copy; -1 for what belongs to no copy.
+        kinds: for each instruction the label that must be equal in every copy; -1 for those in no copy.
         steps: how many steps it may take.
     """
 
@@ -103,10 +103,10 @@ class Repetition:
         Args:
             members: all instructions of one kind in the scope.
             scope: the instructions that may belong to a copy.
-            least: so many copies at least.
+            least: the minimum number of copies.
 
         Returns:
-            one proof for each place where the same copies stand, all with the same body; () where nothing is proved.
+            one proof for each place with the same copies, all with the same body; () if nothing is proved.
         """
         found: tuple[Proof, ...] = ()
         for chains in self._chains(members, scope, least):
@@ -127,7 +127,7 @@ class Repetition:
         """Ways to order members into chains of one length, in which each depends on the one before in the same way."""
         ordered = sorted(members, key=lambda member: (self.depths[member], member))
         if len({self.depths[member] for member in ordered}) < least:
-            return  # on a chain, depths rise
+            return  # on a chain, depths increase
         for start in dict.fromkeys((ordered[-1], ordered[len(ordered) // 2])):
             path = self._path(start, scope)
             chains = [chain for chain in self._linked(ordered, path) if len(chain) >= least] if path else []
@@ -137,9 +137,9 @@ class Repetition:
                 yield [chain for chain in chains if len(chain) == length]
 
     def _path(self, start: int, scope: Scope) -> list[tuple[int, int]]:
-        """The shortest way along operands to another of its kind, as operand numbers and kinds; [] where none is.
+        """The shortest path along operands to another of its kind, as operand numbers and kinds; [] if there is none.
 
-        Of several as short the one to the latest: a turn may also read what the turn before the last one computed.
+        Of equally short ones, the path to the latest: an iteration may also read values from two iterations before.
         """
         reached_from: dict[int, tuple[int, int]] = {start: (-1, -1)}
         worklist = [start]
@@ -166,7 +166,7 @@ class Repetition:
         return path[::-1]
 
     def _linked(self, members: Sequence[int], path: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-        """The chains that one path leads along; a member that two others follow ends one."""
+        """The chains along one path; a member with two successors ends one."""
         self.steps.take(len(members) * len(path))
         before = {m: found for m in members if (found := self._follow(m, path)) is not None}
         followers = Counter(before.values())
@@ -188,7 +188,7 @@ class Repetition:
         return position
 
     def _proof(self, chain: Sequence[int], scope: Scope) -> Proof | None:
-        """The copies around a chain; None where they are not isomorphic, or the chain does not run through them."""
+        """The copies around a chain; None if they are not isomorphic, or the chain does not run through them."""
         rows = self._grown(tuple(chain), scope)
         edges = self._edges(rows)
         if 0 not in edges:
@@ -205,10 +205,10 @@ class Repetition:
         return Proof(len(chain), tuple(rows[n] for n in sorted(whole)), tuple(rows[n] for n in sorted(carry)))
 
     def _grown(self, chain: tuple[int, ...], scope: Scope) -> list[tuple[int, ...]]:
-        """All rows that operands and users lead to, the chain first."""
+        """All rows reachable along operands and users, starting with the chain."""
         rows, taken = [chain], set(chain)
         size = 0
-        while size < len(rows):  # of two equal readers the second is known by the first
+        while size < len(rows):  # the second of two equal readers is identified by the first
             size = len(rows)
             for row in rows:
                 for find in (self._operand_rows, self._user_rows):
@@ -233,9 +233,9 @@ class Repetition:
                 yield candidate
 
     def _user_rows(self, row: Sequence[int], taken: set[int]) -> Iterator[tuple[int, ...]]:
-        """What reads the row in every copy, where each copy has one such reader that is in no row yet.
+        """Rows of users, where each copy has exactly one such user that is in no row yet.
 
-        Of several equal slices each takes the same part in every copy, so the part tells them apart.
+        Several equal slices are told apart by the part that they take, which is the same in every copy.
         """
         readers: list[dict[tuple[int, int, str], int]] = []
         for position in row:
@@ -251,9 +251,9 @@ class Repetition:
                 yield tuple(one[key] for one in readers)
 
     def _edges(self, rows: Sequence[tuple[int, ...]]) -> dict[int, list[_Edge]]:
-        """What each row reads, of those that are the same in every copy.
+        """Edges of the rows that are the same in every copy.
 
-        A row that differs is dropped, and what it computed is then given from outside for every copy.
+        A row that differs is dropped; its values then count as given from outside for every copy.
         """
         edges: dict[int, list[_Edge]] = {}
         kept = dict.fromkeys(range(len(rows)))
@@ -266,7 +266,7 @@ class Repetition:
             kept = dict.fromkeys(edges)
 
     def _row_edges(self, n: int, row: Sequence[int], at: Mapping[int, tuple[int, int]]) -> list[_Edge] | None:
-        """The rows that a row reads; None where its copies differ."""
+        """The rows that a row reads; None if its copies differ."""
         instructions = self.computation.instructions
         first = instructions[row[0]]
         found = []
@@ -293,14 +293,14 @@ def _type_of(it: Instruction, result: int) -> str:
 
 
 def _edge(user: int, operands: Sequence[int], at: Mapping[int, tuple[int, int]]) -> _Edge | str:
-    """One operand of all copies: an edge to a row, "outside" where no copy computed it, else "differs"."""
+    """One operand of all copies: an edge to a row, "outside" if no copy computed it, otherwise "differs"."""
     known = {(at[operand][0], copy - at[operand][1]) for copy, operand in enumerate(operands) if operand in at}
     if not known:
         return "outside"
     if len(known) > 1:
         return "differs"
     ((row, back),) = known
-    # The first copies read what came before the loop, and so do those behind an end of the row.
+    # The first copies read values from before the loop, and so do those past an end of the row.
     inside = [0 <= copy - back < len(operands) for copy in range(len(operands))]
     alike = all((operand in at) == within for operand, within in zip(operands, inside, strict=True))
     return _Edge(user, row, back) if alike else "differs"
@@ -311,5 +311,5 @@ def _extent(proofs: tuple[Proof, ...]) -> int:
 
 
 def only_sums(computation: Computation, proof: Proof) -> bool:
-    """Whether copies hand on nothing but a running sum, product, maximum: what feeds it hangs on no other copy."""
+    """Whether copies pass on only a running sum, product or maximum whose inputs depend on no other copy."""
     return len(proof.carry) == 1 and computation.instructions[proof.carry[0][0]].opcode in COMMUTATIVE

@@ -1,7 +1,7 @@
-"""Which instruction is which, kept beside a diff: its script is written from them, and nothing is matched twice.
+"""The matches of a diff, kept beside it: its script is written from them, and nothing is matched twice.
 
-What was pruned has no matches. Its instructions are matched when a script is asked for, line by line, as the pruner saw
-that they are the same; whether they are is for the proof to say, which compares the instructions themselves.
+Pruned computations have no matches. Their instructions are matched line by line when a script is requested, since the
+pruner found them equal; the proof verifies that, by comparing the instructions themselves.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from hlodiff.differ.script import PrintedText
 
 Key = tuple[int, int, tuple[int, ...]]
-"""Old and new computation, -1 for none, and the exchange of parameters at a call that cannot tell them apart."""
+"""Old and new computation, -1 for none, and the permutation of parameters at an operand-symmetric call."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedPair:
-    """Two computations that were not read for a diff, by their lines.
+    """Two computations that were not parsed for a diff, by their lines.
 
     Args:
         mapping: for each old line the new one.
-        calls: by their new lines, what lines call, by attribute, as pairs of indices of computations.
+        calls: by new line, the callees by attribute, as pairs of computation indices.
         parameters: how many both have.
     """
 
@@ -47,11 +47,11 @@ class BodyMatch:
     """Matches of the instructions of paired computations, old to new.
 
     Args:
-        old, new: the programs, the right way round.
+        old, new: the programs, in the caller's direction.
         opened: matches inside computations that differ.
         counts: call sites of those.
-        elements: inside of those, by the old place of a tuple, new numbers of its elements by old ones.
-        keeps_numbers: whether the numbers of channels that were read are one for one.
+        elements: in those, by the old place of a tuple, the new numbers of its elements by old ones.
+        keeps_numbers: whether the channel numbers as read are one to one.
     """
 
     old: ProgramSide
@@ -64,12 +64,12 @@ class BodyMatch:
 
     @staticmethod
     def of(canonical: CanonicalDiff, found: ProgramMatch, keeps_numbers: bool) -> BodyMatch:
-        """Turn round what was worked out from the other side.
+        """The matches in the caller's direction.
 
         Args:
-            canonical: both sides, and whether they are turned round.
+            canonical: both sides, and whether they are reversed.
             found: what corresponds, without the calls that moved.
-            keeps_numbers: whether the numbers of channels that were read are one for one.
+            keeps_numbers: whether the channel numbers as read are one to one.
         """
         opened: dict[tuple[int, int], tuple[int, ...]] = {}
         counts: dict[tuple[int, int], int] = {}
@@ -117,29 +117,29 @@ class BodyMatch:
         return self.counts.get(key[:2], 1)
 
     def is_pruned(self, key: Key) -> bool:
-        """True where neither of the two was read for the diff."""
+        """True if neither of the two was parsed for the diff."""
         return False
 
     def printed(self, key: Key) -> PrintedPair | None:
-        """The lines of two computations that were not read for the diff; None for all others."""
+        """The lines of two computations that were not parsed for the diff; None for all others."""
         return None
 
     def texts(self) -> tuple[PrintedText, PrintedText] | None:
-        """Both programs as they are printed, where not all was read."""
+        """Both programs as printed, if not everything was parsed."""
         return None
 
     def renumbered(self, key: Key, mapping: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-        """Elements of tuples that have other numbers now, by the new places of the tuples."""
+        """Tuple elements whose numbers changed, by the new places of the tuples."""
         known = {} if key[2] else self.elements.get(key[:2], {})
         places = ((mapping[old], tuple(sorted(which.items()))) for old, which in known.items())
         return tuple((place, which) for place, which in places if place >= 0)
 
     def are_equal(self, old: int, new: int) -> bool:
-        """True where two computations have the same content."""
+        """True if two computations have the same content."""
         return self.old.hashes[old] == self.new.hashes[new]
 
     def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
-        """True where a computation is the same with its parameters in that order."""
+        """True if a computation is the same with its parameters in that order."""
         owner = self.old.module.computations[old]
         return len(order) == len(owner.parameters()) and (
             renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
@@ -148,11 +148,11 @@ class BodyMatch:
 
 @dataclass(slots=True)
 class WholeMatch:
-    """The matches of a pruned pair, by places in the whole programs; same questions as `BodyMatch`.
+    """The matches of a pruned pair, by places in the whole programs; same interface as `BodyMatch`.
 
     Args:
         pruned: the pair.
-        opened: the matches of what is left of it.
+        opened: the matches of its unpruned part.
         programs: both as they were compared, whole.
     """
 
@@ -162,7 +162,7 @@ class WholeMatch:
     _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
 
     def _here(self, key: Key) -> Key | None:
-        """The same key in the pruned programs; None where a computation was left out of them."""
+        """The same key in the pruned programs; None if a computation was pruned."""
         places = tuple(-1 if index < 0 else self.pruned.opened[side].get(index) for side, index in enumerate(key[:2]))
         return None if places[0] is None or places[1] is None else (places[0], places[1], key[2])
 
@@ -204,12 +204,12 @@ class WholeMatch:
         return self.opened.count(here) if here else 1
 
     def is_pruned(self, key: Key) -> bool:
-        """True where neither of the two was read for the diff, or only as an equal of others: no edit is in them."""
+        """True if neither of the two was parsed for the diff, or only as a shared copy: no edit is in them."""
         here = self._here(key)
         return here is None or all(n in self.pruned.sides[side].shared for side, n in enumerate(here[:2]))
 
     def printed(self, key: Key) -> PrintedPair | None:
-        """The lines of two computations that were not read for the diff; None for all others."""
+        """The lines of two computations that were not parsed for the diff; None for all others."""
         if key[0] < 0 or key[1] < 0 or key[2] or not self.is_pruned(key):
             return None
         found = self.pruned.matching_lines(key[0], key[1])
@@ -220,7 +220,7 @@ class WholeMatch:
         calling = found if "=%" in text or "={%" in text else []
         lines = (self.pruned.lines(0, key[0]), self.pruned.lines(1, key[1])) if calling else ([], [])
         if calling and not all(lines):
-            return None  # both hold a line that is not as XLA prints it, perhaps damaged
+            return None  # both have a line that XLA does not print, possibly damaged
         for one, other in calling:
             attributes = lines[0][one][3]
             if "%" in attributes:
@@ -232,7 +232,7 @@ class WholeMatch:
                     for name, names in olds.items()
                 ]
                 if any(-1 in pair for _, pairs in groups for pair in pairs):
-                    return None  # another name than that of a computation
+                    return None  # not the name of a computation
                 if groups:
                     calls.append((other, tuple(groups)))
         return PrintedPair(tuple(other for _, other in found), tuple(calls), text.count(" parameter("))
@@ -241,7 +241,7 @@ class WholeMatch:
         return [self.pruned.index[side].get(name, -1) for name in names]
 
     def texts(self) -> tuple[PrintedText, PrintedText] | None:
-        """Both programs as they are printed, where not all was read."""
+        """Both programs as printed, if not everything was parsed."""
         from hlodiff.differ.script import PrintedText
 
         programs = (side.program for side in self.pruned.fingerprints)
@@ -249,13 +249,13 @@ class WholeMatch:
         return old, new
 
     def renumbered(self, key: Key, mapping: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-        """Elements of tuples that have other numbers now, by the new places of the tuples."""
+        """Tuple elements whose numbers changed, by the new places of the tuples."""
         here = self._here(key)
         lines = self.pruned.lines_of(0, key[0]) if here and key[0] >= 0 else None
         return self.opened.renumbered(here, [mapping[line] for line in lines] if lines else mapping) if here else ()
 
     def are_equal(self, old: int, new: int) -> bool:
-        """True where two computations have the same content."""
+        """True if two computations have the same content."""
         here = self._here((old, new, ()))
         if here is not None:
             return self.opened.are_equal(here[0], here[1])
@@ -263,7 +263,7 @@ class WholeMatch:
         return keys[0] is not None and keys[0] == keys[1]
 
     def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
-        """True where a computation is the same with its parameters in that order; what was pruned is not asked."""
+        """True if a computation is the same with its parameters in that order; False for pruned ones."""
         place = self.pruned.opened[0].get(old)
         return (
             place is not None
@@ -280,7 +280,7 @@ class KeptMatches:
         whole: the two programs of the diff.
         compared: the same, or what pruning left of them, without noise.
         found: the matches of `compared`.
-        pruned: how they were pruned, None where nothing was.
+        pruned: how they were pruned, None if they were not.
     """
 
     whole: tuple[Module, Module]
@@ -289,7 +289,7 @@ class KeptMatches:
     pruned: PrunedPair | None
 
     def programs(self) -> tuple[Module, Module]:
-        """Both programs, whole: what was opened without noise, as it was compared, what was pruned as it was read."""
+        """Both whole programs: opened computations without noise, as compared, and pruned ones as read."""
         if self.pruned is None:
             if not self.found.keeps_numbers:
                 return self.compared
@@ -303,7 +303,7 @@ class KeptMatches:
 
 
 def _with_read_channels(compared: Module, whole: Module) -> Module:
-    """A program as it was compared, with the numbers of channels that it was read with."""
+    """A program as it was compared, with the channel numbers as read."""
 
     def computation(index: int) -> Computation:
         owner = compared.computations[index]
@@ -334,9 +334,9 @@ def _whole_program(pruned: PrunedPair, side: int, compared: Module) -> Module:
 
 
 def _whole_computation(pruned: PrunedPair, side: int, index: int, read: Computation, body: Computation) -> Computation:
-    """A computation as it was compared, with the lines and calls that pruning left out and its channels as printed.
+    """A computation as it was compared, with its pruned lines and calls and its channels as printed.
 
-    Channels get other numbers among what is compared; by those that were printed they meet what was pruned, too.
+    Channels are renumbered for the comparison; their printed numbers also match those of pruned computations.
     """
     lines = pruned.lines_of(side, index)
     if lines is None and not any(it.calls or channel_of(it) for it in body.instructions):

@@ -1,4 +1,4 @@
-"""How much work the differ may spend on each step, and how a result names a limit that was hit."""
+"""Limits on the work of the differ, and the record of a limit that was hit."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is spent on finding the shortest list of edits; the list is complete whatever they are.
+    """Limits on the search for the shortest list of edits; the list is complete whatever they are.
 
     Args:
-        assignment: instructions of a computation, on the larger side, that nothing paired and that are paired all at
-            once by least cost; the time grows with its square, 0.4 s for 200.
-        search: costs of instructions worked out for each edited one in one round of the search for shorter lists; all
-            computations of two programs together get 200 times that, by size, and keep what they have after it.
-        moves: pairs of equal instructions, of one opcode and type, looked at to see which moved where.
+        assignment: unmatched instructions of a computation, on the larger side, that are assigned at once by least
+            cost; the time is quadratic, 0.4 s for 200.
+        search: instruction costs computed per edited instruction in one round of the search for shorter lists; all
+            computations of two programs together get 200 times that, by size, and then keep their result.
+        moves: pairs of equal instructions, of one opcode and type, compared to find which moved where.
         move_rounds: rounds in which moves are found along chains of moved instructions, two of a chain in each.
         unrelated: percentage of instructions in common below which two programs of some size are not matched, only
             their arguments are; a third of it where they take and return the same types; see `differ/unrelated.py`. 1
@@ -36,18 +36,18 @@ class Limits:
 DEFAULTS = Limits()
 _LONGER = "matching was cut short in {}: the edits are correct but may not be the fewest"
 _UNSEEN = "in {} some moved instructions may be listed as removed and added"
-# What a limit means for the list of edits; the braces hold how many computations.
+# What a limit means for the list of edits; the braces are filled with the number of computations.
 _WORDS = {"assignment": _LONGER, "search": _LONGER, "moves": _UNSEEN, "move_rounds": _UNSEEN}
 
 
 @dataclass(frozen=True, slots=True)
 class LimitHit:
-    """A limit that ended some work before its end.
+    """A limit that cut some work short.
 
     Args:
         name: a field of `Limits`.
         value: what it was.
-        computations: in how many computations; a pair counts once, and of moves those of both programs count.
+        computations: in how many computations; a pair counts once; for moves, those of both programs count.
         words: the same in one sentence, with the key that raises it.
     """
 
@@ -58,7 +58,7 @@ class LimitHit:
 
     @property
     def kind(self) -> tuple[str, int, str]:
-        """What hits of several programs are counted together by."""
+        """The key by which hits of several programs are counted together."""
         return self.name, self.value, "" if self.name in _WORDS else self.words
 
     def to_json(self) -> dict[str, object]:
@@ -80,10 +80,10 @@ def format_hits(hits: Sequence[LimitHit]) -> str:
 
 
 def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, ...]:
-    """What was given up, in the order of the fields of `Limits`.
+    """The limits that were hit, in the order of the fields of `Limits`.
 
     Args:
-        limits: what was allowed.
+        limits: the limits in force.
         computations: by name, in how many computations a limit was hit.
 
     Returns:
