@@ -225,6 +225,7 @@ def is_on_no_mesh(instruction: Instruction, module: Module) -> bool:
         module: which has the mesh.
 
     Example:
+        >>> from hlodiff.hlo import Shape
         >>> is_on_no_mesh(Instruction("a", "add", Shape("f32", (8,))), Module("m", "stablehlo", (), 0))
         False
     """

@@ -184,8 +184,8 @@ def definitions(files: Mapping[str, ParsedNames], file: str, use: Use, line: int
     Example:
         >>> sources = {"a.py": "import b; b.f()", "b.py": "def f(): pass"}
         >>> files = {name: ParsedNames(ast.parse(text)) for name, text in sources.items()}
-        >>> [name for name, _ in definitions(files, "a.py", ("b", "f"), 1)]  # both say something about it
-        ['a.py', 'b.py']
+        >>> [name for name, _ in definitions(files, "a.py", ("b", "f"), 1)]
+        ['b.py']
     """
     names = files[file]
     name = f"self.{use[1]}" if use[0] in _SELF and len(use) > 1 else use[0]
