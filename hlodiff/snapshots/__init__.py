@@ -1,4 +1,4 @@
-"""Snapshot folders: names, reading, atomic writing, git revisions. Knows programs as text and modules, nothing else."""
+"""Snapshot folders: names, reading, atomic writing, git revisions. It knows programs only as text and modules."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ _FILES = {
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
 
     def __getattr__(name: str) -> object:
-        """What was asked for, imported then: a diff of two files reads no snapshot."""
+        """Import names on first use: a diff of two files reads no snapshot."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""The files of one program or record as they are now, put aside so that a decision can be undone."""
+"""Copies of the current files of one program or record, so that a decision can be undone."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Backup:
 
     Args:
         root: the snapshots folder or the pending folder.
-        key: whose files they are.
-        copies: the folder that holds them; it is empty where there were none.
+        key: the program or record.
+        copies: the folder with the copies; empty if there were no files.
     """
 
     root: Path
@@ -38,7 +38,7 @@ def back_up(root: Path, key: Key, into: Path) -> Backup:
     Args:
         root: the snapshots folder or the pending folder; neither it nor the files need exist.
         key: a program, or a record (its target is "traces" or "growth").
-        into: a folder for copies, which lives as long as the backup is needed.
+        into: a folder for copies, which must live as long as the backup is needed.
 
     Raises:
         StoreError: a file cannot be read, or is behind a link.
@@ -51,7 +51,7 @@ def back_up(root: Path, key: Key, into: Path) -> Backup:
 
 
 def digests(root: Path, key: Key) -> Mapping[str, str]:
-    """A hash of each file of a program or record, by name: whether two moments are the same.
+    """A hash of each file of a program or record by name, to detect changes between two moments.
 
     Example:
         >>> digests(Path("no such folder"), Key("f", "", "cpu"))
@@ -62,7 +62,7 @@ def digests(root: Path, key: Key) -> Mapping[str, str]:
 
 
 def restore(backup: Backup) -> None:
-    """Put the files back as they were; what was not there is deleted. Call it with the folder held.
+    """Restore the files; files that did not exist are deleted. Call it while holding the folder.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -87,7 +87,7 @@ def restore(backup: Backup) -> None:
 
 
 def _files(root: Path, key: Key) -> dict[str, Path]:
-    """The plain files of a program's folder, or the file of a record and its note."""
+    """The regular files in a program's folder, or the file of a record and its note."""
     if key.target in RECORDS:
         name = record_path(key)
         places = [place_below(root, one) for one in (name, record_note(name))]

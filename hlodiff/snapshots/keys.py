@@ -13,19 +13,19 @@ STABLEHLO = "stablehlo.mlir"
 COMPILED = "compiled.hlo"
 SOURCE = "source.json"
 PYTEST = "pytest"
-"""The folder below the snapshots that belongs to tests: the pytest plugin writes there, no command looks into it."""
+"""The folder below the snapshots that belongs to tests: the pytest plugin writes there, commands ignore it."""
 PROGRAMS = (STABLEHLO, COMPILED)
 FILES = (SUMMARY, SOURCE, *PROGRAMS, *(f"{name}.gz" for name in PROGRAMS))
-"""What a snapshot's folder may hold."""
+"""Files that a snapshot's folder may contain."""
 
-# What every system can check out. A folder is read back only where each part of its path passes this.
+# Names that every system can check out. A folder is read back only if each part of its path matches.
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}(?<!\.)")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """Which snapshot: a function, one of its cases ("" where it has only one) and a target.
+    """Identifies a snapshot: a function, one of its cases ("" if it has only one) and a target.
 
     Example:
         >>> Key("train_step", "small", "cpu").folder
@@ -38,7 +38,7 @@ class Key:
 
     @property
     def name(self) -> str:
-        """Function and case, as people select and read them: `train_step/small`."""
+        """Function and case, as users select and read them: `train_step/small`."""
         return f"{self.function}/{self.case}" if self.case else self.function
 
     @property
@@ -77,13 +77,13 @@ def key_at(parts: Sequence[str]) -> Key:
 
 
 def keys_of(files: Iterable[str]) -> tuple[tuple[Key, ...], tuple[str, ...]]:
-    """Which snapshots a list of files holds.
+    """The snapshots in a list of files.
 
     Args:
         files: relative paths with `/`.
 
     Returns:
-        the keys in order, and the folders that hold a summary but have no name of ours.
+        the keys in order, and the folders that contain a summary but have no valid name.
 
     Example:
         >>> keys_of(["f/cpu/summary.yaml", "a/b/c/d/summary.yaml"])

@@ -1,6 +1,6 @@
-"""Where hlodiff may write: below a folder, through no link, under names that cannot lead anywhere else.
+"""Restricts where hlodiff writes: below a folder, through no link, under names that cannot lead elsewhere.
 
-What a pull request adds is in the work tree: folders, links, names. Git brings nothing into its own directory.
+A pull request can add folders, links and names to the work tree, but nothing to git's own directory.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from secrets import token_hex
 from hlodiff.errors import StoreError
 from hlodiff.snapshots.keys import is_safe
 
-# A folder that holds one of them is a project, and a pull request may have made any link below it.
+# A folder with one of these entries is a project, and a pull request may have made any link below it.
 _PROJECT = (".git", "pyproject.toml")
 
 
 class BlockedError(StoreError):
-    """A folder on the way is a link, or a folder is in the place of a file: recording again would be refused too."""
+    """A folder on the path is a link, or a folder is in the place of a file: recording again would fail too."""
 
 
 def place_below(root: Path, name: str) -> Path:
-    """The path of a file or folder that is to be written or deleted.
+    """The path of a file or folder to write or delete.
 
     Args:
         root: the snapshots folder or the pending folder.
         name: path below it, with `/`.
 
     Raises:
-        StoreError: a part of the name is not safe, or something on the way is a link.
+        StoreError: a part of the name is not safe, or a part of the path is a link.
 
     Example:
         >>> place_below(Path("snapshots"), "train_step/cpu").as_posix()
@@ -51,13 +51,13 @@ def place_below(root: Path, name: str) -> Path:
 
 
 def refuse_links(root: Path) -> None:
-    """Raise if a folder is a link or behind one that a pull request may have made.
+    """Raise if a folder is a link, or is behind one, that a pull request may have made.
 
     Args:
-        root: a folder; links outside of every project are the user's own, and are followed.
+        root: a folder; links outside projects are the user's own, and are followed.
 
     Raises:
-        StoreError: it, or a folder above it that lies in a project, is a link.
+        StoreError: it, or a folder above it inside a project, is a link.
 
     Example:
         >>> refuse_links(Path("snapshots"))
@@ -69,13 +69,13 @@ def refuse_links(root: Path) -> None:
 
 
 def refuse_leading_out(path: Path) -> None:
-    """Raise if a link of a project leads out of it: what it would give to read is nobody's who wrote the project.
+    """Raise if a link in a project leads out of it: the author of the project must not choose what is read there.
 
     Args:
-        path: a link; one outside of every project is the user's own.
+        path: a link; one outside projects is the user's own.
 
     Raises:
-        StoreError: it does.
+        StoreError: the link leads out of the project.
     """
     top = next((folder for folder in path.absolute().parents if _is_project(folder)), None)
     if top is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
@@ -99,21 +99,21 @@ def _shown(path: Path) -> str:
 
 
 def write_project_file(path: Path, text: str) -> None:
-    """Write a file of a project, such as pyproject.toml: whole or not at all, and through no link of the project.
+    """Write a file of a project, such as pyproject.toml, atomically and through no link of the project.
 
     Args:
-        path: missing, or a plain file, whose mode stays. Folders that are missing are made.
-        text: what it is to hold; bytes that are no text are surrogates.
+        path: a missing file, or a regular file, whose mode is kept. Missing folders are created.
+        text: the content; bytes that are not text are surrogates.
 
     Raises:
-        StoreError: it cannot be written, it is not a plain file, or it or a folder on the way is a link.
+        StoreError: it cannot be written, is not a regular file, or it or a folder on the path is a link.
     """
     refuse_links(path)
     try:
         if path.exists() and not path.is_file():
             raise StoreError("is not a plain file, so it is not replaced", where=_shown(path), hint="move it away")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A name that a pull request cannot know, and nothing that is there is opened.
+        # A name that a pull request cannot guess; existing files are never opened.
         part = path.with_name(f".{path.name}.{token_hex(8)}.part")
         try:
             with part.open("xb") as file:
@@ -130,11 +130,11 @@ def write_project_file(path: Path, text: str) -> None:
 
 
 def repair_of(error: OSError, setting: str = "") -> str:
-    """What makes a file writable that was not.
+    """How to make a file writable.
 
     Args:
-        error: what the system said.
-        setting: the key of the configuration that names the folder; "" where there is none.
+        error: the system's error.
+        setting: the configuration key that names the folder; "" if there is none.
 
     Example:
         >>> repair_of(OSError(errno.ENOSPC, "No space left on device"))
@@ -151,13 +151,13 @@ def repair_of(error: OSError, setting: str = "") -> str:
 
 
 def git_folder(root: Path) -> Path | None:
-    """A folder in git's own directory that belongs to a folder of the work tree.
+    """A folder in git's own directory that belongs to a folder in the work tree.
 
     Args:
         root: the folder in the work tree.
 
     Returns:
-        the folder, which need not exist; None where the root is in no work tree. Each work tree of a repository has a
+        the folder, which need not exist; None if the root is in no work tree. Each work tree of a repository has a
         directory of its own.
 
     Example:
@@ -174,7 +174,7 @@ def git_folder(root: Path) -> Path | None:
 
 
 def _git_directory(top: Path) -> Path | None:
-    """Of a work tree: the folder `.git`, or the one that a file `.git` names, as in submodules."""
+    """Git directory of a work tree: the folder `.git`, or the one named by a file `.git`, as in submodules."""
     git = top / ".git"
     if git.is_dir():
         return git

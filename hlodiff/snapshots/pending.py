@@ -1,7 +1,7 @@
-"""What `check` captured and is not accepted yet: whole snapshots outside the snapshots folder.
+"""Captures of `check` that are not accepted yet: whole snapshots outside the snapshots folder.
 
-A pending folder is laid out like a snapshots folder. Each program's folder holds one file more, pending.json: what the
-snapshot was that the program was compared with.
+A pending folder has the layout of a snapshots folder. Each program's folder has one more file, pending.json: the
+snapshot that the program was compared with.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump
 PENDING = "pending.json"
 PENDING_VERSION = 1
 OWN_FOLDER = (".hlodiff", "pending")
-"""Where captures wait below a project's folder."""
+"""Folder of pending captures below a project's folder."""
 Kind = Literal["new", "changed", "facts"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "facts")
-_LARGEST_NOTE = 16 * 1024 * 1024  # 100 bytes for each file that was imported
+_LARGEST_NOTE = 16 * 1024 * 1024  # 100 bytes for each imported file
 _PATIENCE = 60  # seconds that another check may take to write one program
 _PROGRAM_ID_DIGITS = 8  # 4 billion: two of 10,000 programs share one in a run out of a hundred, and then both are named
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A captured program that waits for a decision.
+    """A captured program that is pending a decision.
 
     Args:
-        snapshot: what accepting it would record.
+        snapshot: the snapshot that accepting it would record.
         kind: "new" has no snapshot, "changed" is a different program, "facts" the same one with other figures or tools.
-        base: digest of the snapshot that it was compared with; "" where there was none.
-        origin: what it was captured from; None where the note, an older one, does not have it.
+        base: digest of the snapshot that it was compared with; "" if there was none.
+        origin: the inputs of the capture; None if an older note lacks them.
     """
 
     snapshot: Snapshot
@@ -68,7 +68,7 @@ class Pending:
 
 
 def digest(snapshot: Snapshot) -> str:
-    """A hash of the content of a snapshot, however it is stored, without provenance.
+    """A hash of the content of a snapshot without provenance, independent of how it is stored.
 
     Args:
         snapshot: read from a folder, or made by a capture.
@@ -85,13 +85,13 @@ def digest(snapshot: Snapshot) -> str:
 
 
 def program_id(snapshot: Snapshot) -> str:
-    """A short name for one captured program: equal wherever and whenever the same program is captured.
+    """A short id of one captured program, equal wherever and whenever the same program is captured.
 
     Args:
-        snapshot: what was captured.
+        snapshot: the captured program.
 
     Returns:
-        8 hexadecimal digits that depend on function, case, target and both programs.
+        8 hexadecimal digits that depend on function, case, target and the programs of both stages.
 
     Example:
         >>> len(program_id(Snapshot("f", "", "cpu", {})))
@@ -108,15 +108,15 @@ def keep_pending(
     max_file_bytes: int = MAX_FILE_BYTES,
     origin: CaptureOrigin | None = None,
 ) -> None:
-    """Put a captured program where `accept` finds it, over what an earlier check has left there.
+    """Store a captured program for `accept`, replacing the result of an earlier check.
 
     Args:
-        root: the pending folder; made where it does not exist, and ignored by git through a file of its own.
-        snapshot: what was captured.
-        base: the snapshot that it was compared with; None where there was none.
+        root: the pending folder; created if needed, and ignored by git through a file of its own.
+        snapshot: the captured program.
+        base: the snapshot that it was compared with; None if there was none.
         kind: how the two differ.
-        max_file_bytes: a program above this is stored compressed.
-        origin: what it was captured from.
+        max_file_bytes: larger programs are stored compressed.
+        origin: the inputs of the capture.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -128,14 +128,14 @@ def keep_pending(
 
 
 def note_text(kind: str, base: str, origin: CaptureOrigin | None) -> str:
-    """The text of pending.json: how a program or record differs from its base, and what it was captured from."""
+    """The text of pending.json: how a program or record differs from its base, and the inputs of its capture."""
     note: dict[str, object] = {"format_version": PENDING_VERSION, "kind": kind, "base": base}
     return json.dumps(note | ({"origin": to_plain(origin)} if origin else {}), ensure_ascii=False) + "\n"
 
 
 @contextlib.contextmanager
 def holding(root: Path) -> Iterator[None]:
-    """The pending folder for one change: another check may be at work, and drops what a killed one has left."""
+    """Hold the pending folder for one change: another check may be running, and deletes leftovers of killed runs."""
     with writing(root, wait=_PATIENCE):
         with clear_errors(root):
             ignored_by_git(root)
@@ -143,11 +143,11 @@ def holding(root: Path) -> Iterator[None]:
 
 
 def drop_pending(root: Path, key: Key) -> None:
-    """Delete what is pending for a program, if anything is.
+    """Delete the pending files of a program, if there are any.
 
     Args:
         root: the pending folder.
-        key: which program.
+        key: the program.
 
     Raises:
         StoreError: it cannot be deleted.
@@ -158,10 +158,10 @@ def drop_pending(root: Path, key: Key) -> None:
 
 
 def tidy_pending(root: Path) -> None:
-    """Drop what a killed run left half written, and hlodiff's own pending folder where nothing waits in it.
+    """Delete incomplete files of killed runs, and hlodiff's own pending folder if nothing is pending.
 
     Args:
-        root: the pending folder; one that somebody made elsewhere stays, also where it is empty.
+        root: the pending folder; one that the user created elsewhere is kept, even if it is empty.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -169,8 +169,8 @@ def tidy_pending(root: Path) -> None:
     if not root.is_dir():
         return
     with writing(root, wait=_PATIENCE):
-        pass  # taking the folder drops what a killed run has left
-    with contextlib.suppress(OSError):  # another check has just left something there
+        pass  # entering the folder deletes leftovers of a killed run
+    with contextlib.suppress(OSError):  # another check has just written something there
         if root.parts[-2:] == OWN_FOLDER and all(entry.name == ".gitignore" for entry in root.iterdir()):
             (root / ".gitignore").unlink(missing_ok=True)
             root.rmdir()
@@ -178,18 +178,18 @@ def tidy_pending(root: Path) -> None:
 
 
 def read_pending(tree: Tree, key: Key) -> Pending:
-    """Read one pending program, as somebody else may have written it.
+    """Read one untrusted pending program.
 
     Args:
         tree: the pending folder.
-        key: which one.
+        key: the program.
 
     Returns:
         the program; its texts are not parsed yet.
 
     Raises:
-        StoreError: a file is missing, damaged, too large, or of a format of the future, or its summary is about
-            another program than its folder.
+        StoreError: a file is missing, damaged, too large, or in a newer format, or its summary names another program
+            than its folder.
     """
     note = read_note(tree, f"{key.folder}/{PENDING}", (f"hlodiff check {key.name} --target {key.target}"))
     snapshot = read_snapshot(tree, key)
@@ -219,7 +219,7 @@ def read_note(tree: Tree, name: str, again: str) -> Note:
         again: the command that writes it again.
 
     Raises:
-        StoreError: it is missing, damaged, or of a format of the future.
+        StoreError: it is missing, damaged, or in a newer format.
     """
     where = f"{tree.where}/{name}"
     content = tree.read([name], _LARGEST_NOTE).get(name)
@@ -242,22 +242,22 @@ def read_note(tree: Tree, name: str, again: str) -> Note:
 
 
 def read_origin(tree: Tree, key: Key) -> CaptureOrigin | None:
-    """What a pending program or record was captured from; None where its note does not say.
+    """The inputs that a pending program or record was captured from; None if its note lacks them.
 
     Raises:
-        StoreError: the note is missing, damaged, or of a format of the future.
+        StoreError: the note is missing, damaged, or in a newer format.
     """
     name = record_note(record_path(key)) if key.target in RECORDS else f"{key.folder}/{PENDING}"
     return read_note(tree, name, f"hlodiff check {key.name}").origin
 
 
 def _plain(summary: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A summary without what depends on how its files are stored."""
+    """A summary without values that depend on how its files are stored."""
     return {name: value for name, value in summary.items() if name != "compressed"}
 
 
 def digest_of(parts: tuple[str, ...]) -> str:
-    """A hash of several texts, which none of them alone has.
+    """A hash of several texts that also depends on where one ends and the next begins.
 
     Example:
         >>> digest_of(("a", "b")) == digest_of(("ab",))
@@ -271,13 +271,13 @@ _RECORD_ID_DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class PendingRecord:
-    """A record that waits for a decision.
+    """A record that is pending a decision.
 
     Args:
         key: function or scenario and case; the target is "traces" or "growth".
         text: the file that accepting it would write; it is untrusted.
-        base: digest of the record that it was compared with; "" where there was none.
-        origin: what it was captured from; None where the note does not have it.
+        base: digest of the record that it was compared with; "" if there was none.
+        origin: the inputs of the capture; None if the note lacks them.
     """
 
     key: Key
@@ -287,12 +287,12 @@ class PendingRecord:
 
     @property
     def id(self) -> str:
-        """What `accept` calls it."""
+        """The id that `accept` takes."""
         return record_id(self.key, self.text)
 
 
 def record_id(key: Key, text: str) -> str:
-    """A short name for what was found: equal wherever and whenever the same is found.
+    """A short id of the result, equal wherever and whenever the result is the same.
 
     Example:
         >>> record_id(Key("steps", "", "traces"), "format_version: 1")
@@ -304,17 +304,17 @@ def record_id(key: Key, text: str) -> str:
 def keep_record(
     root: Path, key: Key, table: Mapping[str, Any], base: str | None, origin: CaptureOrigin | None = None
 ) -> str:
-    """Put what was found where `accept` finds it, over what an earlier check has left there.
+    """Store a result for `accept`, replacing that of an earlier check.
 
     Args:
-        root: the pending folder; made where it does not exist.
-        key: which record.
-        table: what it would hold.
-        base: the text of the record that it was compared with, as `recorded_text` gives it; None where there was none.
-        origin: what it was captured from.
+        root: the pending folder; created if needed.
+        key: the record.
+        table: its content.
+        base: the text of the record that it was compared with, from `recorded_text`; None if there was none.
+        origin: the inputs of the capture.
 
     Returns:
-        what `accept` calls it.
+        the id that `accept` takes.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -323,7 +323,7 @@ def keep_record(
     note = note_text("changed" if base is not None else "new", record_digest(base), origin)
     with holding(root):
         with clear_errors(root):
-            # A record without a note is refused, an old note with a new record would be believed.
+            # A record without a note is refused; a new record with an old note would be believed.
             place_below(root, record_note(name)).unlink(missing_ok=True)
         replace_file(root, name, text.encode())
         replace_file(root, record_note(name), note.encode())
@@ -331,7 +331,7 @@ def keep_record(
 
 
 def record_digest(text: str | None) -> str:
-    """A hash of a record, "" of none.
+    """A hash of a record; "" if there is none.
 
     Example:
         >>> record_digest(None), len(record_digest("format_version: 1"))
@@ -341,7 +341,7 @@ def record_digest(text: str | None) -> str:
 
 
 def drop_record(root: Path, key: Key) -> None:
-    """Delete what is pending of a record, if anything is, and the folders that it leaves empty.
+    """Delete the pending files of a record, if there are any, and the folders that this leaves empty.
 
     Raises:
         StoreError: it cannot be deleted.
@@ -357,17 +357,17 @@ def drop_record(root: Path, key: Key) -> None:
 
 
 def read_record(tree: Tree, key: Key) -> PendingRecord:
-    """Read one pending record, as somebody else may have written it.
+    """Read one untrusted pending record.
 
     Args:
         tree: the pending folder.
-        key: which one.
+        key: the record.
 
     Returns:
-        the record; its text is YAML and written as hlodiff writes YAML; its content is not checked yet.
+        the record; its text is YAML in hlodiff's format, and its content is not checked yet.
 
     Raises:
-        StoreError: a file is missing, damaged, too large, or of a format of the future.
+        StoreError: a file is missing, damaged, too large, or in a newer format.
     """
     name = record_path(key)
     note = read_note(tree, record_note(name), f"hlodiff check {key.name}")
@@ -378,7 +378,7 @@ def read_record(tree: Tree, key: Key) -> PendingRecord:
 
 
 def record_note(name: str) -> str:
-    """The note beside a pending record, which says what it was compared with.
+    """The path of the note beside a pending record, which identifies what it was compared with.
 
     Example:
         >>> record_note("steps/traces.yaml")
@@ -387,17 +387,17 @@ def record_note(name: str) -> str:
     return f"{name.removesuffix('.yaml')}.{PENDING}"
 
 
-# --- What a pending program or record was captured from, so that one that is out of date is not accepted.
+# --- The inputs of a pending program or record, so that an outdated one is not accepted.
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureOrigin:
-    """What a capture depends on.
+    """The inputs that a capture depends on.
 
     Args:
-        files: the project's files that were imported, relative to its folder with `/`, each with a hash of its content.
-        settings: keys of the configuration that decide what is captured, each with a hash of its value.
-        packages: installed packages with their versions: what the programs were compiled with.
+        files: the project's imported files, relative to its folder with `/`, each with a hash of its content.
+        settings: configuration keys that affect captures, each with a hash of its value.
+        packages: installed packages with the versions that the programs were compiled with.
 
     Example:
         >>> CaptureOrigin({"model.py": "5f0c"}).packages
@@ -409,20 +409,20 @@ class CaptureOrigin:
     packages: Mapping[str, str] = field(default_factory=dict)
 
 
-# The most entries of each: all are held against what is here, which takes a millisecond for a package.
+# Maximum number of entries of each: all are compared with this machine, which takes a millisecond per package.
 _PARTS = {"files": 50_000, "settings": 1_000, "packages": 1_000}
 
 
 def to_plain(origin: CaptureOrigin) -> dict[str, dict[str, str]]:
-    """The origin as JSON takes it."""
+    """The origin as a JSON value."""
     return {name: dict(sorted(table.items())) for name, table in asdict(origin).items()}
 
 
 def from_plain(value: object) -> CaptureOrigin:
-    """The origin in an untrusted JSON value.
+    """Read the origin from an untrusted JSON value.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is malformed.
 
     Example:
         >>> from_plain({"files": {}, "settings": {"x64": "00ff"}, "packages": {}}).settings

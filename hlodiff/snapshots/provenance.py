@@ -1,4 +1,4 @@
-"""source.json: which scope and Python frames each instruction came from, and putting them back on a module."""
+"""source.json: the scope and Python frame of each instruction, and how to attach them to a module again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def source_of(module: Module, root: str) -> dict[str, Any]:
     """The provenance of a module as a JSON table.
 
     Args:
-        module: a program whose instructions know their scopes and frames.
-        root: the project's folder: files below it are named relative to it.
+        module: a program whose instructions have scopes and frames.
+        root: the project's folder; files below it are named relative to it.
 
     Returns:
-        `frames` (file, line, function, parent), `op_names`, and for each computation and instruction name the
-        indices of its scope and frame (-1 where unknown).
+        `frames` (file, line, function, parent), `op_names`, and for each computation and instruction name the indices
+        of its scope and frame (-1 if unknown).
 
     Example:
         >>> source_of(Module("m", "compiled", (), 0), "/project")
@@ -41,9 +41,9 @@ def source_of(module: Module, root: str) -> dict[str, Any]:
 
 
 def numbered(module: Module) -> Module:
-    """The module with every instruction's `line` its serial number, so that it can be found again after normalizing.
+    """Set every instruction's `line` to its serial number, so that it can be found again after normalizing.
 
-    StableHLO with debug info has no lines of its own: its locations point into Python.
+    StableHLO with debug info has no lines of its own: its locations refer to Python.
     """
     serial = count()
     computations = tuple(
@@ -54,14 +54,14 @@ def numbered(module: Module) -> Module:
 
 
 def restored(normalized: Module, raw: Module) -> Module:
-    """A normalized module with the scopes and frames that normalizing dropped.
+    """Restore the scopes and frames that normalizing dropped.
 
     Args:
-        normalized: what came of `normalize(numbered(raw))`.
+        normalized: the result of `normalize(numbered(raw))`.
         raw: the program as the compiler printed it.
 
     Returns:
-        the normalized program with provenance; it prints the same.
+        the normalized program with provenance; it prints the same text.
 
     Example:
         >>> restored(numbered(Module("m", "compiled", (), 0)), Module("m", "compiled", (), 0)).frames
@@ -78,12 +78,12 @@ def restored(normalized: Module, raw: Module) -> Module:
 
 
 def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
-    """The module with the scopes and frames that its source.json table knows.
+    """Attach the scopes and frames of a source.json table to a module.
 
     Args:
         module: a program read from a snapshot.
-        source: what `source_of` gave when it was recorded; None leaves the module as it is, and so does a table that
-            does not fit: it serves reports only.
+        source: the table that `source_of` returned when it was recorded. If it is None or does not fit, the module is
+            returned unchanged, because provenance serves reports only.
 
     Returns:
         the same program with provenance.
@@ -115,7 +115,7 @@ def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
 
 
 def _whole(number: object) -> int:
-    """A number of a line or a row; anything else is none of ours."""
+    """An integer of a line or a row; anything else is invalid."""
     if type(number) is not int or number.bit_length() > _BITS:
         raise ValueError(number)
     return number
@@ -125,14 +125,15 @@ _BITS = 60
 
 
 def name_arguments(module: Module, arguments: object) -> Module:
-    """The module with the paths of its arguments as a summary lists them.
+    """Name a module's arguments by their paths in a summary.
 
-    A function that is jitted already may hand its arguments on under names of its own: `eqx.filter_jit` calls all of
-    them `dynamic_nodonate['first'][6]`, and another name once they are donated.
+    An already jitted function may pass its arguments on under other names: `eqx.filter_jit` calls all of them
+    `dynamic_nodonate['first'][6]`, and differently once they are donated.
 
     Args:
         module: a program read from a snapshot.
-        arguments: the list of its summary; what does not fit leaves the module as it is, and what is no path its names.
+        arguments: the list in its summary; if it does not fit, the module stays unchanged, and an invalid path keeps
+            its name.
 
     Example:
         >>> module = Module("m", "compiled", (), 0)
@@ -157,7 +158,7 @@ def name_arguments(module: Module, arguments: object) -> Module:
 
 # A plain constructor call instead of `dataclasses.replace`: a third of its time, and this runs for every instruction.
 def _with(it: Instruction, op_name: str, frame: int, line: int) -> Instruction:
-    """The instruction with another scope, frame and line."""
+    """The instruction with a different scope, frame and line."""
     return Instruction(
         it.name, it.opcode, it.shape, it.operands, it.results, it.attributes, it.calls, it.control_predecessors,
         it.literal, op_name, frame, it.metadata, line,

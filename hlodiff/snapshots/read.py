@@ -1,4 +1,4 @@
-"""Reading snapshots: listing them, their summaries, their programs."""
+"""Reads snapshots: lists them, and reads their summaries and programs."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from hlodiff.snapshots.trees import LARGEST, Tree
 from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load
 
 STALE = "stale"
-"""The key of a summary.yaml, traces.yaml or growth.yaml of which a merge kept one side."""
+"""The key that marks a summary.yaml, traces.yaml or growth.yaml after a merge kept one side of it."""
 _LINE = b"stale: merge  # both sides had changed it and ours was kept; `hlodiff update` records it anew\n"
 _MARKED = re.compile(rb"^stale:", re.MULTILINE)
-# Seven, or more in a merge of merges and with `conflict-marker-size`; a side need not have a name.
+# Seven, or more in nested merges and with `conflict-marker-size`; a side need not have a name.
 _CONFLICT = re.compile(rb"^(?:(?:<{7,}|>{7,}|\|{7,})(?: |\r?$)|={7,}\r?$)", re.MULTILINE)
 _IN_CONFLICT = (b"<" * 7, b">" * 7, b"|" * 7, b"=" * 7)
 
 
 def _conflict(content: bytes) -> re.Match[bytes] | None:
-    """Where a conflict begins. The expression looks at each line, so it is only asked where a mark is there."""
+    """The first conflict marker. The expression checks each line, so it only runs if the file contains a marker."""
     return _CONFLICT.search(content) if any(mark in content for mark in _IN_CONFLICT) else None
 
 
 class StaleError(StoreError):
-    """A record that is unreliable since a merge; recording it again repairs it."""
+    """A record that a merge made unreliable; recording it again repairs it."""
 
 
 def marked_stale(content: bytes) -> bytes:
-    """The content of a YAML file of ours with the mark that it is stale.
+    """Mark the content of a YAML file as stale.
 
     Args:
-        content: of a summary.yaml, traces.yaml or growth.yaml.
+        content: a summary.yaml, traces.yaml or growth.yaml.
 
     Returns:
-        the same with one line more, behind the first one.
+        the same with one more line, after the first one.
 
     Example:
         >>> print(marked_stale(b"format_version: 1\\nfunction: f\\n").decode()[:33])
@@ -54,15 +54,15 @@ def marked_stale(content: bytes) -> bytes:
 
 
 def refuse_conflict(content: bytes, where: str, hint: str) -> None:
-    """Raise where a file holds what git writes between two sides of a merge.
+    """Raise if a file contains git conflict markers.
 
     Args:
-        content: of the file.
+        content: content of the file.
         where: the file.
-        hint: the command that heals it.
+        hint: the command that repairs it.
 
     Raises:
-        StaleError: it does, with the line.
+        StaleError: it contains conflict markers; the error gives the line.
     """
     found = _conflict(content)
     if found:
@@ -72,7 +72,7 @@ def refuse_conflict(content: bytes, where: str, hint: str) -> None:
 
 
 def table_in(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A table of a summary, with text as its keys; empty where there is none, since anybody may have written the file.
+    """A table of a summary with text keys; empty if it is missing or malformed, because the file is untrusted.
 
     Example:
         >>> table_in({"memory": {"temp": 8}}, "memory"), table_in({"memory": 8}, "memory")
@@ -83,15 +83,15 @@ def table_in(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def refuse_stale(table: Mapping[str, Any], where: str, hint: str) -> None:
-    """Raise where a record is marked stale.
+    """Raise if a record is marked stale.
 
     Args:
         table: the content of the YAML file.
         where: the file.
-        hint: the command that heals it.
+        hint: the command that repairs it.
 
     Raises:
-        StaleError: it is.
+        StaleError: it is marked stale.
     """
     if STALE in table:
         what = "is stale: both sides of a merge had changed it, and ours was kept"
@@ -99,24 +99,24 @@ def refuse_stale(table: Mapping[str, Any], where: str, hint: str) -> None:
 
 
 def stale_of(tree: Tree, keys: Iterable[Key]) -> tuple[Key, ...]:
-    """Which snapshots are stale since a merge; their files are searched, not read.
+    """The snapshots that a merge made stale; their files are searched, not parsed.
 
     Args:
         tree: a folder or a git revision.
-        keys: which ones to look at.
+        keys: the snapshots to check.
 
     Returns:
-        keys in the order in which they were given.
+        keys in the given order.
     """
     return tuple(key for key in keys if is_stale(tree, [f"{key.folder}/{name}" for name in FILES]))
 
 
 def is_stale(tree: Tree, names: Iterable[str]) -> bool:
-    """Whether one of these files holds conflict markers or is marked stale.
+    """Whether one of these files contains conflict markers or is marked stale.
 
     Args:
         tree: a folder or a git revision.
-        names: files; those that do not exist or cannot be read are nobody's merge.
+        names: files; those that do not exist or cannot be read count as not stale.
     """
     for name in names:
         try:
@@ -128,7 +128,7 @@ def is_stale(tree: Tree, names: Iterable[str]) -> bool:
     return False
 
 
-# A summary has some 5 KB, a source table some 10 % of its program.
+# A summary has about 5 KB, a source table about 10 % of the size of its program.
 _LARGEST_SUMMARY = 4 * 1024 * 1024
 _LARGEST_SOURCE = 64 * 1024 * 1024
 
@@ -138,10 +138,10 @@ class Snapshot:
     """One recorded program: the content of its folder.
 
     Args:
-        function, case, target: which program.
+        function, case, target: the program.
         summary: the content of summary.yaml, plain values in order.
-        stablehlo, compiled: the normalized programs as text; "" where there is none.
-        source: for reports: scopes and Python frames by instruction; None where it is not known.
+        stablehlo, compiled: the normalized programs as text; "" if there is none.
+        source: for reports: scopes and Python frames by instruction; None if unknown.
     """
 
     function: str
@@ -160,14 +160,14 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotListing:
-    """The snapshots of a tree, and folders that hold a summary but have no name of ours."""
+    """The snapshots of a tree, and folders that contain a summary but have no valid name."""
 
     keys: tuple[Key, ...]
     strays: tuple[str, ...]
 
 
 def list_snapshots(tree: Tree) -> SnapshotListing:
-    """Which snapshots a tree holds; nothing is read.
+    """List the snapshots of a tree without reading them.
 
     Args:
         tree: a folder or a git revision.
@@ -189,7 +189,7 @@ def read_summary(tree: Tree, key: Key) -> dict[str, Any]:
     """Read one summary.yaml.
 
     Raises:
-        StoreError: missing, broken, stale since a merge, or of a format of the future.
+        StoreError: it is missing, broken, stale since a merge, or in a newer format.
     """
     name = f"{key.folder}/{SUMMARY}"
     content = tree.read([name], _LARGEST_SUMMARY).get(name)
@@ -205,18 +205,18 @@ def read_summary(tree: Tree, key: Key) -> dict[str, Any]:
 
 
 def read_snapshot(tree: Tree, key: Key) -> Snapshot:
-    """Read one snapshot whole.
+    """Read a whole snapshot.
 
     Args:
         tree: a folder or a git revision.
-        key: which one.
+        key: the snapshot.
 
     Returns:
         the snapshot; compressed programs are unpacked.
 
     Raises:
-        StoreError: a file is missing, damaged, in conflict, or of a format of the future; it names the file and
-            the command that records the program again.
+        StoreError: a file is missing, damaged, in conflict, or in a newer format; the error names the file and the
+            command that records the program again.
     """
     summary = read_summary(tree, key)
     base = key.folder
@@ -239,15 +239,15 @@ def read_snapshot(tree: Tree, key: Key) -> Snapshot:
 
 
 def read_whole_snapshot(tree: Tree, key: Key) -> Snapshot:
-    """The same where provenance too has to be as hlodiff wrote it: in a work tree, where it can be repaired.
+    """Like `read_snapshot`, but provenance must be intact too: for a work tree, where it can be repaired.
 
     Raises:
-        StoreError: as `read_snapshot`, or source.json is not a table, or belongs to other programs.
+        StoreError: as for `read_snapshot`, or source.json is not a table, or belongs to other programs.
     """
     snapshot = read_snapshot(tree, key)
     problem = source_problem(tree, key, snapshot)
     if problem:
-        tree.read([f"{key.folder}/{SOURCE}"], _LARGEST_SOURCE)  # what is in its way has an error of its own
+        tree.read([f"{key.folder}/{SOURCE}"], _LARGEST_SOURCE)  # raises its own error for a non-file
         raise StoreError(problem, where=f"{tree.where}/{key.folder}/{SOURCE}", hint=_again(key))
     return snapshot
 
@@ -257,11 +257,11 @@ def source_problem(tree: Tree, key: Key, snapshot: Snapshot) -> str:
 
     Args:
         tree: a folder or a git revision.
-        key: which snapshot.
-        snapshot: what `read_snapshot` gave.
+        key: the snapshot.
+        snapshot: the result of `read_snapshot`.
 
     Returns:
-        what is wrong with its source.json; "" where nothing is, or where there is none.
+        what is wrong with its source.json; "" if it is fine, or if there is none.
     """
     if snapshot.source is None:
         name = f"{key.folder}/{SOURCE}"
@@ -272,19 +272,19 @@ def source_problem(tree: Tree, key: Key, snapshot: Snapshot) -> str:
     return "" if _fits(snapshot) else "belongs to other programs than those beside it"
 
 
-# Normalized programs pack to between a fifth and a thirtieth; gzip could do a thousandth, of blank lines.
+# Normalized programs compress to between a fifth and a thirtieth; blank lines would compress to a thousandth.
 _SMALL, _MOST_PACKED = 16 * 1024 * 1024, 100
 _NAME = re.compile(r"[\w.\-]+")
 
 
 def _fits(snapshot: Snapshot) -> bool:
-    """Whether every instruction of the source table is in its program, without parsing it: names depend on content."""
+    """Whether the program has every instruction of the source table, without parsing it: names depend on content."""
     source = snapshot.source or {}
     try:
         for stage, text in (("stablehlo", snapshot.stablehlo), ("compiled", snapshot.compiled)):
             rows = (source.get(stage) or {}).get("instructions") or {}
             names = {name for row in rows.values() for name in row} - {"return"}
-            if stage == "compiled":  # computations of StableHLO are named after what holds them
+            if stage == "compiled":  # computations of StableHLO are named after their owner
                 names |= rows.keys()
             if names and not names <= set(_NAME.findall(text)):
                 return False
@@ -294,18 +294,18 @@ def _fits(snapshot: Snapshot) -> bool:
 
 
 def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:
-    """Unpack a compressed program, never to more than a program may have.
+    """Decompress a program, up to the maximum size of a program.
 
     Args:
         packed: gzip bytes.
         where: the file, for errors.
-        limit: bytes that it may have; 0 for what any program may have.
+        limit: maximum size in bytes; 0 for the maximum of any program.
 
     Returns:
         the bytes of the program.
 
     Raises:
-        StoreError: damaged, or larger than any program.
+        StoreError: it is damaged, or larger than any program.
     """
     limit = min(limit or LARGEST, _SMALL + _MOST_PACKED * len(packed))
     unpacker = zlib.decompressobj(wbits=31)
@@ -320,10 +320,10 @@ def unpack(packed: bytes, where: str, limit: int = 0) -> bytes:
 
 
 def _read_source(tree: Tree, key: Key) -> Mapping[str, Any] | None:
-    """Provenance is a help for reports: if it is damaged it counts as absent, and the programs still count.
+    """Provenance only serves reports: if it is damaged, it counts as absent, and the programs remain valid.
 
     Raises:
-        StaleError: it holds conflict markers; a merge may have taken the programs from the other side.
+        StaleError: it contains conflict markers; a merge may have taken the programs from the other side.
     """
     name = f"{key.folder}/{SOURCE}"
     try:
@@ -346,7 +346,7 @@ def _text(content: bytes, where: str, key: Key) -> str:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where, hint=_again(key)) from None
     if "\0" in text:
         raise StoreError("is not text: it contains zero bytes", where=where, hint=_again(key))
-    # Git for Windows checks text out with CRLF where .gitattributes does not say otherwise.
+    # Git for Windows checks text out with CRLF unless .gitattributes forbids it.
     text = text.replace("\r\n", "\n") if "\r\n" in text else text
     return text
 

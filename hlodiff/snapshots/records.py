@@ -1,4 +1,4 @@
-"""The records beside snapshots: `traces.yaml` of a scenario, and `growth.yaml` of how the programs of a case grow."""
+"""The records beside snapshots: `traces.yaml` of a scenario, and `growth.yaml` for the growth of a case's programs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hlodiff.tracing.counts import TraceCounts, from_plain, to_plain
 TRACES = "traces.yaml"
 GROWTH = "growth.yaml"
 RECORDS = {"traces": TRACES, "growth": GROWTH}
-"""The word in place of the target in the key of a record, and its file."""
+"""The target of each record's key, and the name of its file."""
 _LARGEST = {TRACES: 16 * 1024 * 1024, GROWTH: 1024 * 1024}
 LARGEST_RECORD = max(_LARGEST.values())
 
 
 def record_path(key: Key) -> str:
-    """Where a record lies below the snapshots folder and below the pending folder.
+    """The path of a record, below the snapshots folder and below the pending folder.
 
     Raises:
         StoreError: a part of the name is not a safe folder name.
@@ -39,7 +39,7 @@ def record_path(key: Key) -> str:
 
 
 def list_records(files: Iterable[str]) -> tuple[Key, ...]:
-    """Which records a list of files holds; files of other names are skipped.
+    """The records in a list of files; files with other names are skipped.
 
     Example:
         >>> list_records(["steps/traces.yaml", "../x/growth.yaml"])
@@ -55,10 +55,10 @@ def list_records(files: Iterable[str]) -> tuple[Key, ...]:
 
 
 def recorded_text(tree: Tree, key: Key) -> str | None:
-    """A record as it is written, None where there is none; only checked to be readable.
+    """A record's text; None if there is none. It is only checked to be readable.
 
     Raises:
-        StoreError: the file is not YAML of ours, too large, or of a format of the future.
+        StoreError: the file is not valid YAML of hlodiff, too large, or in a newer format.
     """
     name = record_path(key)
     content = tree.read([name], LARGEST_RECORD).get(name)
@@ -73,16 +73,16 @@ def recorded_text(tree: Tree, key: Key) -> str | None:
 
 
 def _read(tree: Tree, name: str, again: str) -> dict[str, Any] | None:
-    """The table in a record, None where there is none.
+    """The table in a record; None if there is none.
 
     Args:
         tree: a folder or git revision.
-        name: its path.
+        name: path of the record.
         again: the command that records it again.
 
     Raises:
         StoreError: it is broken, or stale since a merge.
-        UnicodeDecodeError: it is no text.
+        UnicodeDecodeError: it is not text.
     """
     content = tree.read([name], _LARGEST[name.rpartition("/")[2]]).get(name)
     if content is None:
@@ -95,7 +95,7 @@ def _read(tree: Tree, name: str, again: str) -> dict[str, Any] | None:
 
 
 def _remove(root: Path, name: str) -> None:
-    """Delete a record, and the folders that it leaves empty."""
+    """Delete a record, and the folders that this leaves empty."""
     path = place_below(root, name)
     with clear_errors(root):
         path.unlink(missing_ok=True)
@@ -109,7 +109,7 @@ class RecordedTraces:
     Args:
         scenario: its name.
         jax: the version of JAX it was recorded with.
-        counts: what was counted.
+        counts: the recorded counts.
 
     Example:
         >>> RecordedTraces("steps", "0.10.2", TraceCounts(())).counts.traces
@@ -122,7 +122,7 @@ class RecordedTraces:
 
 
 def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
-    """Which scenarios a list of files holds.
+    """The scenarios in a list of files.
 
     Example:
         >>> scenarios_of(["steps/traces.yaml", "f/cpu/summary.yaml"])
@@ -132,14 +132,14 @@ def scenarios_of(files: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
-    """Read what is recorded of a scenario.
+    """Read the record of a scenario.
 
     Args:
         tree: a folder or git revision.
         scenario: its name.
 
     Returns:
-        the record; None where there is none.
+        the record; None if there is none.
 
     Raises:
         StoreError: the file is broken, or stale since a merge.
@@ -155,11 +155,11 @@ def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
 
 
 def write_traces(root: Path, record: RecordedTraces) -> None:
-    """Write the record of a scenario; it is whole at every moment, old or new. Call it with the folder held.
+    """Write the record of a scenario atomically. Call it while holding the folder.
 
     Args:
         root: the snapshots folder.
-        record: what to write.
+        record: the record to write.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -168,7 +168,7 @@ def write_traces(root: Path, record: RecordedTraces) -> None:
 
 
 def traces_table(record: RecordedTraces) -> dict[str, Any]:
-    """What traces.yaml holds, in the order in which it is printed.
+    """The content of traces.yaml, in printing order.
 
     Example:
         >>> traces_table(RecordedTraces("steps", "0.10.2", TraceCounts(())))["scenario"]
@@ -179,22 +179,22 @@ def traces_table(record: RecordedTraces) -> dict[str, Any]:
 
 
 def traces_of(text: str, scenario: str) -> RecordedTraces:
-    """The record in a text.
+    """Parse a record.
 
     Args:
         text: the content of a traces.yaml.
-        scenario: whose it is taken for.
+        scenario: the scenario that it should belong to.
 
     Raises:
         ValueError: it is not a record of traces.
-        StoreError: it is not YAML of ours.
+        StoreError: it is not valid YAML of hlodiff.
     """
     table = load(text, scenario)
     return RecordedTraces(scenario, str(table.get("jax", "")), from_plain(table.get("functions")))
 
 
 def remove_traces(root: Path, scenario: str) -> None:
-    """Delete the record of a scenario, and its folder where it is left empty.
+    """Delete the record of a scenario, and its folder if that leaves it empty.
 
     Args:
         root: the snapshots folder.
@@ -206,11 +206,11 @@ def remove_traces(root: Path, scenario: str) -> None:
     _remove(root, f"{scenario}/{TRACES}")
 
 
-# --- How the programs of a case grow, beside the folders of its targets.
+# --- The growth of a case's programs, beside the folders of its targets.
 
 
 def growth_path(function: str, case: str) -> str:
-    """Its path below the snapshots folder.
+    """The path of a growth record below the snapshots folder.
 
     Example:
         >>> growth_path("solve", ""), growth_path("solve", "long")
@@ -224,7 +224,7 @@ def growth_path(function: str, case: str) -> str:
 
 
 def list_growth(root: Path) -> tuple[tuple[str, str], ...]:
-    """Function and case of every `growth.yaml` of a snapshots folder, in order.
+    """Function and case of every `growth.yaml` in a snapshots folder, in order.
 
     Example:
         >>> list_growth(Path("no such folder"))
@@ -235,10 +235,10 @@ def list_growth(root: Path) -> tuple[tuple[str, str], ...]:
 
 
 def read_growth(root: Path, function: str, case: str) -> dict[str, Any] | None:
-    """What is recorded of a case, None where nothing is.
+    """The growth record of a case; None if there is none.
 
     Raises:
-        StoreError: the file is broken, stale since a merge, or of a format of the future.
+        StoreError: the file is broken, stale since a merge, or in a newer format.
     """
     name = growth_path(function, case)
     try:
@@ -248,7 +248,7 @@ def read_growth(root: Path, function: str, case: str) -> dict[str, Any] | None:
 
 
 def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any]) -> bool:
-    """Record how a case grows; False where the same is recorded already. Call it with the folder held."""
+    """Record the growth of a case; returns False if it is unchanged. Call it while holding the folder."""
     name, text = growth_path(function, case), dump(value)
     with contextlib.suppress(OSError):
         if (root / name).read_text(encoding="utf-8") == text:
@@ -258,5 +258,5 @@ def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any])
 
 
 def remove_growth(root: Path, function: str, case: str) -> None:
-    """Delete what is recorded of a case, and the folders that it leaves empty."""
+    """Delete the growth record of a case, and the folders that this leaves empty."""
     _remove(root, growth_path(function, case))

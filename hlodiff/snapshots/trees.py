@@ -1,4 +1,4 @@
-"""Where files are read from: a folder, or a git revision without touching the work tree."""
+"""Sources of files: a folder, or a git revision, read without touching the work tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlodiff.errors import StoreError
 from hlodiff.snapshots.paths import BlockedError, refuse_leading_out, refuse_links
 
 GIT = ("git", "-c", "safe.bareRepository=explicit")
-"""Git, which must take no folder of the work tree for a repository: a pull request could bring one, with its hooks."""
+"""Keeps git from using a folder in the work tree as a repository: a pull request could add one, with hooks."""
 _SHALLOW_CLONE = "this clone is shallow and may lack it: `git fetch --unshallow`"
 
 
@@ -31,17 +31,17 @@ def git(
 
     Args:
         repository: a folder in the repository.
-        arguments: what follows `git`.
-        where: what the user typed, for messages.
-        data: what the command reads.
-        accept: exit codes that are no failure.
-        limit: bytes above which a listing is refused: a few objects can spell trees of a million million files.
+        arguments: the arguments of `git`.
+        where: the user's input, for messages.
+        data: input of the command.
+        accept: exit codes that do not count as failures.
+        limit: maximum bytes of a listing: a few objects can describe trees with a million million files.
 
     Returns:
-        what it printed.
+        its output.
 
     Raises:
-        StoreError: git is not installed or reports an error, or prints more than `limit`.
+        StoreError: git is not installed, reports an error, or prints more than `limit`.
 
     Example:
         >>> git(Path("."), ["rev-parse", "HEAD"], "HEAD")  # doctest: +SKIP
@@ -64,7 +64,7 @@ def git(
 
 
 def _listed(command: Sequence[str], limit: int, where: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a command that reads nothing, up to so many bytes of its output."""
+    """Run a command without input, reading a limited number of bytes of its output."""
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as process,
@@ -81,7 +81,7 @@ def _listed(command: Sequence[str], limit: int, where: str) -> subprocess.Comple
 
 
 def is_shallow(repository: Path) -> bool:
-    """Whether this clone holds only the newest commits.
+    """Whether this clone only has the newest commits.
 
     Args:
         repository: a folder in the repository.
@@ -90,12 +90,12 @@ def is_shallow(repository: Path) -> bool:
 
 
 def find_object(repository: Path, expression: str, where: str) -> str:
-    """The id of the object that git calls so; "" where there is none.
+    """The id of the object for an expression; "" if there is none.
 
     Args:
         repository: a folder in the repository.
         expression: as in `git rev-parse`: `main^{commit}`, `HEAD:snapshots`.
-        where: what the user typed, for messages.
+        where: the user's input, for messages.
     """
     # `--end-of-options`: a revision that starts with a dash is a name, never an option.
     command = ["rev-parse", "--verify", "--quiet", "--end-of-options", expression]
@@ -103,14 +103,14 @@ def find_object(repository: Path, expression: str, where: str) -> str:
 
 
 def need_object(repository: Path, expression: str, where: str, what: str) -> str:
-    """The same, where it has to exist.
+    """Like `find_object`, but the object must exist.
 
     Args:
         repository, expression, where: see `find_object`.
-        what: the message where there is none.
+        what: the error message if there is none.
 
     Raises:
-        StoreError: there is none.
+        StoreError: there is no such object.
     """
     found = find_object(repository, expression, where)
     if not found:
@@ -125,13 +125,13 @@ def merge_base(repository: Path, one: str, other: str, where: str) -> str:
     Args:
         repository: a folder in the repository.
         one, other: revisions.
-        where: what the user typed, for messages.
+        where: the user's input, for messages.
 
     Returns:
-        its id.
+        the id of the merge base.
 
     Raises:
-        StoreError: one of them does not exist, or they have no commit in common here.
+        StoreError: one of them does not exist, or they have no common commit in this clone.
 
     Example:
         >>> merge_base(Path("."), "main", "HEAD", "main...HEAD")  # doctest: +SKIP
@@ -148,15 +148,15 @@ def merge_base(repository: Path, one: str, other: str, where: str) -> str:
     return base[0]
 
 
-# Above the largest program that is worth reading (1M instructions normalized are some 100 MB); a bound against
-# hostile files, not a budget.
+# More than the largest useful program (1M instructions take about 100 MB normalized). It protects against hostile files
+# and is not a budget.
 LARGEST = 256 * 1024 * 1024
 MOST_LISTED = 16 * 1024 * 1024
-"""Bytes of a listing of git: 120,000 files of 130 bytes."""
+"""Maximum bytes of a git listing: 120,000 files at 130 bytes."""
 
 
 class Tree(Protocol):
-    """A set of files: what it is called, which files it has (relative, with `/`), and their bytes."""
+    """A set of files: its name, its file names (relative, with `/`), and their bytes."""
 
     @property
     def where(self) -> str: ...
@@ -172,8 +172,8 @@ class FolderTree:
 
     Args:
         root: the folder.
-        links: whether links to files are followed. Never in snapshots: a pull request could make one point anywhere. Of
-            a project, those that lead out of it are not followed either.
+        links: whether to follow links to files. Never in snapshots: a pull request could make one point anywhere. In a
+            project, links that lead out of it are not followed either.
 
     Example:
         >>> FolderTree(Path("snapshots")).files()  # doctest: +SKIP
@@ -188,7 +188,7 @@ class FolderTree:
         return str(self.root)
 
     def files(self) -> tuple[str, ...]:
-        """All files, sorted; () where the folder does not exist.
+        """All files, sorted; () if the folder does not exist.
 
         Raises:
             StoreError: it is not a folder, or a folder below it cannot be read.
@@ -204,10 +204,10 @@ class FolderTree:
         return tuple(sorted(found))
 
     def read(self, names: Sequence[str], limit: int = LARGEST) -> dict[str, bytes]:
-        """The bytes of those files that exist.
+        """The bytes of the files that exist.
 
         Raises:
-            StoreError: a file is a link or behind one, no regular file, larger than `limit`, or not readable.
+            StoreError: a file is a link or behind one, not a regular file, larger than `limit`, or not readable.
         """
         contents: dict[str, bytes] = {}
         for folder in dict.fromkeys(above for name in names for above in PurePosixPath(name).parents):
@@ -237,12 +237,12 @@ class FolderTree:
 
 @dataclass(frozen=True, slots=True)
 class RenamedFolder:
-    """A tree in which one folder is called by its snapshot's full name.
+    """A tree in which one folder has its snapshot's full name.
 
     Args:
         tree: the files.
-        folder: what the folder is called in it; "" for all of it.
-        name: what it is called here.
+        folder: the folder's name in `tree`; "" for the whole tree.
+        name: its name here.
     """
 
     tree: Tree
@@ -264,7 +264,7 @@ class RenamedFolder:
 
 
 def _unreadable(error: OSError) -> None:
-    """What cannot be listed is no empty folder: its snapshots would look as if they had been deleted."""
+    """Raise for an unreadable folder: treated as empty, its snapshots would appear deleted."""
     if not isinstance(error, FileNotFoundError):
         hint = "make the folder readable"
         raise StoreError(f"cannot be read: {error.strerror}", where=str(error.filename), hint=hint) from None
@@ -276,8 +276,8 @@ class GitTree:
 
     Args:
         repository: a folder in the repository.
-        spec: what the user typed (`main`, `v1.2:snapshots`), for messages.
-        tree: the object id of the tree that holds the files.
+        spec: the user's input (`main`, `v1.2:snapshots`), for messages.
+        tree: the object id of the tree with the files.
         entries: name -> (object id, size in bytes); links and submodules are skipped.
     """
 
@@ -295,7 +295,7 @@ class GitTree:
         return tuple(sorted(self.entries))
 
     def read(self, names: Sequence[str], limit: int = LARGEST) -> dict[str, bytes]:
-        """The bytes of those files that exist, by one `git cat-file --batch`.
+        """The bytes of the files that exist, from one `git cat-file --batch`.
 
         Raises:
             StoreError: a file is larger than `limit`, or git fails.
@@ -322,7 +322,7 @@ class GitTree:
 
 
 def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
-    """Find the snapshots of a git revision.
+    """Open the snapshots of a git revision.
 
     Args:
         repository: a folder in the repository.
@@ -330,10 +330,10 @@ def open_revision(repository: Path, spec: str, default_folder: Path) -> GitTree:
         default_folder: absolute path of the snapshots folder in the work tree.
 
     Returns:
-        the files of that revision; none where the folder did not exist then.
+        the files of that revision; none if the folder did not exist then.
 
     Raises:
-        StoreError: not a repository, no such revision, no such folder in it, or a file, link or submodule in its place.
+        StoreError: not a repository, no such revision or folder, or a file, link or submodule in its place.
 
     Example:
         >>> open_revision(Path("."), "HEAD~3", Path("snapshots").absolute()).files()  # doctest: +SKIP

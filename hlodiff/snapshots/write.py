@@ -1,4 +1,4 @@
-"""Writing snapshots: each is whole at every moment, old or new, also when the process is killed."""
+"""Writes snapshots atomically: each is complete at every moment, old or new, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from hlodiff.snapshots.trees import FolderTree
 from hlodiff.snapshots.yaml_format import dump
 
 MAX_FILE_BYTES = 1024 * 1024
-# Work in progress where git's own directory cannot be used: beside the snapshots, so that a rename suffices, and
-# ignored by git through a file of its own. A pull request can bring it: what it holds when a run begins is dropped.
+# Work in progress if git's own directory cannot be used: beside the snapshots, so that a rename suffices, and ignored
+# by git through a file of its own. A pull request can add it, so its content is deleted when a run begins.
 PARTIAL = ".partial"
-# A snapshot that is whole and is being installed, in git's own directory.
+# A complete snapshot that is being installed, in git's own directory.
 _READY = ".ready"
 
 
 @contextlib.contextmanager
 def writing(root: Path, wait: float = 0) -> Iterator[None]:
-    """Hold the snapshots folder for writing, and put right what a killed run has left.
+    """Hold the snapshots folder for writing, and repair what a killed run left.
 
     Args:
-        root: the snapshots folder or the pending folder; made where it does not exist.
-        wait: for how many seconds another process may still be writing.
+        root: the snapshots folder or the pending folder; created if needed.
+        wait: seconds to wait for another process that is writing.
 
     Raises:
         StoreError: another process is writing, the folder cannot be written, or it is behind a link of the project.
@@ -62,11 +62,11 @@ def writing(root: Path, wait: float = 0) -> Iterator[None]:
             if not is_unfinished(root):
                 _drop_scratch(root)
     finally:
-        os.close(handle)  # releases the lock, as the end of a killed process does
+        os.close(handle)  # releases the lock, as the death of a process does
 
 
 def is_unfinished(root: Path) -> bool:
-    """Whether a killed run left a snapshot half installed: `with writing(root)` finishes it.
+    """Whether a killed run left a half-installed snapshot: `with writing(root)` finishes it.
 
     Example:
         >>> is_unfinished(Path("no such folder"))
@@ -76,19 +76,19 @@ def is_unfinished(root: Path) -> bool:
 
 
 def _ready(root: Path) -> list[Path]:
-    """What a killed run was installing, in git's own directory: nothing gets there by git."""
+    """Snapshots that a killed run was installing, in git's own directory, where git itself adds nothing."""
     journal = git_folder(root)
     return sorted(journal.glob(f"*{_READY}")) if journal else []
 
 
 def recover(root: Path) -> None:
-    """Finish what was ready when a run was killed, drop what was not. Call it with the folder held.
+    """Finish what was complete when a run was killed, delete the rest. Call it while holding the folder.
 
     Args:
         root: the snapshots folder.
 
     Raises:
-        StoreError: the place of a snapshot is behind a link.
+        StoreError: the location of a snapshot is behind a link.
     """
     for ready in _ready(root):
         parts = ready.name.removesuffix(_READY).split("+")
@@ -98,7 +98,7 @@ def recover(root: Path) -> None:
 
 
 def tidy(root: Path) -> None:
-    """Finish or delete what a killed run has left, unless another process is writing.
+    """Finish or delete what a killed run left, unless another process is writing.
 
     Args:
         root: the snapshots folder or the pending folder.
@@ -116,23 +116,22 @@ def _abandoned_folders(root: Path) -> list[Path]:
 def _drop_scratch(root: Path) -> None:
     for folder in _abandoned_folders(root):
         if folder.is_dir():
-            shutil.rmtree(folder, ignore_errors=True)  # a link is left alone
+            shutil.rmtree(folder, ignore_errors=True)  # a link is not followed
 
 
 def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> bool:
-    """Write one snapshot where something in it has changed.
+    """Write one snapshot if anything in it has changed.
 
-    Programs that are the same are not touched, nor is their source.json; where only facts beside the program changed
-    (the toolchain), summary.yaml alone is written. A snapshot of which a file is damaged or in conflict is written as a
-    whole.
+    Unchanged programs and their source.json are not touched; if only facts beside the program changed (the toolchain),
+    only summary.yaml is written. A snapshot with a damaged or conflicting file is written as a whole.
 
     Args:
         root: the snapshots folder.
-        snapshot: what to record.
-        max_file_bytes: a program above this is stored compressed, which summary.yaml records.
+        snapshot: the snapshot to record.
+        max_file_bytes: larger programs are stored compressed, which summary.yaml records.
 
     Returns:
-        False where everything was as it is already.
+        False if nothing has changed.
 
     Raises:
         StoreError: the folder cannot be written, or the name is not a safe folder name.
@@ -156,11 +155,11 @@ def write_snapshot(root: Path, snapshot: Snapshot, max_file_bytes: int = MAX_FIL
 
 
 def write_new_snapshot(root: Path, snapshot: Snapshot) -> None:
-    """Write one snapshot into a folder of snapshots that nobody reads yet, such as that of a recording in progress.
+    """Write one snapshot into a folder that nobody reads yet, such as that of a recording in progress.
 
     Args:
         root: the folder.
-        snapshot: what to record; nothing of its name is there.
+        snapshot: the snapshot to record; its folder must not exist.
 
     Raises:
         StoreError: the folder cannot be written, or the name is not a safe folder name.
@@ -172,17 +171,17 @@ def write_new_snapshot(root: Path, snapshot: Snapshot) -> None:
 
 
 def rewrite_snapshot(root: Path, snapshot: Snapshot) -> bool:
-    """Write summary.yaml and source.json of a program that is recorded as it is; its programs keep their bytes.
+    """Write summary.yaml and source.json of a program that is already recorded; its programs keep their bytes.
 
     Args:
         root: the snapshots folder.
         snapshot: the same programs as the recorded ones.
 
     Returns:
-        False where both files are up to date.
+        False if both files are up to date.
 
     Raises:
-        StoreError: the folder cannot be written, or it holds other programs than the snapshot.
+        StoreError: the folder cannot be written, or has other programs than the snapshot.
     """
     key = snapshot.key
     files = _read_existing(root, key) or {}
@@ -205,7 +204,7 @@ def rewrite_snapshot(root: Path, snapshot: Snapshot) -> bool:
 
 
 def contents_of(snapshot: Snapshot, max_file_bytes: int = MAX_FILE_BYTES) -> dict[str, bytes]:
-    """All files of a snapshot's folder by name, as `write_snapshot` writes them."""
+    """All files of a snapshot's folder by name, as written by `write_snapshot`."""
     programs, summary = _files_of(snapshot, max_file_bytes)
     return {SUMMARY: summary, **programs, **_source_of(snapshot)}
 
@@ -217,27 +216,27 @@ def _source_of(snapshot: Snapshot) -> dict[str, bytes]:
 
 
 def replace_file(root: Path, name: str, content: bytes) -> None:
-    """Write one file beside the snapshots in one step. Call it with the folder held.
+    """Write one file beside the snapshots atomically. Call it while holding the folder.
 
     Args:
         root: the snapshots folder.
         name: path below it.
-        content: what the file is to hold.
+        content: the new content.
 
     Raises:
-        StoreError: it cannot be written, the name is not safe, or it or a folder on the way is a link.
+        StoreError: it cannot be written, the name is not safe, or it or a folder on the path is a link.
     """
     with clear_errors(root):
         _replace_file(root, place_below(root, name), content)
 
 
 def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
-    """Delete one snapshot and the folders it leaves empty.
+    """Delete one snapshot and the folders that this leaves empty.
 
     Args:
         root: the snapshots folder.
-        key: which one.
-        more: names of other files of hlodiff that its folder may hold.
+        key: the snapshot.
+        more: names of other hlodiff files that its folder may contain.
 
     Raises:
         StoreError: it cannot be deleted.
@@ -251,13 +250,13 @@ def remove_snapshot(root: Path, key: Key, more: Sequence[str] = ()) -> None:
             # In one step, so that a killed run leaves all of it or nothing.
             _with_scratch(root, lambda scratch: folder.rename(scratch / "old"))
         else:
-            for name in (SUMMARY, *sorted(names - {SUMMARY})):  # without its summary it is no snapshot
+            for name in (SUMMARY, *sorted(names - {SUMMARY})):  # without its summary it is not a snapshot
                 (folder / name).unlink(missing_ok=True)
         remove_empty(root, folder)
 
 
 def remove_empty(root: Path, folder: Path) -> None:
-    """Delete a folder and those above it, below `root`, as long as they are empty."""
+    """Delete a folder and its parents up to `root`, as long as they are empty."""
     while folder != root:
         with contextlib.suppress(FileNotFoundError):
             if any(folder.iterdir()):
@@ -267,7 +266,7 @@ def remove_empty(root: Path, folder: Path) -> None:
 
 
 def _files_of(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes], bytes]:
-    """The program files, and the summary that belongs to them."""
+    """The program files and their summary."""
     programs: dict[str, bytes] = {}
     packed: dict[str, Any] = {}
     for name, text in ((STABLEHLO, snapshot.stablehlo), (COMPILED, snapshot.compiled)):
@@ -281,12 +280,12 @@ def _files_of(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes]
 
 
 def _summary_of(snapshot: Snapshot, packed: Mapping[str, Any]) -> bytes:
-    """The summary, with which programs lie compressed beside it."""
+    """The summary, including which programs are stored compressed."""
     return dump({**snapshot.summary, "compressed": dict(packed)} if packed else snapshot.summary).encode()
 
 
 def _read_existing(root: Path, key: Key) -> dict[str, bytes] | None:
-    """The recorded files, without source.json; None where they cannot be read and must be written again."""
+    """The recorded files without source.json; None if they cannot be read and must be written again."""
     tree, names = FolderTree(root), [name for name in FILES if name != SOURCE]
     try:
         read_whole_snapshot(tree, key)
@@ -297,13 +296,13 @@ def _read_existing(root: Path, key: Key) -> dict[str, bytes] | None:
 
 
 def _unpacked(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Programs by plain name: packed bytes differ between versions of zlib, which is no change."""
+    """Programs by plain name: compressed bytes differ between versions of zlib, which is not a change."""
     programs: dict[str, bytes] = {}
     for name in PROGRAMS:
         if name in files:
             programs[name] = files[name]
         elif f"{name}.gz" in files:
-            with contextlib.suppress(StoreError):  # damaged: different from every program, so it is written again
+            with contextlib.suppress(StoreError):  # damaged: differs from every program, so it is written again
                 programs[name] = unpack(files[f"{name}.gz"], name)
     return programs
 
@@ -320,15 +319,15 @@ def _replace_file(root: Path, place: Path, content: bytes) -> None:
 
 
 def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
-    """Write all files elsewhere, then put them in their place in one step.
+    """Write all files elsewhere, then move them into place in one step.
 
     Args:
         root: the snapshots folder or the pending folder.
-        key: whose folder it is below that.
+        key: the snapshot whose folder is replaced.
         contents: its files by name; other files there are deleted.
 
     Raises:
-        StoreError: a folder on the way is a link, or the place holds other snapshots.
+        StoreError: a folder on the path is a link, or the place contains other snapshots.
         OSError: it cannot be written.
     """
     place = place_below(root, key.folder)
@@ -358,7 +357,7 @@ def replace_folder(root: Path, key: Key, contents: Mapping[str, bytes]) -> None:
 
 
 def _journaled(journal: Path, key: Key, contents: Mapping[str, bytes]) -> Path:
-    """The files under the name that the next run finishes the job from."""
+    """Write the files under the name from which the next run would finish the installation."""
     part, ready = journal / "journal.new", journal / (key.folder.replace("/", "+") + _READY)
     shutil.rmtree(part, ignore_errors=True)
     _write_folder(part, contents)
@@ -368,10 +367,10 @@ def _journaled(journal: Path, key: Key, contents: Mapping[str, bytes]) -> Path:
 
 
 def _install_files(root: Path, ready: Path, place: Path) -> None:
-    """Move every file of a finished folder to its place and delete what no longer belongs there."""
+    """Move every file of a complete folder into place and delete the files that no longer belong there."""
     names = [name for name in FILES if (ready / name).is_file() and not (ready / name).is_symlink()]
     for name in names:
-        # Copies, so that `ready` stays complete until the end and this can be done again.
+        # Copies, so that `ready` stays complete until the end and this can be repeated.
         _replace_file(root, place / name, (ready / name).read_bytes())
     for path in sorted(place.iterdir()):
         if path.is_file() and path.name not in names:
@@ -381,7 +380,7 @@ def _install_files(root: Path, ready: Path, place: Path) -> None:
 
 
 def _rename_over(part: Path, place: Path, old: Path) -> None:
-    """Two steps: a run that is killed between them leaves no snapshot, which the next `update` writes again."""
+    """Rename in two steps: a run killed between them leaves no snapshot, which the next `update` writes again."""
     place.rename(old)
     try:
         part.rename(place)
@@ -391,7 +390,7 @@ def _rename_over(part: Path, place: Path, old: Path) -> None:
 
 
 def _with_scratch(root: Path, put: Callable[[Path], object]) -> None:
-    """Call `put` with a new folder under an unpredictable name, from which a rename reaches the snapshots."""
+    """Call `put` with a new folder with an unpredictable name, from which a rename reaches the snapshots."""
     for folder in _scratch_folders(root):
         try:
             scratch = Path(tempfile.mkdtemp(dir=folder))
@@ -401,16 +400,16 @@ def _with_scratch(root: Path, put: Callable[[Path], object]) -> None:
                 shutil.rmtree(scratch, ignore_errors=True)
             return
         except OSError as error:
-            # Mounted apart, which the number of the device does not always show.
+            # A separate mount, which the device number does not always show.
             if error.errno != errno.EXDEV or folder == root / PARTIAL:
                 raise
 
 
 def _scratch_folders(root: Path) -> Iterator[Path]:
-    """Where work in progress may lie, best first; each is made when it is asked for.
+    """Folders for work in progress, best first; each is created when requested.
 
-    In git's own directory, into which git brings nothing, where that is on the same file system and can be written;
-    else beside the snapshots, where the next run trusts nothing and deletes it.
+    Preferably in git's own directory, to which git adds nothing, if it is on the same file system and writable;
+    otherwise beside the snapshots, where the next run trusts nothing and deletes it.
     """
     private = git_folder(root)
     if private is not None and _is_usable(private, root):
@@ -430,10 +429,10 @@ def _is_usable(private: Path, root: Path) -> bool:
 
 
 def place_beside(folder: Path) -> Path:
-    """Where what will be renamed to a folder may be written: in git's own directory if it can, else beside it.
+    """Where to write what will be renamed to a folder: in git's own directory if possible, else beside it.
 
     Args:
-        folder: need not exist; its parent does.
+        folder: need not exist, but its parent must.
 
     Example:
         >>> place_beside(Path("/recording")).as_posix()
@@ -444,11 +443,11 @@ def place_beside(folder: Path) -> Path:
 
 
 def put_in_place(part: Path, folder: Path) -> None:
-    """Make a finished folder another one's successor, in one step where the system can.
+    """Replace a folder by a complete one, in one step if the system can.
 
     Args:
-        part: the finished one, on the same file system; afterwards what was there is gone or lies here.
-        folder: the place, which may be empty.
+        part: the complete folder, on the same file system; afterwards the old content is deleted or is here.
+        folder: the destination, which may be empty.
 
     Raises:
         OSError: the system refuses it.
@@ -461,10 +460,10 @@ def put_in_place(part: Path, folder: Path) -> None:
 
 
 def ignored_by_git(folder: Path) -> None:
-    """Make git ignore everything in a folder, itself too, through a file of its own; one that is there stays.
+    """Make git ignore everything in a folder, including the ignore file that this adds; an existing one is kept.
 
     Args:
-        folder: it exists.
+        folder: an existing folder.
 
     Raises:
         OSError: the file cannot be written.
@@ -488,7 +487,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make names of a folder durable; not every system can."""
+    """Flush a folder's entries to disk; not every system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -497,15 +496,15 @@ def _sync(folder: Path) -> None:
             os.close(handle)
 
 
-# What renameat2 answers where it is not known, or not for these folders (directories of a lower layer of an overlay).
+# Errors of renameat2 if it is unknown, or unsupported for these folders (lower layers of an overlay).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV)
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step; False where the system or file system cannot.
+    """Swap two folders in one step; False if the system or file system cannot.
 
     Raises:
-        OSError: it could, and does not for another reason, such as a folder that is read-only.
+        OSError: it is supported but failed for another reason, such as a read-only folder.
     """
     try:
         swap = ctypes.CDLL(None, use_errno=True).renameat2
@@ -525,7 +524,7 @@ def _exchange(one: Path, other: Path) -> bool:
 def _lock(handle: int, root: Path, until: float) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows: each snapshot is still written whole, the last writer wins
+    except ImportError:  # Windows: each snapshot is still written atomically, the last writer wins
         return
     try:
         while True:
@@ -539,18 +538,18 @@ def _lock(handle: int, root: Path, until: float) -> None:
     except BlockingIOError:
         hint = "wait until it has finished, then try again"
         raise StoreError("another `hlodiff update` is writing here", where=str(root), hint=hint) from None
-    except OSError:  # a file system without locks: as on Windows
+    except OSError:  # a file system without locks, treated like Windows
         return
 
 
 @contextlib.contextmanager
 def clear_errors(root: Path) -> Iterator[None]:
-    """Say what the system refuses, with the file and what helps."""
+    """Report system errors with the file and a hint."""
     try:
         yield
     except OSError as error:
         where = str(error.filename2 or error.filename or root)
-        # A file in progress has a name that helps nobody: what is full or read-only is the folder.
+        # The name of a temporary file helps nobody: the folder is full or read-only.
         if where.startswith((f"{git_folder(root)}{os.sep}", f"{root / PARTIAL}{os.sep}")):
             where = str(root)
         what = f"cannot be written: {error.strerror or error}"

@@ -1,4 +1,4 @@
-"""summary.yaml as text and back: safe, in the order it was given, numbers as numbers."""
+"""Prints and reads summary.yaml: safely, in the given order, with numbers as numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import yaml
 from hlodiff.errors import StoreError
 
 SUMMARY_VERSION = 3
-"""Of summary.yaml. It rises whenever something is counted differently, so that no reader compares such numbers."""
+"""Version of summary.yaml. Increase it whenever something is counted differently: such numbers are not comparable."""
 FORMAT_VERSION = 1
-"""Of traces.yaml and growth.yaml."""
+"""Version of traces.yaml and growth.yaml."""
 
-# libyaml reads a summary 10 times as fast as the pure Python loader; both refuse every tag but YAML's own.
+# libyaml reads a summary 10 times as fast as the pure Python loader; both refuse all tags but YAML's own.
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-# What hlodiff writes has four levels. libyaml builds nested values by recursion, and ends the process at 100,000.
+# hlodiff writes four levels. libyaml parses nested values recursively and crashes at 100,000.
 _MAX_DEPTH = 50
 # A summary of 100,000 rows has 3 MB.
 _MAX_CHARACTERS = 32 * 1024**2
@@ -31,9 +31,9 @@ _KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:int")
 
 
 class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is chosen at run time
-    """Refuses a key that a table has twice: YAML would keep the last one and say nothing.
+    """Refuses duplicate keys: YAML would silently keep the last one.
 
-    Only the plain values that hlodiff writes are numbers: a sexagesimal number (`1:59:59`) takes quadratic time.
+    Only the plain numbers that hlodiff writes are parsed: a sexagesimal number (`1:59:59`) takes quadratic time.
     """
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
@@ -68,7 +68,7 @@ _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 NEWER = "run `git pull` in your clone of hlodiff and install it from there again"
-"""What to do where a newer hlodiff has written something."""
+"""Hint if a newer hlodiff has written a file."""
 
 
 class FutureFormatError(StoreError):
@@ -98,10 +98,10 @@ def dump(summary: Mapping[str, Any]) -> str:
     """Print a summary.
 
     Args:
-        summary: plain values; keys are printed in the order they have.
+        summary: plain values; keys are printed in their order.
 
     Returns:
-        YAML text, one line for each entry of a list.
+        YAML text, one line per list entry.
 
     Example:
         >>> print(dump({"format_version": 1, "arguments": [{"shape": [2, 3]}]}), end="")
@@ -114,7 +114,7 @@ def dump(summary: Mapping[str, Any]) -> str:
 
 
 def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
-    """Read an untrusted file of a kind that hlodiff writes.
+    """Read an untrusted YAML file of hlodiff.
 
     Args:
         text: YAML.
@@ -122,10 +122,10 @@ def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
         newest: the newest `format_version` that can be read; SUMMARY_VERSION for a summary.yaml.
 
     Returns:
-        its table, its `format_version` checked.
+        the table; its `format_version` was checked.
 
     Raises:
-        StoreError: broken YAML, a tag, an anchor, a format of the future, or no mapping.
+        StoreError: broken YAML, a tag, an anchor, a newer format, or not a mapping.
     """
     try:
         _refuse_hostile(text, where)
@@ -145,7 +145,7 @@ def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
 
 
 def _refuse_hostile(text: str, where: str) -> None:
-    """Refuse aliases, tags and deep nesting, before anything is built."""
+    """Refuse aliases, tags and deep nesting before building anything."""
     if len(text) > _MAX_CHARACTERS:
         raise StoreError(f"larger than {_MAX_CHARACTERS} characters", where=where)
     depth = 0
@@ -180,7 +180,7 @@ def _check_version(summary: Mapping[str, Any], where: str, newest: int) -> None:
 
 
 def _plain(value: Any, in_list: bool = False) -> Any:
-    """The value in types that YAML has; whole floats become integers, so that 12.0 and 12 are the same bytes."""
+    """Convert to YAML types; whole floats become integers, so that 12.0 and 12 print the same bytes."""
     if isinstance(value, Mapping):
         items = {key if isinstance(key, int) else str(key): _plain(item) for key, item in value.items()}
         return _InlineMapping(items) if in_list else items

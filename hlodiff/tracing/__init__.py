@@ -1,4 +1,4 @@
-"""Traces of jitted functions: what each call looked like, and why JAX traced or compiled it once more."""
+"""Traces of jitted functions: the arguments of each call, and why JAX traced or compiled it again."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
 
     def __getattr__(name: str) -> object:
-        """A record, imported when it is asked for."""
+        """Import a record on first use."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

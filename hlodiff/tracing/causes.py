@@ -14,11 +14,11 @@ class Cause:
 
     Args:
         kind: a key of `ADVICE`.
-        path: what differs: `model.activation`, `x`; "" for the function itself and for configuration around the call.
+        path: what differs: `model.activation`, `x`; "" for the function itself and for the context of the call.
         what: one sentence, without a full stop.
         advice: what to do about it.
-        new: the text of what a shape or a value is now, for a series of them.
-        old: the text of what it was.
+        new: current text of a shape or value, used to merge series of them.
+        old: previous text of it.
 
     Example:
         >>> Cause("shape", "x", "`x` is f32[3,64], before f32[64,64]", ADVICE["shape"]).kind
@@ -84,18 +84,18 @@ NOT_KNOWN = Cause("unknown", "", "nothing that hlodiff sees differs from an earl
 NOT_KNOWN_COMPILE = Cause(
     "compiled", "", "it was not traced again, and why JAX compiled it again is not known", ADVICE["compiled"]
 )
-_MOST = 3  # leaves that changed in the same way and are listed one by one
+_MOST = 3  # maximum number of leaves with the same change that are listed one by one
 
 
 def causes(new: Call, old: Call) -> tuple[Cause, ...]:
-    """What differs between a call and an earlier one of the same function.
+    """The differences between a call and an earlier one of the same function.
 
     Args:
         new: the call that was traced or compiled again.
         old: an earlier one.
 
     Returns:
-        the function first, then its arguments in order, then the configuration; () where nothing differs.
+        the function first, then its arguments in order, then the configuration; () if nothing differs.
 
     Example:
         >>> from hlodiff.tracing.records import Function
@@ -112,26 +112,26 @@ def causes(new: Call, old: Call) -> tuple[Cause, ...]:
     if new.function.operation and any(cause.path.startswith("operand ") for cause in found):
         found = [cause for cause in found if cause.kind != "parameter"]  # `length` of a scan follows from its operands
     if any(cause.kind == "shape" for cause in found):
-        found = [cause for cause in found if cause.kind != "mapped"]  # as many devices as the mapped axis is long
+        found = [cause for cause in found if cause.kind != "mapped"]  # the mapped axis determines the number of devices
     return tuple(_grouped(found))
 
 
 def closest(new: Call, earlier: Sequence[Call]) -> tuple[Cause, ...]:
-    """What differs from the most similar earlier call, the latest of several equally similar ones.
+    """The differences from the most similar earlier call; among equally similar ones, from the latest.
 
     Args:
         new: the call that was traced or compiled again.
         earlier: calls of the same function before it, at least one.
 
     Returns:
-        its causes; one of kind "unknown" where nothing differs.
+        its causes; a single cause of kind "unknown" if nothing differs.
     """
     nearest = min(reversed(earlier), key=lambda old: _distance(new, old))
     return causes(new, nearest) or (NOT_KNOWN,)
 
 
 def _distance(new: Call, old: Call) -> int:
-    """How many parts of two calls differ."""
+    """Number of parts that differ between two calls."""
     before = {leaf.path: _key(leaf) for leaf in old.leaves}
     after = {leaf.path: _key(leaf) for leaf in new.leaves}
     apart = sum(len(_key(leaf)) for leaf in old.leaves if leaf.path not in after)
@@ -146,7 +146,7 @@ def _key(leaf: Leaf) -> tuple[object, ...]:
 
 
 def _lost(new: Call, old: Call) -> Iterator[Cause]:
-    """Why JAX no longer had what it made for an equal call: only where nothing else differs."""
+    """Why JAX lost the result of an equal call; applies only if nothing else differs."""
     if new.emptied != old.emptied:
         yield Cause("emptied", "", f"JAX's caches were emptied by {new.emptied[1]}", ADVICE["emptied"])
         return
@@ -195,7 +195,7 @@ def _leaves(new: Call, old: Call) -> Iterator[Cause]:
 
 
 def _as_parameter(cause: Cause) -> Cause:
-    """A static value of one of JAX's operations, such as the length of a scan, cannot be an array."""
+    """A static value of a JAX operation, such as the length of a scan, cannot be an array."""
     return replace(cause, kind="parameter", advice=ADVICE["parameter"]) if cause.kind == "value" else cause
 
 
@@ -211,7 +211,7 @@ _FORMS = {"vmap": "jax.vmap", "jvp": "jax.jvp", "linearize": "jax.grad", "backwa
 
 
 def _transform(new: Leaf | None, old: Leaf | None) -> Cause | None:
-    """A run under a transformation after one without, or under another one."""
+    """A run under a transformation, after one without or under a different one."""
     kinds = [leaf is not None and leaf.kind == "transform" for leaf in (new, old)]
     if not any(kinds) or (all(kinds) and new is not None and old is not None and new.text == old.text):
         return None
@@ -229,11 +229,11 @@ def _transform(new: Leaf | None, old: Leaf | None) -> Cause | None:
 
 
 def _nodes(after: dict[str, Leaf], before: dict[str, Leaf]) -> Iterator[Cause]:
-    """Containers whose classes or static data differ; keys and fields that differ are already reported as such."""
+    """Containers whose classes or static data differ, unless the difference is in reported keys and fields."""
     pairs = [(leaf, before[leaf.path]) for leaf in after.values() if leaf.path in before]
     nodes = [(new, old) for new, old in pairs if new.kind == old.kind == "node" and new.text == old.text]
     classes = [(new, old) for new, old in nodes if new.code_id != old.code_id]
-    for new, _ in classes[:1]:  # containers inside of it differ with it
+    for new, _ in classes[:1]:  # nested containers differ as a consequence
         where = f" ({new.place})" if new.place else ""
         what = f"`{new.path}` is of another class named `{new.text}` than before{where}: the class is made again"
         yield Cause("class", new.path, what, ADVICE["class"])
@@ -254,7 +254,7 @@ def _nodes(after: dict[str, Leaf], before: dict[str, Leaf]) -> Iterator[Cause]:
 
 
 def _parts(new: Sequence[Leaf], old: Sequence[Leaf]) -> Iterator[tuple[str, str, str]]:
-    """The smallest parts of static values that differ: the kind of the cause, the path, and what it is and was."""
+    """The smallest parts of static values that differ: cause kind, path, new and old text."""
     before = {leaf.path: leaf for leaf in old}
     for leaf in new:
         then = before.get(leaf.path)
@@ -268,7 +268,7 @@ def _parts(new: Sequence[Leaf], old: Sequence[Leaf]) -> Iterator[tuple[str, str,
 
 
 def _unequal(new: Leaf, old: Leaf) -> tuple[str, str]:
-    """What a static value is and was, and where these look equal why they are not; with the kind of the cause."""
+    """New and old text of a static value, or why equal texts differ, with the cause kind."""
     if new.kind == old.kind == "function":
         if new.code_id == old.code_id:
             return "leaf", f"is {_new_function(new)} each time (same code, {_origin(new)})"
@@ -298,7 +298,7 @@ def _typed(leaf: Leaf) -> str:
 
 
 def _origin(leaf: Leaf) -> str:
-    """Where the user made a function: the line of the wrapper where it was observed, else that of the definition."""
+    """Where the user made a function: the line of the wrapper if observed, else that of the definition."""
     return f"made at {leaf.made}" if leaf.made else leaf.place
 
 
@@ -349,7 +349,7 @@ def _function(new: Leaf, old: Leaf, call: Call) -> Iterator[Cause]:
 
 
 def _captured(new: Leaf, old: Leaf) -> list[str]:
-    """The values that a function closes over and that differ."""
+    """The closed-over values that differ."""
     before = {one.name: one for one in old.inside}
     found = []
     for one in new.inside:
@@ -409,11 +409,11 @@ def _static(new: Leaf, old: Leaf) -> Cause:
     return Cause(kind, new.path, f"static `{new.path}{path}` {text}", ADVICE[kind], new.text, old.text)
 
 
-_LONG = 60  # a longer text may be cut before the part that differs
+_LONG = 60  # longer texts may be cut before the part that differs
 
 
 def _part(new: Leaf, old: Leaf) -> tuple[str, str, str]:
-    """The kind, path and text of the part of a static value to name: all of it, unless its text shows no difference."""
+    """Kind, path and text of the part of a static value to name: the whole value if its text shows the difference."""
     if new.text == old.text or len(new.text) > _LONG:
         parts = list(_parts((new,), (old,)))
         if parts and parts[0][1].startswith(new.path):
@@ -431,7 +431,7 @@ def _context(new: Call, old: Call) -> Iterator[Cause]:
             what = f"{name.removeprefix('jax_')} is {now} around the call, before {then}"
             yield Cause("config", "", what, ADVICE["config"], now, then)
     if any(leaf.kind == "transform" for call in (new, old) for leaf in call.leaves[:1]):
-        return  # the options of a run under a transformation are not known
+        return  # the options of a run under a transformation are unknown
     options, earlier = dict(new.options), dict(old.options)
     changed = [name for name in dict.fromkeys([*options, *earlier]) if options.get(name) != earlier.get(name)]
     for name in changed:
@@ -442,11 +442,11 @@ def _context(new: Call, old: Call) -> Iterator[Cause]:
 
 
 def _grouped(found: list[Cause]) -> Iterator[Cause]:
-    """At most three causes of each kind, and a count of the others: a change of precision changes every leaf."""
+    """At most three causes of each kind, and a count of the rest: a change of precision changes every leaf."""
     groups: dict[str, list[Cause]] = {}
     distinct: dict[str, Cause] = {}
     for cause in found:
-        distinct.setdefault(cause.what, cause)  # both functions of a loop may be lambdas of one line
+        distinct.setdefault(cause.what, cause)  # both functions of a loop may be lambdas on one line
     for cause in distinct.values():
         groups.setdefault(cause.kind, []).append(cause)
     for kind, group in groups.items():

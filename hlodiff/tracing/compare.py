@@ -1,4 +1,4 @@
-"""Comparing a scenario with its recorded counts and with its budgets."""
+"""Compares a scenario with its recorded counts and with its budgets."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Budgets = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class TraceComparison:
-    """One scenario on both sides.
+    """The comparison of one scenario.
 
     Args:
         name: its name.
         status: "added" has no record, "removed" is no longer registered.
-        old: the recorded counts; None where there are none.
-        new: the counts now; None where it was not run.
-        changes: what differs, one sentence each.
-        over: budgets that are exceeded, one sentence each.
+        old: the recorded counts; None if there is no record.
+        new: the current counts; None if it was not run.
+        changes: the differences, one sentence each.
+        over: exceeded budgets, one sentence each.
         notes: remarks on the comparison.
         reason: why it was not compared.
-        advice: what to do about that; "" when nothing helps.
-        log: the end of what the worker wrote.
+        advice: what to do about that; "" if nothing helps.
+        log: the end of the worker's output.
 
     Example:
         >>> TraceComparison("steps", "added").status
@@ -46,11 +46,11 @@ class TraceComparison:
 
 
 def differences(old: TraceCounts, new: TraceCounts, *, programs: bool = True) -> tuple[str, ...]:
-    """What differs between two runs of a scenario; source locations are not compared.
+    """The differences between two runs of a scenario; source locations are not compared.
 
     Args:
         old, new: both runs.
-        programs: whether the fingerprints of programs are compared; the number of programs always is.
+        programs: whether to compare fingerprints of programs; the number of programs is always compared.
 
     Returns:
         sentences, in the order of the functions.
@@ -80,7 +80,7 @@ def _changed(old: FunctionCounts, new: FunctionCounts, programs: bool) -> Iterat
         ("traced", old.traces, new.traces),
         ("compiled", old.compiles, new.compiles),
     ):
-        # Each more trace also compiles once more: reported once.
+        # Each additional trace also compiles again: report that once.
         if before != after and not (differs and after - new.traces == before - old.traces):
             differs = True
             yield f"`{new.name}` is {what} {many(after, 'time')}, before {many(before, 'time')}"
@@ -103,14 +103,14 @@ def _cost(one: FunctionCounts) -> str:
 
 
 def exceeded(counts: TraceCounts, max_traces: Budgets, max_programs: Budgets) -> tuple[str, ...]:
-    """Which budgets a run exceeds.
+    """The budgets that a run exceeds.
 
     Args:
-        counts: of the run.
+        counts: counts of the run.
         max_traces, max_programs: pairs of a function's name and a number; "" for every function, "total" for all.
 
     Returns:
-        one sentence for each; a budget for a function that was never traced is one too, since it limits nothing.
+        one sentence each, including for a budget of a function that was never traced, because it limits nothing.
 
     Example:
         >>> exceeded(TraceCounts(()), (("stp", 1),), ())

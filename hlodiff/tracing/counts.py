@@ -1,4 +1,4 @@
-"""Traces, compiles and programs counted per function, with the causes of each trace after the first; also as text."""
+"""Counts traces, compiles and programs per function, with the causes of each trace after the first; also as text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from hlodiff.tracing.records import Call, Compilation, Function, Trace
 
 @dataclass(frozen=True, slots=True)
 class Retrace:
-    """Traces after a function's first, or further compiles of an existing trace, all for the same causes.
+    """Traces after a function's first, or further compiles of an existing trace, with the same causes.
 
     Args:
         what: "trace" or "compile".
-        numbers: which of the function's traces or compiles these are, counted from 1.
-        called: `file:line` of the first of the calls.
-        causes: why JAX did it again.
-        same_as: the number, from 1, of the earlier program of this function that the new one is equal to: the work
-            was wasted. 0 where the program is new or there is none.
+        numbers: numbers of these traces or compiles within the function, from 1.
+        called: `file:line` of the first such call.
+        causes: why JAX repeated the work.
+        same_as: the number, from 1, of an earlier, equal program of this function: the work was wasted. 0 if the
+            program is new or there is none.
 
     Example:
         >>> Retrace("trace", (2,), "a.py:9", (), 1).waste
@@ -37,13 +37,13 @@ class Retrace:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for the same causes, wherever the call is and whatever a new function object closes over."""
+        """Equal for the same causes, independent of the call site and of what a new function object closes over."""
         causes = tuple((cause.kind, cause.path, cause.what.partition(" that closes over ")[0]) for cause in self.causes)
         return self.what, self.waste, causes
 
     @property
     def waste(self) -> bool:
-        """Whether it yields a program equal to one already compiled."""
+        """Whether it yields a program that was already compiled."""
         return self.same_as > 0
 
 
@@ -52,12 +52,12 @@ class FunctionCounts:
     """Traces, compiles and programs of one function.
 
     Args:
-        function: which function; all objects of one definition are one function.
-        name: its name in reports: the short name, or a longer one where two functions share it.
+        function: the function; all objects of one definition count as one function.
+        name: its name in reports: the short name, or a longer one if two functions share it.
         traces: how often JAX ran its Python code.
-        nested: how many of these were part of the trace of another function.
+        nested: how many of these were part of another function's trace.
         compiles: how often a program of it was compiled.
-        programs: fingerprints of the different programs, in the order of the first.
+        programs: fingerprints of its distinct programs, in order of first appearance.
         again: every trace but the first, and every compile without a trace, grouped by causes.
 
     Example:
@@ -75,7 +75,7 @@ class FunctionCounts:
 
     @property
     def waste(self) -> int:
-        """How many of its traces and compiles yielded a program that existed already."""
+        """Number of traces and compiles that yielded an existing program."""
         return sum(len(one.numbers) for one in self.again if one.waste)
 
 
@@ -84,8 +84,8 @@ class TraceCounts:
     """The counts of a run.
 
     Args:
-        functions: in the order of their first trace, with JAX's operations that run a function of the caller's.
-        eager: how many programs of other eager operations were compiled; these are not listed.
+        functions: in order of first trace, including JAX operations that run a function of the caller.
+        eager: number of programs compiled for other eager operations, which are not listed.
 
     Example:
         >>> TraceCounts(()).traces
@@ -102,15 +102,15 @@ class TraceCounts:
 
     @property
     def programs(self) -> int:
-        """Different programs of all functions."""
+        """Distinct programs of all functions."""
         return sum(len(one.programs) for one in self.functions)
 
 
 def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
-    """Count traces and programs, function by function.
+    """Count traces and programs per function.
 
     Args:
-        events: in the order in which they happened.
+        events: events in chronological order.
 
     Returns:
         the counts.
@@ -128,12 +128,12 @@ def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
         elif function is not None:
             group = groups.setdefault(function.key, _EventCounter(function))
             group.trace(event) if isinstance(event, Trace) else group.compiled(event)
-    # Libraries also trace to learn shapes or to make a jaxpr: that makes no program, and the user called nothing.
+    # Libraries also trace to infer shapes or to make a jaxpr: no program results, and the user made no call.
     listed = [group for group in groups.values() if group.compiles or not group.function.library]
     rows = [group.row() for group in listed]
     unlisted = 0
     for compiles in eager.values():
-        # Compiled on one line so often that JAX's cache cannot be working.
+        # Compiled so often on one line that JAX's cache cannot be working.
         most = max(Counter(one.fingerprint for one in compiles).values())
         same = _SAME_OF_BODY if compiles[0].name.startswith("shard_map") else _SAME
         if most >= same or len(compiles) >= _DIFFERENT:
@@ -146,11 +146,11 @@ def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
 
 # Two equal programs are normal (a number that is weakly typed once), and one line may build a whole model.
 _SAME, _DIFFERENT = 3, 32
-_SAME_OF_BODY = 2  # the body of a `shard_map` that is not jitted is compiled again in each call
+_SAME_OF_BODY = 2  # the body of an unjitted `shard_map` is compiled again in each call
 
 
 def _count_operation(compiles: Sequence[Compilation]) -> FunctionCounts:
-    """The counts of an eager operation. Its arguments are not recorded."""
+    """The counts of an eager operation, whose arguments are not recorded."""
     first = compiles[0]
     programs = tuple(dict.fromkeys(one.fingerprint for one in compiles))
     function = Function(first.name.removeprefix("jit_"), first.place, library=True, operation=True)
@@ -180,8 +180,8 @@ class _EventCounter:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.calls: list[Call] = []  # that were traced
-        self.ran: list[Call] = []  # that were compiled
+        self.calls: list[Call] = []  # traced calls
+        self.ran: list[Call] = []  # compiled calls
         self.traces = self.nested = self.compiles = 0
         self.programs: list[str] = []
         self.again: list[Retrace] = []
@@ -214,7 +214,7 @@ class _EventCounter:
 
     def compiled(self, event: Compilation) -> None:
         self.compiles += 1
-        if event.failed:  # no program; its trace stays as it is
+        if event.failed:  # no program; its trace is kept
             self._pending(event)
             what = f"compiling it ended with {event.failed}"
             cause = Cause("failed", "", what, ADVICE["failed"])
@@ -227,7 +227,7 @@ class _EventCounter:
             index = self._pending(event)
             if index is not None:
                 self.again[index] = replace(self.again[index], same_as=known)
-        elif self.compiles > 1:  # else traced inside another function before, now compiled by itself
+        elif self.compiles > 1:  # otherwise it was traced inside another function and is now compiled by itself
             call = event.under or event.call
             found = closest(call, self.ran) if call is not None and self.ran else (NOT_KNOWN,)
             if found == (NOT_KNOWN,):
@@ -236,7 +236,7 @@ class _EventCounter:
         self.ran += [call for call in (event.under or event.call,) if call is not None]
 
     def _pending(self, event: Compilation) -> int | None:
-        """The index in `again` of the program's trace; several threads may trace at once."""
+        """Index in `again` of the program's trace; several threads may trace concurrently."""
         found = next((index for index, (call, _) in enumerate(self.pending) if call == event.call), None)
         return self.pending.pop(found)[1] if found is not None and event.traced else None
 
@@ -255,7 +255,7 @@ def _grouped(again: list[Retrace]) -> list[Retrace]:
 
 
 def _names(functions: list[Function]) -> list[str]:
-    """Short names where they are unique, else qualified names, else qualified names with a source location."""
+    """Short names where unique, else qualified names, else qualified names with a source location."""
     names = []
     for function in functions:
         options = (function.short, function.name, f"{function.name} ({function.place})")
@@ -301,7 +301,7 @@ def _write_again(one: FunctionCounts) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def from_plain(functions: Any) -> TraceCounts:
-    """The counts that `to_plain` wrote.
+    """Read counts written by `to_plain`.
 
     Args:
         functions: `functions` of an untrusted traces.yaml.
@@ -310,7 +310,7 @@ def from_plain(functions: Any) -> TraceCounts:
         the counts.
 
     Raises:
-        ValueError: it is no such mapping; names the function that is wrong.
+        ValueError: the value is malformed; the error names the function.
 
     Example:
         >>> from_plain({"f": {"defined": "a.py:1", "traces": 1, "compiles": 1, "programs": ["9f2c"]}}).programs
@@ -336,7 +336,7 @@ def _read_function(name: str, table: Any) -> FunctionCounts:
 
 def _read_cause(why: Mapping[str, Any]) -> Cause:
     kind = str(why["kind"])
-    if kind == "transformed":  # of an earlier version, which guessed
+    if kind == "transformed":  # written by an earlier version, which guessed
         return NOT_KNOWN_COMPILE
     return Cause(kind, str(why["path"]), str(why["what"]), ADVICE.get(kind, ""))
 
@@ -355,16 +355,16 @@ def _read_again(key: str, row: Mapping[str, Any]) -> Retrace:
 
 # --- Trace counts as text, for terminals and messages.
 
-_MOST = 12  # reasons of one function
+_MOST = 12  # maximum number of reasons shown per function
 _MOST_NUMBERS = 8
 
 
 def format_counts(counts: TraceCounts, everything: bool = False) -> Iterator[str]:
-    """One line for each function, and below it the causes of its retraces.
+    """One line per function, followed by the causes of its retraces.
 
     Args:
-        counts: of a run.
-        everything: whether every retrace is listed, however many there are.
+        counts: counts of a run.
+        everything: whether to list every retrace, however many there are.
 
     Returns:
         lines without line ends.
@@ -382,7 +382,7 @@ def format_counts(counts: TraceCounts, everything: bool = False) -> Iterator[str
 
 
 def format_function(one: FunctionCounts) -> str:
-    """How often a function was traced, and how many programs it compiled to.
+    """How often a function was traced, and how many programs that gave.
 
     Example:
         >>> from hlodiff.tracing.records import Function
@@ -400,7 +400,7 @@ def format_retrace(one: FunctionCounts, everything: bool = False) -> Iterator[st
 
     Args:
         one: the counts of a function.
-        everything: whether every retrace is listed.
+        everything: whether to list every retrace.
 
     Returns:
         indented lines.
@@ -420,7 +420,7 @@ def format_retrace(one: FunctionCounts, everything: bool = False) -> Iterator[st
 
 
 def heading(again: Retrace) -> str:
-    """Which traces or compiles these are, and whether they were wasted.
+    """The numbers of these traces or compiles, and whether they were wasted.
 
     Example:
         >>> heading(Retrace("trace", (2, 3), "a.py:9", (), 1))
@@ -434,7 +434,7 @@ def heading(again: Retrace) -> str:
 
 
 def many(number: int, thing: str) -> str:
-    """A number with its noun, in the plural where needed.
+    """A number with its noun, plural if needed.
 
     Example:
         >>> many(1, "trace"), many(2, "trace")
@@ -443,23 +443,23 @@ def many(number: int, thing: str) -> str:
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
-# --- Retraces that differ only in a number are one: forty lengths, twenty values.
+# --- Retraces that differ only in a number are merged: forty lengths, twenty values.
 
 
 _FEWEST = 4  # distinct causes of one kind; fewer are reported one by one
-_LISTED = 6  # values that are listed one by one
+_LISTED = 6  # maximum number of values listed one by one
 _KINDS = ("shape", "value", "field", "length")
 _TITLES = {"value": "static ", "field": "static field "}
 
 
 def merge_series(again: Sequence[Retrace]) -> list[Retrace]:
-    """Retraces of which only the lengths or values differ, as one with the range of these.
+    """Merge retraces that differ only in lengths or values into one with their range.
 
     Args:
-        again: retraces, one for each distinct set of causes.
+        again: retraces, one per distinct set of causes.
 
     Returns:
-        the same retraces in the same order, those of a series as one at the place of its first.
+        the retraces in order; a merged series takes the position of its first.
 
     Example:
         >>> retraces = [

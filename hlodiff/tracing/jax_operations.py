@@ -1,7 +1,7 @@
-"""JAX's own functions that a program calls outside `jax.jit`, and which of them run a function of the caller's.
+"""JAX's own functions that a program calls outside `jax.jit`, and those of them that run a function of the caller.
 
-`jnp.add` compiles one small program for each shape. `lax.scan`, `lax.cond`, `jax.pure_callback` and others compile the
-function that they are given, and compile again for each new function object.
+`jnp.add` compiles one small program per shape. `lax.scan`, `lax.cond`, `jax.pure_callback` and others compile the
+function that they receive, and compile again for each new function object.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from hlodiff.tracing.source_location import caller, code_of, defined, is_users, 
 
 _JAX = str(Path(jax.__file__).parent) + os.sep
 _DEEPEST = 4
-# Their parameters include jaxprs of JAX's own (how to combine two numbers): `x.at[0].add(1)` is a plain operation.
+# Their parameters include jaxprs made by JAX (how to combine two numbers): `x.at[0].add(1)` is a plain operation.
 _HELPED = ("scatter", "reduce", "argm", "select_and_", "cum", "shard_map(")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A function of JAX's own that runs a function of the caller's.
+    """A JAX function that runs a function of the caller.
 
     Args:
-        name: JAX's name of it, such as `scan`.
-        parameters: of a primitive, by name; None for a Python function of JAX, which has arguments only.
+        name: JAX's name, such as `scan`.
+        parameters: parameters of a primitive, by name; None for a Python function of JAX, which only has arguments.
     """
 
     name: str
@@ -49,7 +49,7 @@ def is_jax_own(fun: Any) -> bool:
     module = fun.__module__ or ""
     if not module.startswith(("jax.", "jaxlib.")):
         return False
-    code = code_of(fun)  # of the innermost function: `jax.jit(jax.grad(f))` is the user's
+    code = code_of(fun)  # code of the innermost function: `jax.jit(jax.grad(f))` is the user's
     return code is None or not is_users(code.co_filename)
 
 
@@ -59,14 +59,14 @@ def is_jax_file(file: str) -> bool:
 
 
 def operation_of(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
-    """The operation of JAX's own that runs a function of the caller's.
+    """The JAX operation of a call, if it runs a function of the caller.
 
     Args:
         fun: a function that JAX jitted for itself.
-        args, kwargs: of the call.
+        args, kwargs: arguments of the call.
 
     Returns:
-        the operation; None for one that merely computes, such as `jnp.add`.
+        the operation; None for one that only computes, such as `jnp.add`.
     """
     single = jax_private.single_operation(fun)
     if single is not None:
@@ -85,7 +85,7 @@ def _is_given_a_function(name: str, parameters: dict[str, Any]) -> bool:
         if origin is not None and not (name.startswith(_HELPED) and (not origin.file or is_jax_file(origin.file))):
             return True
         if hasattr(value, "call") or (_is_function(value) and _is_callers(value)):
-            return True  # `jax.export` gives objects that are called
+            return True  # `jax.export` returns callable objects
     return False
 
 
@@ -103,7 +103,7 @@ def _is_function(value: Any) -> bool:
 
 def _callables(tree: Any) -> Iterator[Any]:
     for leaf in jax.tree.leaves(tree, is_leaf=_is_function):
-        if isinstance(leaf, frozenset):  # how JAX makes a table of functions hashable
+        if isinstance(leaf, frozenset):  # JAX makes a table of functions hashable this way
             yield from _callables(tuple(leaf))
         elif _is_function(leaf):
             yield leaf
@@ -134,7 +134,7 @@ def _is_traced_of_callers(value: Any) -> bool:
 
 
 def function_of(operation: Operation, root: str) -> Function:
-    """An operation as a function for reports; its source location is where the user's code calls it."""
+    """An operation as a function in reports, located at the call in the user's code."""
     where, inside = caller(root)
     name = operation.name if not inside or "(" in operation.name else f"{inside}.{operation.name}"
     return Function(name, where, library=True, operation=True)
@@ -143,12 +143,12 @@ def function_of(operation: Operation, root: str) -> Function:
 def leaves_of(
     operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], object_ids: ObjectIds, root: str
 ) -> tuple[Leaf, ...]:
-    """What JAX compares of a run of a primitive: its parameters, and the types of its operands.
+    """The parts of a primitive's run that JAX compares: its parameters, and the types of its operands.
 
     Args:
         operation: a primitive.
         args, kwargs: its operands.
-        object_ids: ids for what is compared by identity.
+        object_ids: ids for values compared by identity.
         root: the folder that source locations are relative to.
     """
     found = [Leaf("", "value", operation.name)]
@@ -164,8 +164,8 @@ def leaves_of(
 
 
 def _body(name: str, value: Any, origin: jax_private.Origin, object_ids: ObjectIds, root: str) -> Leaf:
-    """The jaxpr of a function of the caller's, with what is known of that function."""
-    # `lax.map` wraps the function that it is given, and of an object with `__call__` JAX knows no file.
+    """The jaxpr of a function of the caller, with what is known of that function."""
+    # `lax.map` wraps the function that it receives, and JAX knows no file for an object with `__call__`.
     is_hidden = not origin.file or is_jax_file(origin.file)
     given = [one for one in jax_private.functions_given() if is_hidden or _is_of(one, origin)]
     fn = given[0] if given else None
@@ -176,7 +176,7 @@ def _body(name: str, value: Any, origin: jax_private.Origin, object_ids: ObjectI
     body = Leaf(name, "body", shown, place=where, object_id=object_ids.of(value), code_id=code)
     if fn is None:
         return body
-    # Of two lambdas on one line nobody knows which this is: what it closes over is then not told.
+    # Two lambdas on one line cannot be distinguished: then what this one closes over is not reported.
     alone = len({code_of(one) for one in given}) == 1
     inside = captured_by(fn, object_ids, root) if alone else ()
     return replace(body, life_id=object_ids.life(fn), inside=inside)
@@ -188,15 +188,15 @@ def _is_of(fn: Any, origin: jax_private.Origin) -> bool:
 
 
 def source_of(origin: jax_private.Origin | None, name: str, root: str) -> Function | None:
-    """The function of a program, where no call of it was observed.
+    """The function of a program for which no call was observed.
 
     Args:
-        origin: what JAX knows of it.
+        origin: what JAX knows of the function.
         name: JAX's name of the program, such as `jit_step`.
-        root: the folder that files are named relative to.
+        root: the folder that file names are relative to.
 
     Returns:
-        the function; None where it is one of JAX's own.
+        the function; None if it is one of JAX's own.
     """
     if origin is None or not origin.file:
         shown = origin.name if origin is not None and origin.name else name.removeprefix("jit_")

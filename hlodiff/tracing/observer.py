@@ -1,4 +1,4 @@
-"""Observing JAX in the process it runs in: every trace of a jitted function, and every program that is compiled.
+"""Observes JAX in its own process: every trace of a jitted function, and every compiled program.
 
 The interface for everything else in hlodiff that watches real calls:
 
@@ -8,7 +8,7 @@ The interface for everything else in hlodiff that watches real calls:
     seen.programs   # CompiledPrograms, in order; `eager` ones are JAX's own operations (`jnp.ones`, a cast, `lax.scan`)
     seen.events     # both, in the order in which they ended, with traces of JAX's operations that run a user's function
 
-- Every program that this process compiles is a record, whether or not its function is known.
+- Every program that this process compiles is recorded, whether or not its function is known.
 - It costs nothing for a call that JAX finds in its cache, 0.2 ms for an eager operation that is compiled, and one walk
   over the arguments for each trace of a user's function.
 - It may be nested and used from several threads: each observer sees what all threads do while it is open. The functions
@@ -53,23 +53,23 @@ class CompiledProgram:
 
     Args:
         order: 0, 1, ... over all observed traces and programs.
-        name: JAX's name of it, such as `jit_step`.
-        function: the called function, the function of that name where it was compiled outside a call (a backward pass,
-            `.lower().compile()`), or the operation that runs a function of the caller's, such as `scan`; None for a
-            single eager operation.
-        call: the call it was compiled for; None where there is none.
-        under: the run under `jax.vmap` or `jax.grad`, outside of any other jitted function, that it was compiled for;
-            None for a plain call.
+        name: JAX's name, such as `jit_step`.
+        function: the called function, the function of that name if it was compiled outside a call (a backward pass,
+            `.lower().compile()`), or an operation that runs a function of the caller, such as `scan`; None for a single
+            eager operation.
+        call: the call it was compiled for; None if there is none.
+        under: the run under `jax.vmap` or `jax.grad`, outside any other jitted function, that it was compiled for; None
+            for a plain call.
         traced: whether that call was traced; if not, JAX compiled an existing trace again.
-        eager: whether it is one of JAX's own operations, run outside `jax.jit`.
+        eager: whether it is a single JAX operation run outside `jax.jit`.
         platform: "cpu", "tpu" or "gpu".
         from_cache: whether it came from the persistent compilation cache.
-        seconds: of "lower" (to StableHLO) and "compile".
-        module: JAX's MLIR module, None after `forget`.
-        executable: the loaded executable, None where it is not kept.
+        seconds: duration of "lower" (to StableHLO) and "compile".
+        module: JAX's MLIR module; None after `forget`.
+        executable: the loaded executable; None if it is not kept.
         place: `file:line` in the user's code that made JAX compile it.
         devices: the ids of the devices it was compiled for.
-        failed: the type of the exception that compiling it ended with; "" where it succeeded.
+        failed: the type of the exception that compiling raised; "" if it succeeded.
     """
 
     order: int
@@ -90,31 +90,31 @@ class CompiledProgram:
     _text: str = field(default="", repr=False)
 
     def stablehlo(self) -> str:
-        """The StableHLO that was compiled, with locations.
+        """The compiled StableHLO, with locations.
 
         Returns:
-            text as `jax.stages.Lowered.as_text(debug_info=True)` gives it; "" after `forget`.
+            text as in `jax.stages.Lowered.as_text(debug_info=True)`; "" after `forget`.
         """
         if not self._text and self.module is not None:
             self._text = str(self.module.operation.get_asm(enable_debug_info=True))
         return self._text
 
     def digest(self) -> str:
-        """A hash of the text and the devices: cheaper than a fingerprint, and finer."""
+        """A hash of the text and the devices: cheaper and finer than a fingerprint."""
         text = str(self.module.operation.get_asm(enable_debug_info=False)) if self.module is not None else ""
         return sha256(f"{self.platform} {self.devices} {text}".encode()).hexdigest()[:32]
 
     def hlo(self) -> str:
-        """The compiled HLO with its constants, of all modules; "" where the executable is not kept."""
+        """The compiled HLO of all modules, with constants; "" if the executable is not kept."""
         if self.executable is None:
             return ""
         return "\n".join(jax_private.hlo_with_constants(module) for module in self.executable.hlo_modules())
 
     def forget(self, text: bool = False) -> None:
-        """Release the module and the executable, and with them their memory.
+        """Release the module and the executable, and their memory.
 
         Args:
-            text: whether the cached StableHLO is released too.
+            text: whether to release the cached StableHLO too.
         """
         self.module = self.executable = None
         if text:
@@ -123,7 +123,7 @@ class CompiledProgram:
 
 Event = Trace | CompiledProgram
 
-# The public configuration whose change makes JAX trace again (it also compares some debug switches).
+# Public configuration whose change makes JAX trace again (it also compares some debug switches).
 _CONFIG = (
     "jax_enable_x64",
     "jax_default_matmul_precision",
@@ -144,7 +144,7 @@ class Observer:
 
     Args:
         on_event: called with each record.
-        keep: whether records are kept in `events`.
+        keep: whether to keep records in `events`.
         executables: whether programs keep their executables.
         root: the folder that source locations are relative to.
     """
@@ -165,11 +165,11 @@ class Observer:
 
     @property
     def programs(self) -> list[CompiledProgram]:
-        """Programs, in order, with those of eager operations."""
+        """Programs in order, including those of eager operations."""
         return [event for event in self.events if isinstance(event, CompiledProgram)]
 
     def traced(self, call: Call, origin: jax_private.Origin | None, within: str, how: tuple[bool, float, str]) -> None:
-        """Add a trace; `how` is whether it is ahead of time, its seconds, and the type that it raised."""
+        """Add a trace; `how` is whether it was ahead of time, its seconds, and the type of the exception it raised."""
         self._functions.setdefault(origin, {})[call.function.key] = call.function
         ahead, seconds, raised = how
         thread = threading.current_thread().name
@@ -178,7 +178,7 @@ class Observer:
     def compiled(
         self, now: jax_private.Compiling, ran: _TracedCall | None, executable: Any, shared: dict[str, Any]
     ) -> None:
-        """Add a program, of the function that is called or from which JAX made it."""
+        """Add a program of the function that is called, or of the one that JAX made it from."""
         call, eager = (ran.calls.get(id(self)), ran.eager) if ran is not None else (None, False)
         if call is None and now.call is not None:
             call, eager = _listed(now.call, self.root), _is_eager(now.call)
@@ -200,7 +200,7 @@ class Observer:
         )
 
     def _known(self, origin: jax_private.Origin | None) -> Function | None:
-        """The function that was traced there, if only one was: several share one line where Equinox jits them."""
+        """The function traced at that line, if it is unique: several share one line if Equinox jits them."""
         found = self._functions.get(origin, {}) if origin is not None else {}
         return next(iter(found.values())) if len(found) == 1 else None
 
@@ -216,11 +216,11 @@ _FunCall = tuple[Any, Any, tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _TracedCall:
-    """A call that was traced, without its objects: a reference to them could keep entries of JAX's caches alive.
+    """A traced call without its objects: a reference to them could keep entries of JAX's caches alive.
 
     Args:
         origin: JAX's own record of the function.
-        calls: the call as each observer records it, by the observer's id.
+        calls: the call as recorded by each observer, by the observer's id.
         eager: whether the function is one of JAX's own.
     """
 
@@ -237,13 +237,13 @@ def observing(
     executables: bool = True,
     root: str | Path | None = None,
 ) -> Iterator[Observer]:
-    """Observe what JAX traces and compiles in this process, until the block ends.
+    """Observe JAX's traces and compilations in this process until the block ends.
 
     Args:
         on_event: called with each record at once.
         keep: whether the observer keeps the records.
-        executables: whether programs keep their executables, and with them their memory.
-        root: the folder that source locations are relative to; the current one by default.
+        executables: whether programs keep their executables, and thereby their memory.
+        root: the folder that source locations are relative to; the current folder by default.
 
     Yields:
         the observer.
@@ -272,7 +272,7 @@ def observing(
 
 
 def forget_compiled() -> None:
-    """Empty JAX's caches, and Equinox's where it is used: everything is traced and compiled again."""
+    """Empty JAX's caches, and Equinox's if it is used, so that everything is traced and compiled again."""
     equinox = sys.modules.get("equinox")
     if equinox is not None:
         equinox.clear_caches()
@@ -281,7 +281,7 @@ def forget_compiled() -> None:
 
 @contextmanager
 def unobserved() -> Iterator[None]:
-    """Hide from all observers what this thread traces and compiles in the block: it is hlodiff's own work."""
+    """Hide this thread's traces and compilations in the block from all observers: they are hlodiff's own work."""
     before, _STATE.paused = _STATE.paused, True
     try:
         yield
@@ -294,20 +294,20 @@ _REPLACED: list[tuple[Any, str, Any, Any]] = []
 _LOCK = threading.RLock()
 _OBJECT_IDS = ObjectIds()
 _JITTED: weakref.WeakKeyDictionary[Any, tuple[str, str]] = weakref.WeakKeyDictionary()
-_MADE: dict[int, tuple[weakref.ref[Any], str]] = {}  # wrappers by id: some of them compare by a `==` of their own
+_MADE: dict[int, tuple[weakref.ref[Any], str]] = {}  # wrappers by id, because some of them define `==`
 _EMPTIED = count(1)
-_EMPTIED_ALL: list[tuple[int, str]] = [(0, "")]  # where all of JAX's caches were emptied last
-_EMPTIED_ONE: weakref.WeakKeyDictionary[Any, tuple[int, str]] = weakref.WeakKeyDictionary()  # those of one function
+_EMPTIED_ALL: list[tuple[int, str]] = [(0, "")]  # where all of JAX's caches were last emptied
+_EMPTIED_ONE: weakref.WeakKeyDictionary[Any, tuple[int, str]] = weakref.WeakKeyDictionary()  # and those of one function
 
 
 class _ThreadState(threading.local):
     """What this thread is tracing and compiling."""
 
     def __init__(self) -> None:
-        self.open: list[str] = []  # names of functions that are being traced, outermost first
-        self.python_runs = 0  # how often JAX ran Python code to trace it
-        self.traced: _TracedCall | None = None  # the call that was traced last, until its program is compiled
-        # The origin of an eager operation that was traced last, if it runs no function of the user's.
+        self.open: list[str] = []  # names of functions being traced, outermost first
+        self.python_runs = 0  # number of times that JAX ran Python code to trace it
+        self.traced: _TracedCall | None = None  # the last traced call, until its program is compiled
+        # The origin of the last traced eager operation, if it runs no function of the user.
         self.eager_origin: jax_private.Origin | None = None
         self.lowering = 0.0
         self.from_cache = False
@@ -374,7 +374,7 @@ def _around_wraps(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _note_made(wrapper: Any) -> Any:
-    """Remember the user's line on which a wrapper was made."""
+    """Remember the user's line that made a wrapper."""
     where, inside = caller(_OBSERVERS[-1].root) if _OBSERVERS else ("", "")
     if where:
         with suppress(TypeError):  # no weak references
@@ -391,7 +391,7 @@ def _made(wrapper: Any) -> str:
 
 def _around_emptying(original: Any) -> Any:
     @functools.wraps(original)
-    def emptying(*args: Any) -> Any:  # a function, since one of them is a method
+    def emptying(*args: Any) -> Any:  # a function, because one of them is a method
         if _OBSERVERS and not _STATE.paused:
             where = caller(_OBSERVERS[-1].root)[0]
             at = f" at {where}" if where else ""
@@ -507,7 +507,7 @@ def _compiled(backend: Any, module: Any, devices: Any, executable: Any, seconds:
 
 
 def _transformed(function: Function, now: jax_private.Compiling, root: str) -> Call | None:
-    """A run of a jitted function under `jax.vmap` or `jax.grad`, outside of any other jitted function."""
+    """A run of a jitted function under `jax.vmap` or `jax.grad`, outside any other jitted function."""
     try:
         named = {f"operand {index}": value for index, value in enumerate(now.operands)}
         operands = argument_leaves(named, _OBJECT_IDS, root)
@@ -526,9 +526,9 @@ def _transformed(function: Function, now: jax_private.Compiling, root: str) -> C
 
 
 def call_context() -> dict[str, str]:
-    """What is around a call, by name; all that JAX compares."""
+    """The context of a call by name, with everything that JAX compares."""
     found = {name: getattr(jax.config, name, "") for name in _CONFIG} | jax_private.trace_context()
-    # Plain text: some of it is of enumerations in JAX, which whoever reads a record would then import.
+    # Plain text, because some values are JAX enumerations, which readers of a record would have to import.
     return {name: str.__str__(value) if isinstance(value, str) else _setting(value) for name, value in found.items()}
 
 
@@ -547,7 +547,7 @@ def _listed(call: _FunCall, root: str) -> Call | None:
 
 
 def _call_or_location(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
-    """The call; without leaves if inspecting an object of the user's raises: the program must go on."""
+    """The call; without leaves if inspecting a user's object raises: the program must continue."""
     try:
         return _call(fun, info, args, kwargs, root)
     except HlodiffError:
@@ -558,7 +558,7 @@ def _call_or_location(fun: Any, info: Any, args: Any, kwargs: Any, root: str) ->
 
 
 def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
-    """A call as JAX compares it, without the wrapper of Equinox or `jax.pmap`."""
+    """A call as JAX compares it, without the wrappers of Equinox or `jax.pmap`."""
     options = jax_private.jit_options(info)
     operation = operation_of(fun, args, kwargs) if is_jax_own(fun) else None
     inner, mapped = jax_private.filter_jitted(fun, args), jax_private.pmapped(fun, args)
@@ -588,7 +588,7 @@ def _call(fun: Any, info: Any, args: Any, kwargs: Any, root: str) -> Call:
 
 
 def _mapping(options: dict[str, Any]) -> dict[str, str]:
-    """The options of `jax.pmap`, which passes them to `jax.jit` as shardings over a mesh of one axis."""
+    """The options of `jax.pmap`, which passes them to `jax.jit` as shardings over a mesh with one axis."""
     shardings = [one for side in ("in", "out") for one in options[f"{side}_shardings"] if hasattr(one, "spec")]
     donated = _format_values(options["donate_argnums"])
     if not shardings:
@@ -649,9 +649,9 @@ def _function(fn: Any, root: str) -> Function:
 def fingerprint_of(program: CompiledProgram) -> str:
     """The fingerprint of a program's normalized StableHLO: equal for two compiles of the same program.
 
-    For a single eager operation, of which there may be many, and for a program that cannot be read, it is a hash of the
-    text. Conversions to the type that a value already has are dropped first: JAX writes them for weakly typed
-    arguments, and XLA removes them at once.
+    For a single eager operation, of which there may be many, and for an unreadable program, it is a hash of the text.
+    Conversions to the same type are dropped first: JAX writes them for weakly typed arguments, and XLA removes them at
+    once.
     """
     from hlodiff.hlo.fingerprint import fingerprint
     from hlodiff.hlo.stablehlo_parser import read_stablehlo
@@ -672,7 +672,7 @@ def without_idle_converts(module: Module) -> Module:
         module: StableHLO.
 
     Returns:
-        the module; the same object where there is none.
+        the module; the same object if there are none.
     """
     computations = tuple(map(_without, module.computations))
     return module if computations == tuple(module.computations) else replace(module, computations=computations)
@@ -698,14 +698,14 @@ def _without(computation: Computation) -> Computation:
 def plain_events(
     events: Iterable[Trace | CompiledProgram], fingerprint: Callable[[CompiledProgram], str] = fingerprint_of
 ) -> Iterator[Trace | Compilation]:
-    """The same events without JAX's objects.
+    """Convert events to records without JAX objects.
 
     Args:
         events: traces and programs in order.
-        fingerprint: makes the fingerprint of a program.
+        fingerprint: computes the fingerprint of a program.
 
     Returns:
-        traces as they are, and a plain record of each program.
+        the traces unchanged, and a plain record of each program.
     """
     for event in events:
         if isinstance(event, Trace):

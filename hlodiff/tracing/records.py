@@ -1,11 +1,11 @@
-"""Plain records of calls, traces and programs: texts and numbers, without JAX's objects and without addresses."""
+"""Plain records of calls, traces and programs: texts and numbers, without JAX objects and addresses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# What a path of a call holds:
+# Kinds of leaves in a call:
 #   array     traced; `text` is its type, such as "f32[3,64]"
 #   value     static, compared with == (a number, a string, a frozen dataclass)
 #   object    static, compared by identity: its class defines no ==
@@ -13,23 +13,23 @@ from typing import Any, Literal
 #   none      None, which is an empty pytree
 #   node      a container; `text` is its type
 #   field     a static field of a module, compared with ==
-#   body      the jaxpr of a function that an operation such as `scan` was given; `text` is its name, `place` its
-#             line; compared by identity: a function that is traced again gives a new one
-#   transform the transformations under which a jitted function was run outside of another; `text` names them
+#   body      the jaxpr of a function passed to an operation such as `scan`; `text` is its name, `place` its
+#             line; compared by identity: retracing a function gives a new one
+#   transform the transformations under which a jitted function ran outside another one; `text` names them
 Kind = Literal["array", "value", "object", "function", "none", "node", "field", "body", "transform"]
 
 OBJECT = "an object: "
-"""How the text of a captured value begins that is compared by identity: an array, or an object of the user's."""
+"""Prefix of the text of a captured value that is compared by identity: an array, or a user's object."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedValue:
-    """A value that a function closes over, has in a partial or as a default, or finds in the object it is bound to.
+    """A value that a function captures: by closure, in a partial, as a default, or through the object it is bound to.
 
     Args:
         name: such as `rate` or `self.rate`.
-        text: what it is, the same in every process.
-        object_id: two with the same id are equal.
+        text: its text, the same in every process.
+        object_id: values with the same id are equal.
 
     Example:
         >>> CapturedValue("rate", "0.1", 4).text
@@ -43,24 +43,24 @@ class CapturedValue:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One part of a call: what a path of its arguments holds.
+    """One part of a call: a leaf of its arguments, at a path.
 
     Args:
         path: in the user's terms, such as `model.layers[0].activation`; "" for the function itself.
         kind: what it is, and how JAX compares it.
         text: its type, name or `stable_repr`, the same in every process.
         weak: whether an array is weakly typed, as a Python number is.
-        python: the Python type where it adds to the text: "Python float", "NumPy array".
-        sharding: how an array is sharded and on which device or memory, "" for an uncommitted one.
+        python: the Python type if it adds to the text: "Python float", "NumPy array".
+        sharding: sharding and device or memory of an array; "" for an uncommitted one.
         devices: the ids of its devices, in order.
         place: `file:line` of a function's definition, or of a class that is not at the top of its module.
-        made: `file:line` in `function` where a wrapper of a function was made; "" where that was not observed.
+        made: `file:line` in `function` where a wrapper of a function was made; "" if that was not observed.
         inside: what a function closes over.
-        parts: of a static value, or of the static data of a container, its own parts.
+        parts: parts of a static value, or of the static data of a container.
         keyword: whether the argument was given by keyword.
-        object_id: two leaves with the same id are equal for JAX. Ids mean nothing else.
-        code_id: two functions with the same id have the same code, two containers or static values the same class.
-        life_id: two functions with the same id are one object.
+        object_id: leaves with the same id are equal for JAX. Ids have no other meaning.
+        code_id: functions with the same id have the same code, containers or static values the same class.
+        life_id: functions with the same id are one object.
 
     Example:
         >>> Leaf("x", "array", "f32[3,64]").text
@@ -91,11 +91,11 @@ class Function:
     Args:
         name: its qualified name, such as `Trainer.__init__.<locals>.step`.
         place: `file:line` of its definition.
-        jitted: `file:line` of the call of `jax.jit` that made it, "" where that was not observed.
-        jitted_in: the function which that line is in, "" at the top of a module.
+        jitted: `file:line` of the call of `jax.jit` that made it; "" if that was not observed.
+        jitted_in: the function that contains this line; "" at module level.
         library: whether it is defined in an installed package.
-        operation: whether it is one of JAX's own that runs a function of the caller's, such as `scan` outside
-            `jax.jit`; `place` is then where it was called. Also true for a program whose function is unknown.
+        operation: whether it is a JAX operation that runs a function of the caller, such as `scan` outside `jax.jit`;
+            `place` is then the location of the call. Also true for a program whose function is unknown.
 
     Example:
         >>> Function("Trainer.__init__.<locals>.step", "train.py:12").short
@@ -111,15 +111,15 @@ class Function:
 
     @property
     def short(self) -> str:
-        """The name without what it is defined in, except for a lambda, which has no other name."""
+        """The name without its enclosing scopes; a lambda keeps them, because it has no other name."""
         if self.name.endswith("<lambda>"):
             return self.name.replace(".<locals>", "")
-        head, bracket, inner = self.name.rpartition("(")  # grad(Model.loss) is grad(loss)
+        head, bracket, inner = self.name.rpartition("(")  # grad(Model.loss) becomes grad(loss)
         return f"{head}{bracket}{inner.rpartition('.')[2]}"
 
     @property
     def plain(self) -> str:
-        """The bare name of the function inside all wrappers, by which JAX names programs: `loss` of `grad(loss)`."""
+        """The name of the function inside all wrappers, which JAX uses to name programs: `loss` of `grad(loss)`."""
         return self.name.rpartition("(")[2].rstrip(")").rpartition(".")[2]
 
     @property
@@ -133,12 +133,12 @@ class Call:
     """A call of a jitted function, as JAX compares it with earlier calls.
 
     Args:
-        function: what was called.
+        function: the called function.
         place: `file:line` in the user's code that called it.
-        leaves: what it was called with, the function itself first.
-        options: options of `jit` that matter, such as donation, as (name, text) pairs.
-        context: JAX's configuration and meshes around the call, as (name, text) pairs.
-        emptied: where JAX's caches were emptied last before the call, with a number; "" where they were not.
+        leaves: the function itself, then the arguments.
+        options: relevant options of `jit`, such as donation, as (name, text) pairs.
+        context: JAX's configuration and meshes during the call, as (name, text) pairs.
+        emptied: where JAX's caches were last emptied before the call, with a number; "" if they were not.
 
     Example:
         >>> Call(Function("f", "a.py:1"), "a.py:9", (Leaf("x", "array", "f32[3]"),)).leaves[0].path
@@ -160,11 +160,11 @@ class Trace:
     Args:
         order: 0, 1, ... over all observed traces and programs.
         call: the call that it was traced for.
-        within: the name of the function during whose trace it was traced, "" for a top-level call.
+        within: the function whose trace contains this one; "" for a top-level call.
         ahead: whether `.lower()` or `.trace()` caused it, not a call.
         seconds: how long it took.
         thread: the name of the thread.
-        raised: the type of the exception that ended it, after which JAX keeps nothing of it; "" where it succeeded.
+        raised: the type of the exception that ended it, after which JAX discards the trace; "" if it succeeded.
 
     Example:
         >>> Trace(0, Call(Function("f", "a.py:1"), "a.py:9", ()), "", False, 0.1, "MainThread").nested
@@ -191,14 +191,14 @@ class Compilation:
 
     Args:
         order: 0, 1, ... over all observed traces and programs.
-        name: JAX's name of it, such as `jit_step`.
+        name: JAX's name, such as `jit_step`.
         function: its function; None for an eager operation.
-        call: the call it was compiled for; None where there was none.
+        call: the call it was compiled for; None if there was none.
         traced: whether that call was traced again.
-        fingerprint: of its normalized StableHLO; of an eager operation, of its text.
+        fingerprint: hash of its normalized StableHLO; for an eager operation, of its text.
         platform: "cpu", "tpu" or "gpu".
         place: `file:line` in the user's code that made JAX compile it.
-        failed: the type of the exception that compiling it ended with; "" where it succeeded.
+        failed: the type of the exception that compiling raised; "" if it succeeded.
         under: the run under `jax.vmap` or `jax.grad` that it was compiled for; None for a plain call.
 
     Example:
@@ -219,11 +219,11 @@ class Compilation:
 
     @property
     def eager(self) -> bool:
-        """Whether it is one of JAX's own operations, run by itself."""
+        """Whether it is a single JAX operation, run by itself."""
         return self.function is None
 
 
-# --- A call as JSON takes it: written in the process in which it happened, read in another one.
+# --- Calls as JSON, written in the process where they happened and read in another one.
 
 
 def call_row(call: Call) -> list[Any]:
@@ -233,7 +233,7 @@ def call_row(call: Call) -> list[Any]:
 
 
 def call_of(row: list[Any]) -> Call:
-    """The call of which `call_row` made a row."""
+    """The call from a row made by `call_row`."""
     function, place, leaves, *tables, (number, where) = row
     options, context = (tuple((str(name), str(text)) for name, text in table) for table in tables)
     return Call(Function(*function), place, tuple(map(_leaf_of, leaves)), options, context, (int(number), str(where)))

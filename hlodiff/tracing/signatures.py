@@ -1,4 +1,4 @@
-"""What JAX compares of a call of a jitted function, as records: one leaf for each part of its arguments."""
+"""The parts of a call of a jitted function that JAX compares, as records: one leaf per part of its arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hlodiff.tracing.stable_repr import stable_repr
 
 
 class ObjectIds:
-    """Object ids: two objects that JAX finds equal have the same id."""
+    """Object ids: objects that JAX considers equal have the same id."""
 
     def __init__(self) -> None:
         self._next = count()
@@ -38,17 +38,17 @@ class ObjectIds:
         self._alive: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def of(self, value: Any, held: bool = True) -> int:
-        """The id of a static value: by `==` where its class defines it, else by identity.
+        """The id of a static value: by `==` if its class defines it, else by identity.
 
         Args:
             value: any object.
-            held: whether JAX itself keeps a reference, as to static arguments. It keeps none to the jitted function:
-                a reference from here would keep its programs in JAX's cache, and hide that they are compiled again.
+            held: whether JAX keeps a reference, as to static arguments. It keeps none to the jitted function: a
+                reference from here would keep its programs in JAX's cache and hide recompilations.
 
         Returns:
             an id, for comparison only.
         """
-        if isinstance(value, MethodType):  # a reference to the method would keep the object it is bound to
+        if isinstance(value, MethodType):  # a reference to the method would keep its object alive
             value = ("method", self.of(value.__self__, held), self.of(value.__func__))
             held = True
         with self._lock:
@@ -56,17 +56,17 @@ class ObjectIds:
                 return self._by_identity(value)
             try:
                 return self._equal.setdefault((type(value), value), len(self._equal) * 2)
-            except Exception:  # no hash, or `==` returns no truth value
+            except Exception:  # not hashable, or `==` returns no truth value
                 return self._by_identity(value)
 
     def _by_identity(self, value: Any) -> int:
         try:
             return self._weak.setdefault(value, next(self._next) * 2 + 1)
-        except Exception:  # no weak references: kept, so that its address is not reused
+        except Exception:  # no weak references: kept alive, so that its address is not reused
             return self._kept.setdefault(id(value), (value, next(self._next) * 2 + 1))[1]
 
     def life(self, value: Any) -> int:
-        """The id of one object, whatever it is equal to; it is not kept alive. -1 where that is unknown."""
+        """The id of one object, regardless of equality; it is not kept alive. -1 if unknown."""
         with self._lock:
             known = self._alive.get(id(value))
             if known is not None and known[0]() is value:
@@ -78,12 +78,12 @@ class ObjectIds:
             return self._alive[id(value)][1]
 
     def code(self, code: CodeType | None) -> int:
-        """The id of a function's code; equal code from equal lines has the same id."""
+        """The id of a function's code; equal code on equal lines has the same id."""
         return -1 if code is None else self.of(code)
 
 
 def has_equality(value: Any) -> bool:
-    """Whether objects of this class are compared by `==` of their own, not by identity."""
+    """Whether instances of this class define `==`, instead of being compared by identity."""
     kind: Any = type(value)
     return kind.__eq__ is not object.__eq__
 
@@ -94,13 +94,13 @@ _SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a jitted function was called with, without the wrappers of JAX and Equinox.
+    """The function and arguments of a jitted call, without the wrappers of JAX and Equinox.
 
     Args:
         fn: the function that was jitted.
         args: positional arguments.
         kwargs: keyword arguments.
-        static: positions and names of static arguments; None where every leaf that is no array is static, as under
+        static: positions and names of static arguments; None if every leaf that is not an array is static, as under
             `eqx.filter_jit`.
     """
 
@@ -111,7 +111,7 @@ class Arguments:
 
 
 Made = Callable[[Any], str]
-"""Where a wrapper of a function was made, "" where that is not known."""
+"""Returns where a wrapper of a function was made; "" if unknown."""
 
 
 def _unknown(_: Any) -> str:
@@ -119,13 +119,13 @@ def _unknown(_: Any) -> str:
 
 
 def leaves(call: Arguments, object_ids: ObjectIds, root: str, made: Made = _unknown) -> tuple[Leaf, ...]:
-    """Everything that JAX compares of a call.
+    """Everything that JAX compares in a call.
 
     Args:
         call: the function and its arguments.
-        object_ids: ids for what is compared by identity.
+        object_ids: ids for values compared by identity.
         root: the folder that source locations are relative to.
-        made: where a wrapper was made.
+        made: returns where a wrapper was made.
 
     Returns:
         the function first, then the arguments in order.
@@ -142,13 +142,13 @@ def leaves(call: Arguments, object_ids: ObjectIds, root: str, made: Made = _unkn
 
 
 def argument_leaves(named: Mapping[str, Any], object_ids: ObjectIds, root: str) -> tuple[Leaf, ...]:
-    """Everything that JAX compares of traced arguments with these names."""
+    """Everything that JAX compares in traced arguments with these names."""
     walk = _Walk(object_ids, root, filtered=False)
     return tuple(leaf for name, value in named.items() for leaf in walk.tree(name, value))
 
 
 def captured_by(fn: Any, object_ids: ObjectIds, root: str) -> tuple[CapturedValue, ...]:
-    """What a function closes over."""
+    """The values that a function closes over."""
     return _Walk(object_ids, root, filtered=False).inside(fn)
 
 
@@ -167,7 +167,7 @@ def _named(call: Arguments) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _parameters(fn: Any, count: int) -> tuple[str, ...]:
-    """The names of the positional arguments; their positions where the function has no signature."""
+    """The names of the positional arguments; their positions if the function has no signature."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
@@ -183,7 +183,7 @@ def _parameters(fn: Any, count: int) -> tuple[str, ...]:
 
 
 class _Walk:
-    """Walks a pytree one level at a time: JAX's own flattening does not show None, containers and static fields."""
+    """Walks a pytree one level at a time: JAX's own flattening skips None, containers and static fields."""
 
     def __init__(self, object_ids: ObjectIds, root: str, filtered: bool, made: Made = _unknown) -> None:
         self.object_ids = object_ids
@@ -223,9 +223,9 @@ class _Walk:
                     yield self.static(f"{path}.{field.name}", getattr(node, field.name), "field")
 
     def _level(self, node: Any) -> tuple[Any, Any]:
-        """Children of a node with their keys; None for the structure where it is a leaf."""
+        """Children of a node with their keys; the structure is None for a leaf."""
         kind = type(node)
-        if kind is list or kind is tuple:  # most containers are these three; JAX takes ten times as long
+        if kind is list or kind is tuple:  # most containers are one of these; JAX takes ten times as long
             return [((SequenceKey(index),), child) for index, child in enumerate(node)], (kind, len(node))
         if kind is dict and all(type(key) is str for key in node):
             keys = sorted(node)
@@ -242,7 +242,7 @@ class _Walk:
         return children, tree_structure(node, is_leaf=inner)
 
     def _node(self, path: str, node: Any, level: Any) -> Leaf:
-        """A container, with its static data where its fields do not show them."""
+        """A container, with its static data if its fields do not show them."""
         kind = type(node)
         number = self.object_ids.of(level)
         if kind in (list, tuple, dict):
@@ -273,7 +273,7 @@ class _Walk:
                 object_id=number, code_id=self.object_ids.code(code_of(value)), life_id=self.object_ids.life(value),
             )  # fmt: skip
         kind: Kind = "value" if has_equality(value) else "object"
-        # What it is made of, as far as its `==` looks there: the least part that differs is reported.
+        # Its parts, as far as its `==` compares them: the smallest part that differs is reported.
         inside = itertools.islice(_parts_of(value), _MOST_PARTS) if depth < _DEEPEST else ()
         parts = tuple(self._static_leaf(f"{path}{key}", part, depth=depth + 1) for key, part in inside)
         text, python, where = stable_repr(value), type(value).__qualname__, class_location(type(value), self.root)
@@ -281,9 +281,9 @@ class _Walk:
         return Leaf(path, kind, text, python=python, parts=parts, place=where, object_id=number, code_id=class_id)
 
     def inside(self, fn: Any) -> tuple[CapturedValue, ...]:
-        """What a function closes over, has as a default or in a partial, or finds in the object it is bound to."""
+        """The values that a function captures: by closure, default or partial, or through the object it is bound to."""
         found: dict[str, CapturedValue] = {}
-        for name, value in _captured(fn):  # a partial's argument takes the place of the default
+        for name, value in _captured(fn):  # an argument of a partial replaces the default
             found.pop(name, None)
             found |= {one.name: one for one in self._value(name, value)}
         return tuple(found.values())
@@ -309,8 +309,8 @@ class _Walk:
                 yield CapturedValue(name, f"{OBJECT}{type(value).__qualname__}", self.object_ids.life(value))
 
 
-_DEEPEST = 4  # static values inside of static values
-_DEEPEST_CAPTURED = 2  # functions that a function closes over, and those that they close over
+_DEEPEST = 4  # maximum nesting of static values
+_DEEPEST_CAPTURED = 2  # maximum nesting of functions in closures
 _MOST_PARTS = 64
 
 
@@ -329,7 +329,7 @@ def _parts_of(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _static_data(level: Any) -> Any:
-    """The static data with which a class of the user's is registered as a container."""
+    """The static data of a user's class that is registered as a container."""
     try:
         return level.node_data()[1]
     except (AttributeError, TypeError, IndexError):
@@ -337,7 +337,7 @@ def _static_data(level: Any) -> Any:
 
 
 def _captured(fn: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values; those of the innermost function first, then those of the partials and the object around it."""
+    """Names and values; those of the innermost function first, then those of the partials and the bound object."""
     plain = open_function(fn)
     code = code_of(plain)
     for name, cell in zip(code.co_freevars if code else (), getattr(plain, "__closure__", None) or (), strict=False):
@@ -358,14 +358,14 @@ def _captured(fn: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _wrapper(fn: Any) -> str:
-    """What an object around a function, or one that it is bound to, is called; "" for the function itself."""
+    """The name of an object around a function, or of the one it is bound to; "" for the function itself."""
     if isinstance(fn, MethodType) and not isinstance(fn.__self__, type):
         return f"method of another {type(fn.__self__).__qualname__}"
     return "functools.partial" if isinstance(fn, functools.partial) else ""
 
 
 def _bound_to(fn: Any) -> list[tuple[str, Any]]:
-    """The attributes of a callable object, or of the object that a method is bound to: kept as a closure keeps them."""
+    """The attributes of a callable object, or of the object that a method is bound to, which act like a closure."""
     if inspect.ismethod(fn):
         holder = fn.__self__
     elif not inspect.isroutine(fn) and not hasattr(fn, "__wrapped__") and not isinstance(fn, functools.partial):
@@ -393,7 +393,7 @@ def _array(path: str, value: Any) -> Leaf:
         kind = jax.typeof(value)
     except TypeError:  # JAX cannot trace it either, and will raise itself
         return Leaf(path, "array", stable_repr(value), python=type(value).__qualname__)
-    name = type(value).__name__  # `TypedInt` is what JAX makes of an int
+    name = type(value).__name__  # JAX turns an int into a `TypedInt`
     python = f"Python {name.removeprefix('Typed').lower()}" if is_scalar(value) else ""
     if isinstance(value, np.ndarray | np.generic):
         python = "NumPy array" if isinstance(value, np.ndarray) else "NumPy number"
@@ -411,7 +411,7 @@ def _short(dtype: Any) -> str:
 
 
 def _sharding(value: Any) -> tuple[str, str]:
-    """The sharding of an array and its devices, "" for an uncommitted one; JAX compiles again for different ones."""
+    """The sharding of an array and its devices; "" for an uncommitted one. JAX recompiles if they differ."""
     if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
         return "", ""
     sharding = value.sharding
@@ -427,12 +427,12 @@ def _sharding(value: Any) -> tuple[str, str]:
 
 
 def format_sharding(sharding: Any) -> str:
-    """A sharding with the types of its axes, without devices."""
+    """A sharding with its axis types, without devices."""
     return ", ".join([describe(sharding), *_axis_kinds(sharding)])
 
 
 def _axis_kinds(sharding: Any) -> list[str]:
-    """The axes of a mesh whose type is not the usual one."""
+    """The axes of a mesh with a non-default type."""
     mesh = getattr(sharding, "mesh", None)
     kinds = dict(zip(getattr(mesh, "axis_names", ()), getattr(mesh, "axis_types", None) or (), strict=False))
     return [f"{name}{kind}" for name, one in kinds.items() if (kind := jax_private.axis_kind(one))]

@@ -1,4 +1,4 @@
-"""Source locations: where in the user's own code something was called or defined, and the names of functions."""
+"""Source locations in the user's own code, of calls and definitions, and the names of functions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def source_location(file: str, line: int, root: str) -> str:
 
 
 def caller(root: str) -> tuple[str, str]:
-    """The innermost frame of this thread that is the user's own.
+    """The innermost frame of this thread in the user's own code.
 
     Returns:
-        its `file:line`, and the qualified name of its function, "" at the top of a module; both are "" where every
-        frame is a library's.
+        its `file:line`, and the qualified name of its function, "" at module level; both are "" if all frames are in
+        libraries.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -51,7 +51,7 @@ def is_users(file: str) -> bool:
 
 
 def open_function(fn: Any, steps: int = 100) -> Any:
-    """The function that the user wrote, inside partials, wrappers such as `jax.grad`'s, and methods."""
+    """Unwrap partials, wrappers such as those of `jax.grad`, and methods, down to the user's function."""
     for _ in range(steps):  # a wrapper may wrap itself
         if isinstance(fn, functools.partial):
             fn = fn.func
@@ -74,7 +74,7 @@ def code_of(fn: Any) -> CodeType | None:
 
 
 def name_of(fn: Any) -> str:
-    """A readable name of a function: `grad(loss)` where JAX wraps it, the class of a callable object."""
+    """A readable name of a function: `grad(loss)` if JAX wraps it, the class of a callable object."""
     around, inner = [], fn
     for _ in range(100):
         around.append(_transformation(inner))
@@ -90,21 +90,21 @@ def name_of(fn: Any) -> str:
 
 
 def _transformation(fn: Any) -> str:
-    """`grad` for what `jax.grad` returns, `filter_grad` for what Equinox's does; "" for any other function."""
+    """`grad` for a result of `jax.grad`, `filter_grad` for one of Equinox; "" for any other function."""
     kind = type(fn)
     if kind.__module__.startswith("equinox.") and (match := re.fullmatch(r"_(\w+)Wrapper", kind.__name__)):
         return "" if match[1] == "Jit" else "filter" + re.sub(r"(?=[A-Z])", "_", match[1]).lower()
     if getattr(fn, "__wrapped__", None) is None:
         return ""
     outer, code = _defined_in(fn)
-    if outer == "api_boundary":  # around each public function that JAX returns; its own is a variable of this one
+    if outer == "api_boundary":  # wraps each public function that JAX returns; JAX's own is a variable of this one
         cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=False)) if code else {}
         outer, code = _defined_in(cells["fun"].cell_contents if "fun" in cells else None)
     return outer if code is not None and f"{os.sep}jax{os.sep}" in code.co_filename else ""
 
 
 def _defined_in(fn: Any) -> tuple[str, CodeType | None]:
-    """The name of the function that another function was defined in, "" for one at the top of its module."""
+    """The name of the function that encloses another one's definition; "" at module level."""
     code = getattr(fn, "__code__", None)
     if not isinstance(code, CodeType):
         return "", None
@@ -113,17 +113,17 @@ def _defined_in(fn: Any) -> tuple[str, CodeType | None]:
 
 
 def defined(fn: Any, root: str) -> str:
-    """`file:line` of a function's definition, "" for one that is not written in Python."""
+    """`file:line` of a function's definition; "" for one that is not written in Python."""
     code = code_of(fn)
     return source_location(code.co_filename, code.co_firstlineno, root) if code is not None else ""
 
 
 def class_location(kind: type, root: str) -> str:
-    """`file:line` of a class that is not at the top of its module, and so may be made again; "" for any other."""
+    """`file:line` of a class below module level, which may be created again; "" for any other."""
     if "<locals>" not in kind.__qualname__:
         return ""
     name = (kind.__module__, kind.__qualname__)
-    if name not in _CLASSES:  # not by the class itself, which would keep it alive
+    if name not in _CLASSES:  # keyed by name, because the class as a key would stay alive
         try:
             file, line = inspect.getsourcefile(kind), inspect.getsourcelines(kind)[1]
         except (OSError, TypeError):

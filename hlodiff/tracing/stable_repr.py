@@ -17,7 +17,7 @@ def stable_repr(value: Any, depth: int = 0) -> str:
 
     Args:
         value: any object.
-        depth: how many containers it is inside.
+        depth: number of enclosing containers.
 
     Returns:
         at most 80 characters.

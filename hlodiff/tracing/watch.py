@@ -1,4 +1,4 @@
-"""`hlodiff.watch()`: what the calls in a block made JAX trace and compile, in the process that makes them."""
+"""`hlodiff.watch()`: counts what JAX traces and compiles for the calls in a block, in the calling process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count, format_counts, format_function, many
 from hlodiff.tracing.observer import CompiledProgram, Observer, fingerprint_of, observing, plain_events
 
-_MOST_NAMES = 8  # of other functions, where the requested one was not observed: its name may be misspelt
+_MOST_NAMES = 8  # other functions listed if the requested one was not observed: it may be misspelled
 
 
 class ExpectedCount(int):
-    """A number of traces or programs with its reasons, for the messages of failed assertions.
+    """A number of traces or programs with its reasons, shown by failed assertions.
 
     Example:
         >>> ExpectedCount(2) == 2, ExpectedCount(2)
@@ -31,7 +31,7 @@ class ExpectedCount(int):
 
 
 class WatchResult:
-    """What was traced and compiled so far; usable during the block and after it.
+    """Traces and compilations so far; usable during the block and after it.
 
     Example:
         >>> with watch() as seen:  # doctest: +SKIP
@@ -49,21 +49,21 @@ class WatchResult:
         return count(plain_events(list(self._observer.events), self._fingerprint))
 
     def traces(self, name: str | None = None) -> ExpectedCount:
-        """How often JAX ran the Python code of a function in order to trace it.
+        """How often JAX ran the Python code of a function to trace it.
 
         Args:
-            name: a function: `step`, `Trainer.step`, `grad(loss)`; an operation of JAX that was given a function
-                outside of `jax.jit`: `scan`, `cond`, `pure_callback`; all of these where None. Single operations, such
-                as `jnp.ones`, are counted by `eager`.
+            name: a function: `step`, `Trainer.step`, `grad(loss)`; a JAX operation that received a function outside
+                `jax.jit`: `scan`, `cond`, `pure_callback`; None for all of these. Single operations, such as
+                `jnp.ones`, are counted by `eager`.
 
         Returns:
-            a number; 0 for a function that was found in JAX's cache or never called.
+            a number; 0 for a function that JAX found in its cache or that was never called.
         """
         found = self._found(name)
         return self._count(sum(one.traces for one in found), name)
 
     def programs(self, name: str | None = None) -> ExpectedCount:
-        """How many different programs were compiled of a function; names and source locations do not count.
+        """Number of distinct programs compiled for a function; names and source locations are ignored.
 
         Args:
             name: as for `traces`.
@@ -74,7 +74,7 @@ class WatchResult:
         return self._count(sum(len(one.programs) for one in self._found(name)), name)
 
     def compiles(self, name: str | None = None) -> ExpectedCount:
-        """How often a program of a function was compiled, equal ones counted each time.
+        """How often a program of a function was compiled, counting equal ones each time.
 
         Args:
             name: as for `traces`.
@@ -85,10 +85,10 @@ class WatchResult:
         return self._count(sum(one.compiles for one in self._found(name)), name)
 
     def eager(self) -> ExpectedCount:
-        """How many programs of single operations were compiled: `jnp.ones`, a cast, and others that run by themselves.
+        """Number of programs compiled for single operations: `jnp.ones`, a cast, and others that run by themselves.
 
-        With `compiles()` these are all programs that the process compiled. An operation that one line compiles many
-        times is listed as a function, and counted by `compiles` instead.
+        Together with `compiles()` these are all programs that the process compiled. An operation that one line compiles
+        many times is listed as a function, and counted by `compiles` instead.
 
         Returns:
             a number.
@@ -96,7 +96,7 @@ class WatchResult:
         return self._count(self.counts.eager, None)
 
     def waste(self, name: str | None = None) -> ExpectedCount:
-        """How many traces and compiles of a function yielded a program equal to an earlier one.
+        """Number of traces and compiles of a function that yielded a program equal to an earlier one.
 
         Args:
             name: as for `traces`.
@@ -148,11 +148,11 @@ class WatchResult:
 
 @contextmanager
 def watch(*, fresh: bool = False, root: str | Path | None = None) -> Iterator[WatchResult]:
-    """Watch what the calls in a block make JAX trace and compile.
+    """Watch what JAX traces and compiles for the calls in a block.
 
     Args:
-        fresh: whether JAX's caches are emptied first, so that the counts do not depend on what ran before.
-        root: the folder that files are named relative to; the current one by default.
+        fresh: whether to empty JAX's caches first, so that the counts do not depend on what ran before.
+        root: the folder that file names are relative to; the current folder by default.
 
     Yields:
         the result.
