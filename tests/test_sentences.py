@@ -120,6 +120,43 @@ def test_rematerialisation_is_called_so(back: bool) -> None:
     assert said(*pair(f"%s = f32[8]{{0}} sine(%p), {AGAIN}")) == [], "a compiler does less of it twice"
 
 
+def test_all_of_a_compiled_program_that_is_computed_again_counts() -> None:
+    """Also what takes the place of an operation that is no longer needed."""
+    parameters = "%p = f32[8]{0} parameter(0)\n%q = f32[8]{0} parameter(1)\n%s = f32[8]{0} sine(%p)"
+    old = program(f"{parameters}\n%m = f32[8]{{0}} multiply(%p, %s)\nROOT %r = f32[8]{{0}} add(%m, %q)")
+    new = program(
+        f"{parameters}\n%u = f32[8]{{0}} tanh(%p), {AGAIN}\n%m = f32[8]{{0}} multiply(%u, %s), {AGAIN}\n"
+        "ROOT %r = f32[8]{0} add(%m, %q)"
+    )
+    assert said(old, new) == ["2 operations are computed again in the backward pass (rematerialisation)"]
+
+
+def test_arguments_of_one_path_are_paired_where_arguments_came_though_others_are_used_like_them() -> None:
+    def step(paths: str, uses: dict[str, str]) -> Module:
+        lines = [
+            f'%{path} = f32[8]{{0}} parameter({n}), metadata={{op_name="m.{path}"}}' for n, path in enumerate(paths)
+        ]
+        for path, opcodes in uses.items():
+            value = path
+            for opcode in opcodes.split():
+                lines.append(f"%{opcode}.{path} = f32[8]{{0}} {opcode}(%{value})")
+                value = f"{opcode}.{path}"
+        results = [line.partition(" ")[0] for line in lines[-len(paths) :]]
+        return program(
+            "\n".join([*lines, f"ROOT %r = ({', '.join(['f32[8]{0}'] * len(paths))}) tuple({', '.join(results)})"])
+        )
+
+    old = step("ab", {"a": "sine", "b": "cosine"})
+    new = step("acb", {"a": "cosine", "c": "tanh", "b": "sine"})
+    diff = hlodiff.diff(old, new)
+    assert said(old, new)[0] == "1 new argument: m.c"
+    arguments_of = [
+        (edit.kind, edit.op_name) for edit in diff.edits if "parameter" in {s.opcode for s in (edit.old, edit.new) if s}
+    ]
+    assert arguments_of == [("added", "m.c")]
+    assert not diff.limits
+
+
 def test_another_generator_of_random_numbers() -> None:
     threefry = 'metadata={op_name="jit(f)/jit(_uniform)/threefry2x32/xor"}'
     old = program(f"%p = u32[8]{{0}} parameter(0)\n%x = u32[8]{{0}} xor(%p, %p), {threefry}\n"

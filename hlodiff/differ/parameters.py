@@ -89,6 +89,9 @@ def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> E
         return Expectation(lambda one, other: _is_same_operand(call, before[one], after[other]), edits)
     if len(olds) == len(news):
         return Expectation(lambda one, other: before[one] == after[other], edits)
+    if call is None:
+        of_old, of_new = _same_names(old, new)
+        return Expectation(lambda one, other: of_old.get(one, other) == other and of_new.get(other, one) == one, edits)
     return Expectation(lambda one, other: True, edits)
 
 
@@ -125,21 +128,32 @@ def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) ->
     """Pair arguments of the program that the search has parted although they have one name, or one number, and type.
 
     Where most of their users differ, removing and adding one may be the shorter script; no argument was added or
-    removed.
+    removed. Where arguments came or went, one of the same type that is used alike may be the shorter script too.
     """
+    olds, news = old.parameters, new.parameters
+    matched = _same_names(old, new)[0]
+    if len(olds) != len(news):
+        for one, other in matched.items():
+            if pairing.old[one] != other:
+                for position in {one, pairing.new[other]} - {-1}:
+                    if pairing.old[position] >= 0:
+                        pairing.remove(position)
+    for one, other in matched.items():
+        if pairing.old[one] < 0 and pairing.new[other] < 0:
+            pairing.add(one, other, "parameter:name")
+    if len(olds) == len(news):
+        _by_number(old, new, pairing, olds, news)
+
+
+def _same_names(old: MatchGraph, new: MatchGraph) -> tuple[dict[int, int], dict[int, int]]:
+    """Arguments of one name and type, donated or not and sharded in any way: the new one of each old one, and back."""
     ours, theirs = (
         {name: group[0] for name, group in _names(side, side.parameters).items() if len(group) == 1}
         for side in (old, new)
     )
-    for name, one in ours.items():
-        other = theirs.get(name)
-        if other is None or pairing.old[one] >= 0 or pairing.new[other] >= 0:
-            continue
-        if _shape(old, one) == _shape(new, other):  # donated or not, and sharded in any way
-            pairing.add(one, other, "parameter:name")
-    olds, news = old.parameters, new.parameters
-    if len(olds) == len(news):
-        _by_number(old, new, pairing, olds, news)
+    both = {ours[name]: theirs[name] for name in ours if name in theirs}
+    matched = {one: other for one, other in both.items() if _shape(old, one) == _shape(new, other)}
+    return matched, {other: one for one, other in matched.items()}
 
 
 def _shape(side: MatchGraph, position: int) -> Shape:

@@ -483,22 +483,20 @@ def _are_only_connected(diff: ModuleDiff) -> bool:
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
-    """What one side alone computes again in the backward pass: all of it in StableHLO, else what the edits say."""
-    if diff.old.stage == "stablehlo":
-        old, new = map(_rematerialised_work, (diff.old, diff.new))
-    else:
-        counts: Counter[str] = Counter()
-        for edit in diff.reported:
-            site = edit.new or edit.old
-            if _REMATERIALISED in (edit.op_name or "") and site and site.opcode not in CARRIERS:
-                counts[edit.kind] += edit.count
-        old, new = counts["removed"], counts["added"]
-        if bool(old) != bool(new) and all(map(_rematerialised_work, (diff.old, diff.new))):
-            return  # a compiler shares more or less of what both sides compute again
+    """What one side alone computes again in the backward pass: all of it."""
+    kinds = {edit.kind for edit in diff.reported if _is_rematerialised(edit)}
+    if diff.old.stage == "compiled" and kinds.isdisjoint(("added", "removed")):
+        return  # a compiler gives a scope to what both sides compute once, too
+    old, new = map(_rematerialised_work, (diff.old, diff.new))
     if new > 0 and old == 0:
         yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
     elif old > 0 and new == 0:
         yield f"{many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
+
+
+def _is_rematerialised(edit: Edit) -> bool:
+    site = edit.new or edit.old
+    return _REMATERIALISED in (edit.op_name or "") and site is not None and site.opcode not in CARRIERS
 
 
 def _rematerialised_work(module: Module) -> int:
