@@ -1,7 +1,7 @@
-"""The loops of a program by how often they turn, and whether what its text counts compares with another program's.
+"""The loops of a program by trip count, and whether counts of its text can be compared with another program's.
 
-What is counted in the text has the body of a loop once, and so does XLA's own `cost_analysis`. Two programs with other
-loops compare there only where one call of each says the same.
+Counts of the text include each loop body once, and so does XLA's own `cost_analysis`. For two programs with different
+loops, such counts compare only if the counts of one call agree.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import callees_first
 
 EACH_ONCE = "each loop body once"
-"""Behind XLA's figures of programs with loops."""
+"""Suffix for XLA's figures of programs with loops."""
 UNKNOWN = "unknown"
-"""How often a loop turns where nobody knows; what its condition does follows."""
-# The nested loops of a hostile file; those of real programs have a handful of paths.
+"""Label of an unknown trip count, followed by what the condition does."""
+# Bound for the nested loops of a hostile file; real programs have a handful of paths.
 _MOST_PATHS = 4096
 _Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopComparison:
-    """What the loops of two programs do to numbers that count each body once.
+    """How the loops of two programs affect numbers that count each body once.
 
     Args:
         old, new: whether that side has a loop.
-        same: whether such a number that grew is more in a run too: both sides have the same loops, which turn as often,
-            and nothing that one call does went the other way, as where something moved into a loop or out of one.
+        same: whether an increase of such a number is also one per run: both sides have the same loops with the same
+            trip counts, and no count of one call went the other way, as when something moved into or out of a loop.
     """
 
     old: bool = False
@@ -40,7 +40,7 @@ class LoopComparison:
     same: bool = True
 
     def words(self) -> str:
-        """What stands behind XLA's figures of both sides: "" where there is no loop."""
+        """The suffix for XLA's figures of both sides: "" without a loop."""
         if not (self.old or self.new):
             return ""
         side = "" if self.old and self.new else "before: " if self.old else "after: "
@@ -48,7 +48,7 @@ class LoopComparison:
 
 
 def loops_of(module: Module) -> Counter[_Path]:
-    """Every loop by its own and the outer loops' turns; `unknown` and what its condition does where nobody knows.
+    """Every loop by its own and the outer trip counts; `unknown` and what its condition does if not known.
 
     Example:
         >>> loops_of(Module("m", "compiled", (), 0))
@@ -76,9 +76,9 @@ def loops_of(module: Module) -> Counter[_Path]:
 
 
 def has_same_bounds(diff: ModuleDiff) -> bool:
-    """Whether the loops that may end early turn at most as often on both sides.
+    """Whether the loops that may end early have the same bounds on both sides.
 
-    Where a bound alone was raised, as `max_steps` of a solver, nobody knows whether one call does more.
+    If only a bound was raised, as `max_steps` of a solver, whether one call does more is unknown.
 
     Example:
         >>> has_same_bounds(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
@@ -89,7 +89,7 @@ def has_same_bounds(diff: ModuleDiff) -> bool:
 
 
 def has_data_loops(diff: ModuleDiff) -> bool:
-    """Whether data decides how often some loop of either side turns.
+    """Whether some loop of either side has a data-dependent trip count.
 
     Example:
         >>> has_data_loops(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
@@ -102,7 +102,7 @@ def has_data_loops(diff: ModuleDiff) -> bool:
 
 
 def format_loops(module: Module) -> list[str]:
-    """How often loops turn: `6`, in a loop of three turns `3 x 6`, or `unknown`; `6 (2 loops)` where two turn alike.
+    """Trip counts of loops: `6`, nested in a loop of three `3 x 6`, or `unknown`; `6 (2 loops)` for two equal ones.
 
     Example:
         >>> format_loops(Module("m", "compiled", (), 0))
@@ -115,10 +115,10 @@ def format_loops(module: Module) -> list[str]:
 
 
 def compare_loops(program: ProgramComparison) -> LoopComparison:
-    """What the loops of both sides do to numbers that count each body once; worked out at the first look.
+    """How the loops of both sides affect numbers that count each body once; computed on first access.
 
     Args:
-        program: any; one with one side only has nothing to compare.
+        program: any; a one-sided one has nothing to compare.
 
     Example:
         >>> compare_loops(ProgramComparison("f", "cpu", "compiled", "added"))
@@ -138,7 +138,7 @@ def compare_loops(program: ProgramComparison) -> LoopComparison:
 
 
 def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
-    """Of each number that exists twice, whether one call does not do more (or fewer) where the text has more."""
+    """For each number counted both ways, whether the count of one call does not follow that of the text."""
     for name, (before, after) in diff.executed.items():
         old, new = diff.metrics.get(name, (0, 0))
         if before.exact is not None and after.exact is not None:

@@ -12,7 +12,7 @@ from hlodiff.hlo import collectives as ir_collectives
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import KINDS, called_by, is_continuation, multiplicities
 
-# Moves no data and computes nothing; counted apart from the ops that cost.
+# Moves no data and computes nothing; counted separately from the ops that cost.
 BOOKKEEPING = frozenset(
     ["parameter", "tuple", "get-tuple-element", "get_tuple_element", "bitcast", "return", "call", "func.call",
      "func.declaration", "composite", "sdy.manual_computation", "sdy.return", "async-start", "after-all", "domain"]
@@ -43,8 +43,8 @@ _FIXED = (
 class Counts:
     """Everything counted in one walk over a program.
 
-    A computation that is called from three places counts three times, so the counts are the same whether equal
-    computations are stored once or often. Bytes are bytes of values, without padding.
+    A computation that is called from three places counts three times, so it does not matter whether equal computations
+    are stored once or several times. Bytes are bytes of values, without padding.
 
     Args:
         ops: by opcode, bookkeeping left out. Async pairs count once, one-op fusions as their op.
@@ -53,7 +53,7 @@ class Counts:
         collectives: by family, each with `count`, how many are `async`, and the `bytes` of their results on one device.
         custom_calls: by target.
         plain: the other metrics by name.
-        kinds: the same apart for entry, fusions, loop bodies, ...; together they are the whole.
+        kinds: the same separately for entry, fusions, loop bodies, ...; together they are the whole.
     """
 
     ops: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Counts:
     kinds: dict[str, Counts] = field(default_factory=dict)
 
     def add(self, part: Counts, times: int) -> None:
-        """Add what another part counts, so many times; its kinds are left out."""
+        """Add the counts of another part, multiplied; its kinds are not added."""
         for name in ("ops", "bookkeeping", "fusions", "custom_calls", "plain"):
             total: Counter[str] = getattr(self, name)
             for key, number in getattr(part, name).items():
@@ -76,7 +76,7 @@ class Counts:
                 total[key] += times * number
 
     def add_collective(self, family: str, size: int, asynchronous: bool) -> None:
-        """One more collective, with the bytes of its results."""
+        """Add a collective, with the bytes of its results."""
         record = self.collectives.setdefault(family, Counter(count=0, bytes=0, **{"async": 0}))
         record["count"] += 1
         record["async"] += asynchronous
@@ -84,7 +84,7 @@ class Counts:
 
 
 def own_counts(module: Module) -> list[Counts]:
-    """What one run of each computation counts, without what it calls; `instructions` are those of its text.
+    """Counts of one run of each computation, without callees; `instructions` are those of its text.
 
     Args:
         module: a program of either stage.
@@ -92,9 +92,9 @@ def own_counts(module: Module) -> list[Counts]:
     beginning: dict[int, list[ir_collectives.Collective]] = {}
     for collective in ir_collectives.collectives(module) if module.stage == "compiled" else ():
         beginning.setdefault(collective.computation, []).append(collective)
-    # What only goes on with a collective is counted where that begins.
+    # Continued steps of a collective are counted at its first step.
     later = ir_collectives.continued_steps(module) if beginning else frozenset()
-    fused = called_by(module, FUSIONS)  # values in there are stored only where they are a fusion's results
+    fused = called_by(module, FUSIONS)  # values in fusions are stored only if they are results of the fusion
     found = []
     for index, computation in enumerate(module.computations):
         counts = Counts()
@@ -124,7 +124,7 @@ def count(module: Module, own: Sequence[Counts] | None = None) -> Counts:
 
     Args:
         module: a program of either stage.
-        own: its `own_counts`, where they are known.
+        own: its `own_counts`, if known.
 
     Example:
         >>> count(Module("m", "compiled", (), 0)).ops
@@ -132,7 +132,7 @@ def count(module: Module, own: Sequence[Counts] | None = None) -> Counts:
     """
     parts: dict[str, Counts] = {}
     for weight, one in zip(multiplicities(module), own_counts(module) if own is None else own, strict=True):
-        in_loops = weight.in_loop  # these go to the kinds in their order
+        in_loops = weight.in_loop  # order of the kinds
         for kind in KINDS:
             times = weight.kinds.get(kind, 0)
             if times:
@@ -149,7 +149,7 @@ def count(module: Module, own: Sequence[Counts] | None = None) -> Counts:
 
 
 def metrics_by_kind(counts: Counts) -> dict[str, dict[str, float]]:
-    """What is counted in a program, apart for the kinds of computations it stands in.
+    """The counts of a program, separately for each kind of computation.
 
     Args:
         counts: of a whole program.
@@ -189,7 +189,7 @@ def op_counts(module: Module) -> dict[str, int]:
 
 
 def module_metrics(module: Module) -> dict[str, float]:
-    """Everything that is counted in a program itself; the same for its raw and its normalized text.
+    """All metrics of a program; the same for its raw and its normalized text.
 
     Args:
         module: a program of either stage.
@@ -208,7 +208,7 @@ def module_metrics(module: Module) -> dict[str, float]:
 
 
 def metrics_of(counts: Counts) -> dict[str, float]:
-    """The metrics by name of what was counted; see `module_metrics`."""
+    """The metrics of counts by name; see `module_metrics`."""
     metrics: dict[str, float] = {name: counts.plain[name] for name in _FIXED}
     metrics["fusions"] = counts.fusions.total()
     metrics["custom_calls"] = counts.custom_calls.total()
@@ -223,14 +223,14 @@ def metrics_of(counts: Counts) -> dict[str, float]:
 
 
 def raw_metrics(module: Module) -> dict[str, float]:
-    """What only the program as the compiler printed it shows: normalizing drops it, so it stands in summary.yaml.
+    """Metrics that only the program as printed has: normalizing drops them, so summary.yaml records them.
 
     Args:
         module: a program before normalizing.
 
     Returns:
         `functions` for StableHLO (equal ones are stored once, but each is compiled); for compiled programs
-        `rematerialized` (XLA's own) and, where the compiler says so, the sum of `estimated_cycles`.
+        `rematerialized` (XLA's own) and, if the compiler prints them, the sum of `estimated_cycles`.
     """
     if module.stage == "stablehlo":
         return {"functions": sum(any(k == "visibility" for k, _ in c.attributes) for c in module.computations)}
@@ -245,7 +245,7 @@ def raw_metrics(module: Module) -> dict[str, float]:
 
 
 def cycles_of(it: Instruction) -> int | None:
-    """XLA's own estimate for one run, which TPU programs state as they are printed; None where there is none.
+    """XLA's own estimate for one run, which TPU programs print; None if there is none.
 
     Example:
         >>> cycles_of(Instruction("f", "fusion", Shape("f32")))
@@ -255,7 +255,7 @@ def cycles_of(it: Instruction) -> int | None:
 
 
 def counted_as(module: Module, instruction: Instruction) -> str:
-    """The opcode that an instruction counts as, "" where it is bookkeeping or another instruction counts for it.
+    """The opcode that an instruction counts as, "" if it is bookkeeping or another instruction counts for it.
 
     `all-reduce-start` counts as `all-reduce` and its `-done` not at all; a fusion of one op counts as that op.
 
@@ -297,7 +297,7 @@ def custom_call_target(instruction: Instruction) -> str:
 
 
 def _count_instruction(counts: Counts, module: Module, it: Instruction) -> None:
-    """Everything but what moves in memory and the collectives of compiled programs, which look at more than one."""
+    """Count one instruction, except memory moves and compiled collectives, which span several instructions."""
     if it.opcode in BOOKKEEPING:
         counts.bookkeeping[it.opcode] += 1
         return
@@ -327,9 +327,9 @@ def _count_instruction(counts: Counts, module: Module, it: Instruction) -> None:
 
 
 def _moving(module: Module, computation: Computation, it: Instruction) -> Iterator[tuple[str, Shape, Shape | None]]:
-    """What an instruction copies or slices in memory: the opcode, what it writes, and the value it takes that from.
+    """Copies and slices in memory of an instruction: the opcode, the shape written, and the source.
 
-    A fusion does it where its result is a copy or a slice of a parameter. In a fusion nothing is stored: a copy there
+    A fusion does it if its result is a copy or a slice of a parameter. Inside a fusion nothing is stored: a copy there
     moves no bytes, and no value has a memory.
     """
     if it.opcode not in FUSIONS:

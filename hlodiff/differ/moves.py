@@ -1,7 +1,7 @@
-"""What left one computation and came up in another is `moved`, not removed and added.
+"""An instruction that left one computation and appears in another is `moved`, not removed and added.
 
-Evidence is what stands around an instruction when borders are transparent: a parameter of a fusion is the operand it is
-called with, a fusion is the root of what it calls. GumTree finds moves as equal subtrees with other parents; here a
+The evidence is its neighbourhood with transparent borders: a parameter of a fusion is the operand it is called with, a
+fusion is the root of its callee. GumTree finds moves as equal subtrees with other parents; here a
 neighbourhood takes the place of the subtree.
 """
 
@@ -27,24 +27,24 @@ BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "fun
 
 @dataclass(frozen=True, slots=True)
 class InlinedView:
-    """One module seen without borders: resolved operands and users of every instruction, and of fusions as a whole."""
+    """A module without borders: resolved operands and users of every instruction, and of fusions as a whole."""
 
     operands: dict[Place, tuple[tuple[Place, int], ...]]
     users: dict[Place, tuple[tuple[Place, int], ...]]
 
 
 def inlined_view(module: Module, unopened: Container[int], only: Collection[Place] | None = None) -> InlinedView:
-    """Neighbours of instructions; what is equal on both sides was never opened and stands as one instruction.
+    """Neighbours of instructions; computations equal on both sides are unopened and count as one instruction.
 
     Args:
         module: the program.
-        unopened: computations that stand as one instruction.
-        only: whose neighbours are asked for; None for those of all.
+        unopened: computations that count as one instruction.
+        only: the places whose neighbours are needed; None for all.
     """
     sites = _single_sites(module, unopened)
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
-    # A fusion has the users of what it really is.
+    # A fusion has the users of the value that it resolves to.
     roots = {_resolve(module, sites, place) for place in only or () if at(module, place).opcode == "fusion"}
     for index, computation in enumerate(module.computations):
         instructions = computation.instructions if index not in unopened else ()
@@ -70,7 +70,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
 
 
 def _single_sites(module: Module, unopened: Container[int]) -> dict[int, Place | None]:
-    """For each computation called as a step of the program from one place only, that place."""
+    """For each computation called as a step of the program from a single place, that place."""
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
@@ -85,8 +85,8 @@ def _is_step(it: Instruction) -> bool:
 
 
 def _resolve(module: Module, sites: dict[int, Place | None], place: Place, result: int = 0) -> Place:
-    """Through borders to what a value really is, see `_behind`; `result` of an operation that has several."""
-    for _ in range(1000):  # nesting is shallow in real programs; a hostile call cycle ends here
+    """Resolve a value through borders, see `_behind`; `result` selects one of several results."""
+    for _ in range(1000):  # nesting is shallow in real programs; this ends a hostile call cycle
         behind = _behind(module, sites, place)
         if behind is None:
             return place
@@ -100,12 +100,12 @@ def _resolve(module: Module, sites: dict[int, Place | None], place: Place, resul
 
 
 def _is_itself(it: Instruction) -> bool:
-    """Whether nothing else is behind a value, see `_behind`: so it is with most."""
+    """Whether a value resolves to itself, see `_behind`: most do."""
     return not it.calls and it.opcode not in _HANDING_ON and not it.opcode.endswith("-done")
 
 
 def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
-    """A parameter is its caller's operand, a call the root of what it calls, an element what the tuple was made of."""
+    """One step behind a value: a parameter's operand at the call, a call's callee root, an element's tuple operand."""
     it = at(module, place)
     if _is_itself(it):
         return None
@@ -129,17 +129,17 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
 def with_moves(
     before: ProgramSide, after: ProgramSide, found: ProgramMatch, edits: list[RawEdit], limits: Limits
 ) -> tuple[list[RawEdit], ProgramMatch, dict[str, int]]:
-    """Replace removed and added instructions that are one and the same by a move.
+    """Replace removed and added instructions that are the same by a move.
 
     Args:
         before, after: the programs as they were paired.
         found: which computations correspond; within them nothing moves.
-        edits: the single edits; their order is kept, a move stands where the removal stood.
-        limits: how much may be tried; what it leaves unseen stays removed and added.
+        edits: the single edits; their order is kept, a move takes the place of the removal.
+        limits: how much work is allowed; moves not found stay removed and added.
 
     Returns:
-        the edits; the programs as they were paired, with the calls that are left of those without a match; and for each
-        limit that was hit in how many computations.
+        the edits; the matches, with the remaining unmatched calls; and for each limit that was hit the number of
+        computations.
     """
     old, new = before.module, after.module
     old_places = (edit.old for edit in edits if edit.kind == "removed" and edit.old)
@@ -157,7 +157,7 @@ def with_moves(
     sides = (inlined_view(old, {a for a, _ in equal}, asked[0]), inlined_view(new, {b for _, b in equal}, asked[1]))
     known = paired_places(found)
     moves: dict[Place, Place] = {}
-    while True:  # a fusion moves with all that is in it, which then is known too
+    while True:  # a fusion moves with its contents, which are then known too
         more, left = _followed(sides, groups, known, homes, limits.move_rounds)
         calls = {a: b for a, b in more.items() if at(old, a).opcode == "fusion"}
         moves |= calls or more
@@ -189,9 +189,9 @@ def _followed(
     homes: set[tuple[int, int]],
     rounds: int,
 ) -> tuple[dict[Place, Place], int]:
-    """What moved, and how many computations hold more of it where the rounds did not suffice.
+    """The moves, and how many computations have more of them if the rounds did not suffice.
 
-    A chain is followed from both ends, one neighbour a round.
+    A chain is followed from both ends, one neighbour per round.
     """
     mapping = dict(known)
     taken = set(mapping.values())
@@ -209,7 +209,7 @@ def _followed(
 
 
 _ALL = 10**15
-"""Of what is applied to elements: it was added or removed once, and moved along with any of those that apply it."""
+"""The count of a computation applied to elements: added or removed once, and moved with any applying instruction."""
 
 
 def _moved_along(
@@ -230,7 +230,7 @@ def _moved_along(
 
 def _without(edits: Iterable[RawEdit], moved_along: Mapping[tuple[int, int], int]) -> Iterator[RawEdit]:
     for edit in edits:
-        if edit.pair is not None:  # a call that has a match leads there, and none that moved
+        if edit.pair is not None:  # a matched call leads there, and no moved one
             yield edit
             continue
         count = min(moved_along[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
@@ -239,7 +239,7 @@ def _without(edits: Iterable[RawEdit], moved_along: Mapping[tuple[int, int], int
 
 
 def _left_alone(calls: Mapping[int, int], moved_along: Mapping[tuple[int, int], int], which: int) -> dict[int, int]:
-    """How many calls without a match lead to a computation; as before where all moved, since no edit is in it then."""
+    """How many unmatched calls lead to a computation; unchanged if all moved, since it then has no edit."""
     return {n: count - moved if (moved := moved_along[which, n]) < count else count for n, count in calls.items()}
 
 
@@ -249,7 +249,7 @@ _Group = tuple[list[Place], list[Place]]
 def _groups(
     programs: tuple[ProgramSide, ProgramSide], removed: Iterable[Place], added: Iterable[Place]
 ) -> list[_Group]:
-    """Removed and added instructions that are equal but for their layouts; fusions only with all that is in them."""
+    """Removed and added instructions that are equal but for their layouts; fusions only with all of their contents."""
     groups: dict[tuple[object, ...], _Group] = {}
     for program, places, which in ((programs[0], removed, 0), (programs[1], added, 1)):
         for place in places:
@@ -262,7 +262,7 @@ def _groups(
 
 
 def _small(groups: list[_Group], homes: set[tuple[int, int]], limits: Limits) -> tuple[list[_Group], int]:
-    """Groups with something to find that may be looked at, and in how many computations the others are."""
+    """Groups with possible moves within the limit, and the number of computations of the other groups."""
     across = [g for g in groups if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))]
     small = [g for g in across if len(g[0]) * len(g[1]) <= limits.moves]
     large = [g for g in across if len(g[0]) * len(g[1]) > limits.moves]
@@ -270,19 +270,19 @@ def _small(groups: list[_Group], homes: set[tuple[int, int]], limits: Limits) ->
 
 
 def _inside(places: Sequence[Place]) -> dict[int, None]:
-    """The computations that hold the places."""
+    """The computations of the places."""
     return dict.fromkeys(computation for computation, _ in places)
 
 
 def _holders(groups: Sequence[_Group]) -> int:
-    """How many computations of both programs hold instructions of the groups."""
+    """How many computations of both programs have instructions of the groups."""
     return sum(len(_inside([place for group in groups for place in group[side]])) for side in (0, 1))
 
 
 def _best(
     sides: tuple[InlinedView, InlinedView], group: _Group, mapping: dict[Place, Place], homes: set[tuple[int, int]]
 ) -> Iterator[tuple[Place, Place]]:
-    """Pairs of one group with a common neighbour, most in common first, each place once."""
+    """Pairs of one group with a common neighbour, the most common neighbours first, each place once."""
     olds, news = group
     places = _by_neighbour(sides[1], news)
     scored = []
@@ -300,7 +300,7 @@ def _best(
 
 
 def _by_neighbour(around: InlinedView, places: Sequence[Place]) -> dict[tuple[int, Place, int], list[int]]:
-    """Which of the places have an operand, or a user, in a slot."""
+    """The places by neighbour: operand or user, and slot."""
     found: dict[tuple[int, Place, int], list[int]] = {}
     for n, place in enumerate(places):
         for kind, neighbours in enumerate((around.operands, around.users)):
@@ -312,7 +312,7 @@ def _by_neighbour(around: InlinedView, places: Sequence[Place]) -> dict[tuple[in
 def _in_common(
     around: InlinedView, a: Place, mapping: Mapping[Place, Place], places: Mapping[tuple[int, Place, int], list[int]]
 ) -> dict[int, int]:
-    """With how many matches of its neighbours each of some places stands together."""
+    """For each of some places the number of its neighbours that match neighbours of `a`."""
     scores: dict[int, int] = {}
     for kind, neighbours in enumerate((around.operands, around.users)):
         for neighbour, slot in neighbours.get(a, ()):
@@ -326,7 +326,7 @@ _Side = tuple[Module, dict[int, str]]
 
 
 def _move_counts(edits: Iterable[RawEdit], moves: Mapping[Place, Place]) -> dict[Place, int]:
-    """How often each move was made. A computation may be paired with several others: all edits of a place add up."""
+    """The count of each move. A computation may be matched with several others: all edits of a place add up."""
     removed, added = Counter[Place | None](), Counter[Place | None]()
     for edit in edits:
         removed[edit.old] += edit.count if edit.kind == "removed" else 0
@@ -347,7 +347,7 @@ def _replaced(
         if edit.kind not in ("removed", "added") or place is None or place not in left:
             yield edit
             continue
-        if edit.kind == "removed" and left[place] == counts[place] > 0:  # a move stands where the first removal stood
+        if edit.kind == "removed" and left[place] == counts[place] > 0:  # a move takes the place of the first removal
             yield _move(sides, platform, place, moves[place], counts[place])
         count = min(edit.count, left[place])
         left[place] -= count
@@ -366,13 +366,13 @@ def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Plac
 
 
 def threads_of(side: ProgramSide) -> dict[int, str]:
-    """Computations that do not run on the device's main thread, those called from them included, and where they run."""
+    """Computations that do not run on the device's main thread, including their callees, with their thread."""
     threads = {n: c.execution_thread for n, c in enumerate(side.module.computations) if c.execution_thread}
     if not threads:
         return {}
     import networkx as nx
 
-    inherited = side.calls.copy()  # without the calls of what says itself where it runs
+    inherited = side.calls.copy()  # without calls of computations that name their own thread
     inherited.remove_edges_from([*side.calls.in_edges(threads)])
     for caller, thread in list(threads.items()):
         for callee in nx.descendants(inherited, caller):
@@ -382,7 +382,7 @@ def threads_of(side: ProgramSide) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """An operation removed in one place and added in another one: "host" and "device", or a thread of XLA's."""
+    """An operation removed in one place and added in another: "host", "device" or an XLA thread."""
 
     removed: Edit
     added: Edit
@@ -396,19 +396,19 @@ class Relocation:
 
 
 def relocations(diff: ModuleDiff) -> tuple[Relocation, ...]:
-    """Operations of one opcode and type of which one was removed and one added, and that run elsewhere now.
+    """Pairs of a removed and an added operation of one opcode and type that run in different places.
 
     Args:
         diff: two programs.
 
     Returns:
-        in the order of the edits, each edit in one pair at most.
+        in the order of the edits, each edit in at most one pair.
 
     Example:
         >>> relocations(ModuleDiff(Module("m", "stablehlo", (), 0), Module("m", "stablehlo", (), 0)))
         ()
     """
-    # By what they are, and where: of those elsewhere, few places in all, the first one.
+    # By opcode and type, then by place: the first one at any other place is taken.
     candidates: dict[tuple[str, str], dict[str, deque[tuple[int, Edit]]]] = {}
     for number, (edit, kind, place) in enumerate(_whole(diff, "added")):
         candidates.setdefault(kind, {}).setdefault(place, deque()).append((number, edit))

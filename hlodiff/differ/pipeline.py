@@ -45,7 +45,7 @@ _Value = TypeVar("_Value")
 
 
 class LazyMapping(UserDict[str, _Value]):
-    """A mapping that is worked out at the first look."""
+    """A mapping that is computed on first access."""
 
     def __init__(self, work: Callable[[], dict[str, _Value]]) -> None:
         self._work = work
@@ -56,7 +56,7 @@ class LazyMapping(UserDict[str, _Value]):
 
 
 class PairMetrics:
-    """What can be counted in two programs, side by side."""
+    """The counts of two programs, side by side."""
 
     def __init__(self, old: Module, new: Module) -> None:
         self._modules = old, new
@@ -67,7 +67,7 @@ class PairMetrics:
 
     @cached_property
     def _counted(self) -> tuple[list[Module], list[list[Counts]], list[Counts], list[list[Mapping[str, int]]]]:
-        """Each program with all of its computations read, and what is counted in it, once for all numbers."""
+        """Both programs, fully read, and their counts, computed once for all metrics."""
         modules = [replace(module, computations=tuple(module.computations)) for module in self._modules]
         own = list(map(own_counts, modules))
         return modules, own, list(map(count, modules, own)), list(map(own_costs, modules))
@@ -100,17 +100,18 @@ class PairMetrics:
 
 
 def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool = True) -> ModuleDiff:
-    """What someone had to do to the old program to get the new one, in as few edits as possible.
+    """The difference of two programs as a list of edits, as short as possible.
 
     Args:
         old: a program, as read; noise is removed here, names and order do not matter.
         new: another program of the same stage.
-        limits: how much may be tried; those that were hit are said in `limit_hits`.
-        pruning: whether computations that both programs hold as they are stay unread. Of several equals another may be
-            named then, a search that ends early may end elsewhere, and `ignored` counts the noise in the others only.
+        limits: how much work is allowed; limits that were hit are in `limit_hits`.
+        pruning: whether computations that both programs share stay unread. Of several equal instructions a different
+            one may then be named, a search cut short may end differently, and `ignored` counts noise only in what was
+            read.
 
     Returns:
-        The edits, those of schedule and tuning apart, which fusions became which, counts and metrics.
+        The edits, with schedule and tuning separate, fusion changes, counts and metrics.
 
     Raises:
         DiffError: the programs are of different stages.
@@ -130,7 +131,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         old, new, not_held = with_each_other(old, new)
         pruned = None
         if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
-            # StableHLO and short texts are read whole and never load these.
+            # StableHLO and short texts are read whole and do not need these.
             from hlodiff.differ.expand import expand
             from hlodiff.differ.prune import prune
 
@@ -138,7 +139,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         opened = pruned.modules if pruned else (old, new)
         unrelated = are_unrelated(opened, (old, new), limits, pruned.copies if pruned else ({}, {}))
         if unrelated is not None:
-            pruned = None  # all of both is listed
+            pruned = None  # both programs are listed in full
         search = KnownSearches()
         while True:
             opened = pruned.modules if pruned else (old, new)
@@ -157,14 +158,14 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
 def diff_with_matches(
     old: Module, new: Module, *, limits: Limits = DEFAULTS
 ) -> tuple[ModuleDiff, DiffInput, CanonicalDiff]:
-    """The difference of two compiled programs, and which instruction is which in it.
+    """The difference of two compiled programs, and the matches of their instructions.
 
     Args:
-        old, new: two programs; all of both is read.
-        limits: how much may be tried.
+        old, new: two programs, which are read in full.
+        limits: how much work is allowed.
 
     Returns:
-        what `diff` gives with `pruning=False`, the programs without noise, and the matches that the edits rest on.
+        what `diff` gives with `pruning=False`, the programs without noise, and the matches that the edits are based on.
     """
     ready = prepare_pair(old, new)
     canonical = diff_in_canonical_direction(ready, limits)
@@ -180,7 +181,7 @@ def _result(
     limits: Limits,
     pruned: PrunedPair | None = None,
 ) -> ModuleDiff:
-    """The record of a diff: edits grouped, and what can be counted in both programs."""
+    """The record of a diff: grouped edits, and the counts of both programs."""
     old, new = whole
     origins = Origins(ready.printed[0]), Origins(ready.printed[1])
     edits = group_edits(*ready.printed, found.edits, opened, origins)
@@ -210,14 +211,14 @@ def _result(
 
 
 def _script_of(kept: KeptMatches, found: ModuleDiff) -> EditScript:
-    from hlodiff.differ.build_script import build_script  # most differences are shown and never replayed
+    from hlodiff.differ.build_script import build_script  # most diffs are shown and never replayed
 
     return build_script(found, kept)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Single edits by channel, which fusions became which, limits that were hit, and the matching that gave them."""
+    """Single edits by channel, fusion changes, limits that were hit, and the matches behind them."""
 
     edits: list[RawEdit]
     schedule: list[RawEdit]
@@ -234,7 +235,7 @@ def _edits_of(
     whole: tuple[Module, Module],
     limits: Limits,
 ) -> _Found:
-    """The edits that a matching gives, the right way round."""
+    """The edits of a matching, in the caller's direction."""
     if canonical.is_reversed:
         tuned, opened, whole = tuned[::-1], opened[::-1], whole[::-1]
     old, new, found = canonical.old, canonical.new, canonical.found
@@ -258,7 +259,7 @@ def _edits_of(
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
-    if canonical.unrelated is None:  # else edits explain nothing
+    if canonical.unrelated is None:  # otherwise the edits explain nothing
         with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
         fusions = fusion_changes(old, new, found, edits)

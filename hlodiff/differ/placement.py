@@ -28,7 +28,7 @@ _SIZES = re.compile(r'"([^"]*)"=(\d{1,18})')
 
 
 def platform_of(module: Module) -> str:
-    """Which backend compiled a program, as far as the program itself shows it.
+    """Which backend compiled a program, as far as the program shows it.
 
     Args:
         module: a program of either stage.
@@ -53,14 +53,14 @@ def platform_of(module: Module) -> str:
 
 
 def format_memory_space(space: int, platform: str = "") -> str:
-    """What a memory space of a layout is called.
+    """The name of a layout's memory space.
 
     Args:
-        space: the number in `S(5)`, 0 where there is none.
-        platform: "tpu", "cuda" or "" where it is not known.
+        space: the number in `S(5)`, 0 if there is none.
+        platform: "tpu", "cuda" or "" if unknown.
 
     Returns:
-        one or two words; a number that we do not know stays a number.
+        one or two words; an unknown number stays a number.
 
     Example:
         >>> format_memory_space(5), format_memory_space(1, "tpu"), format_memory_space(9)
@@ -70,13 +70,13 @@ def format_memory_space(space: int, platform: str = "") -> str:
 
 
 def format_precision(text: str | None) -> str:
-    """The precision of a dot or convolution: one word where both operands have the same.
+    """The precision of a dot or convolution: one word if both operands have the same.
 
     Args:
         text: as HLO or StableHLO print it; None or "" for XLA's default.
 
     Returns:
-        words; text that is not understood comes back as it is.
+        words; unknown text is returned as it is.
 
     Example:
         >>> format_precision("{highest,highest}"), format_precision("[#stablehlo<precision HIGH>]")
@@ -97,7 +97,7 @@ def format_sharding(text: str | None) -> str:
         text: as HLO or StableHLO print it; None or "" for none.
 
     Returns:
-        words; text that is not understood comes back as it is.
+        words; unknown text is returned as it is.
 
     Example:
         >>> format_sharding("{devices=[2,1]<=[2]}")
@@ -120,7 +120,7 @@ def format_sharding(text: str | None) -> str:
 
 
 def format_partition(text: str | None) -> str:
-    """A sharding as JAX writes it, `P('data', None)`, where it has names of axes alone; else as a sentence.
+    """A sharding as JAX writes it, `P('data', None)`, if it has only axis names; otherwise as a sentence.
 
     Args:
         text: as HLO or StableHLO print it; None or "" for none.
@@ -183,7 +183,7 @@ def _hlo_words(text: str) -> str:
 
 
 def _last_dimensions(rest: str) -> list[str]:
-    """What the last entries of `devices=[...]` are that are no dimensions of the array."""
+    """The meaning of the last entries of `devices=[...]` that are not array dimensions."""
     listed = _LAST_DIMS.search(rest)
     if listed:
         return [kind.strip() for kind in listed.group(1).split(",")]
@@ -241,9 +241,8 @@ def placements(module: Module) -> dict[str, Any]:
 
     Returns:
         `compute`: ops by where they run ("device", "host", or XLA's execution thread); `memory` (compiled programs
-        only): values and bytes by memory space, values inside fusions left out, since they have no buffer;
-        `parameters` and `results`: those that have a sharding, another memory space than the device's, or a donated
-        buffer, by position.
+        only): values and bytes by memory space, without values inside fusions, which have no buffer; `parameters` and
+        `results`: those that have a sharding, a memory space other than the device's, or a donated buffer, by position.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -337,7 +336,7 @@ def _memory(module: Module) -> dict[str, dict[str, int]]:
 
 
 def _has_buffer(instruction: Instruction, in_entry: bool) -> bool:
-    """Whether an op writes a value: what an async op writes is counted where it is done."""
+    """Whether an op writes a value to a buffer: an async op counts at its `-done`."""
     if instruction.opcode == "parameter":
         return in_entry
     return instruction.opcode not in BOOKKEEPING and not instruction.opcode.endswith("-start")

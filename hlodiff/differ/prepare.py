@@ -1,4 +1,4 @@
-"""What a diff works on: both programs without noise, but with their own names, order and provenance."""
+"""The input of a diff: both programs without noise, but with their own names, order and provenance."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from hlodiff.normalizer.rewrite import with_attributes, with_computations, with_
 ORDER = "branch_order"
 CONDITIONALS = frozenset(["conditional", "case", "if"])
 Branches = tuple[str, ...]
-"""What a conditional can do: its opcode and the content of each branch, in order."""
+"""A conditional by its opcode and the content of each branch, in order."""
 
 
 def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]) -> tuple[Module, Module]:
-    """Both modules with their conditionals' branches in one order where that makes more of them the same.
+    """Both modules with conditional branches reordered where that makes more of them equal.
 
     Args:
         modules: two programs without noise.
         hashes: content of the computations of each, by index.
 
     Returns:
-        the modules, which are the same objects where nothing changed its place. Of two orders content decides which one
-        both get, so that swapped sides give the same two modules.
+        the modules; the same objects if nothing was reordered. Content decides which of two orders both get, so swapped
+        sides give the same two modules.
     """
     places = [
         [
@@ -85,7 +85,7 @@ def _branches(it: Instruction, hashes: Sequence[str]) -> Branches:
 
 
 def _exchanged(olds: Sequence[Branches], news: Sequence[Branches]) -> list[tuple[Branches, Branches]]:
-    """What one side has more of, paired where more branches are the same in another order than in their own."""
+    """The surplus conditionals of both sides, paired where reordering makes more branches equal."""
     holders: dict[str, list[Branches]] = {}
     for branches in news:
         for content in dict.fromkeys(branches[1:]):
@@ -112,7 +112,7 @@ def _in_common(one: Branches, other: Branches) -> int:
 
 
 def _order(branches: Branches, target: Branches) -> list[int]:
-    """For each place of the target the branch that goes there; those it does not know fill up in order."""
+    """For each place of the target the branch that goes there; other branches fill the rest in order."""
     free = list(range(len(branches) - 1))
     order = [-1] * len(free)
     for place, content in enumerate(target[1:]):
@@ -124,9 +124,9 @@ def _order(branches: Branches, target: Branches) -> list[int]:
 
 
 def _starts(it: Instruction, computations: Sequence[Computation]) -> list[int] | None:
-    """Where the operands of each branch begin, and the end; None where they are not one for each parameter.
+    """The start of each branch's operands, and the end; None if they are not one per parameter.
 
-    Compiled branches take one operand each; those of StableHLO, which is never pruned, what they capture.
+    Compiled branches take one operand each; StableHLO branches, which are never pruned, take their captures.
     """
     starts = [1]
     for callee in it.called:
@@ -169,43 +169,43 @@ def channel_of(it: Instruction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HashedModule:
-    """A module as its instructions are paired (see `without_channels`), and the content of its computations."""
+    """A module as used for matching (see `without_channels`), and the content of its computations."""
 
     module: Module
     contents: tuple[Content, ...]
 
 
 class Bare:
-    """Computations without tuning and channel numbers, and their contents, while passes change some of them."""
+    """Cache of computations without tuning and channel numbers, and of contents, across passes."""
 
     def __init__(self) -> None:
         self.known = KnownContents()
         self._found: dict[int, tuple[Computation, Computation]] = {}
 
     def module(self, module: Module) -> Module:
-        """The module `without_channels`; what was seen before is the same object again."""
+        """The module `without_channels`; computations seen before are the same objects again."""
         found: list[Computation] = []
         for owner in module.computations:
             if id(owner) not in self._found:
                 is_bare = owner.attribute_names().isdisjoint(_STRIPPED)
                 instructions = [] if is_bare else [bare_instruction(it) for it in owner.instructions]
-                # Both are kept, so that no other computation can get their place in memory.
+                # Both are kept alive, so that no other computation can get their ids.
                 self._found[id(owner)] = owner, with_instructions(owner, instructions) if instructions else owner
             found.append(self._found[id(owner)][1])
         return replace(module, computations=tuple(found))
 
     def hashed(self, module: Module) -> HashedModule:
-        """The same, and what each of its computations does."""
+        """The same, with the content of each computation."""
         stripped = self.module(module)
         return HashedModule(stripped, contents(stripped, known=self.known))
 
 
 @dataclass(frozen=True, slots=True)
 class DiffInput:
-    """Both programs without noise, the same as they are paired, and what was dropped, by rule.
+    """Both programs without noise, the same as used for matching, and what was dropped, by rule.
 
-    In `modules` the branches of a conditional have one name, and one order where they changed places; in `printed` they
-    are as they were read.
+    In `modules` the branches of a conditional have one attribute name, and one order if they were reordered; in
+    `printed` they are as read.
     """
 
     modules: tuple[Module, Module]
@@ -214,18 +214,18 @@ class DiffInput:
     printed: tuple[Module, Module]
 
 
-# Passes that look at the content of all computations, most of which are the same ones later.
+# Passes that need the content of all computations, most of which do not change later.
 _NUMBERING = {"channel_ids": channel_ids, "callback_numbers": callback_numbers}
 
 
 def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> DiffInput:
     """Apply every pass that drops content to both programs, and count what each pass dropped.
 
-    Fusions that both programs hold keep the order of their parameters. The order of interchangeable parameters depends
-    on what the callers pass, and an edit there must not reverse it. Where all of both is `only_listed`, as removed and
-    added, no fusion is put in order.
+    Fusions that both programs have keep their parameter order. The order of interchangeable parameters depends on what
+    callers pass, and an edit there must not reverse it. If both programs are `only_listed`, as removed and added, no
+    fusion is reordered.
     """
-    # All is read: from here on computations are looked up in a tuple, which takes a tenth of the time.
+    # Everything is read: lookups in a tuple take a tenth of the time.
     modules = [replace(module, computations=tuple(module.computations)) for module in (old, new)]
     bare = Bare()
     ignored: dict[str, int] = {}
@@ -261,7 +261,7 @@ def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module
     ]
     if not any(fused):
         return [(module, 0) for module in modules]
-    # Only what has as many of each operation on both sides can be equal: no other content is looked at.
+    # Only computations with the same operation counts on both sides can be equal: no other content is computed.
     alike = set(fused[0].values()) & set(fused[1].values())
     hashes = [
         computation_hashes(
@@ -275,10 +275,10 @@ def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module
 
 
 def without_channels(module: Module) -> Module:
-    """The same module, indices alike, without tuning and channel numbers: what instructions are paired by.
+    """The same module, indices alike, without tuning and channel numbers: the form used for matching.
 
-    Backend configurations are cut down to the program's part. A channel's number means nothing; who meets on it is
-    compared once instructions are paired.
+    Backend configurations are cut down to the program's part. A channel's number means nothing; who shares it is
+    compared after matching.
     """
     return Bare().module(module)
 
@@ -286,8 +286,8 @@ def without_channels(module: Module) -> Module:
 def bare_instruction(it: Instruction) -> Instruction:
     """The same instruction without tuning, channel number and number of its chain.
 
-    A chain is the steps that a TPU takes a collective in. They hand its state from one to the next, so that their
-    operands say what is one chain; a chain that comes or goes gives the others new numbers.
+    A chain is the steps that a TPU takes a collective in. They pass its state from one to the next, so operands
+    identify the chain; an added or removed chain renumbers the others.
     """
     for key, _ in it.attributes:
         if key in _STRIPPED:
@@ -302,6 +302,6 @@ def bare_instruction(it: Instruction) -> Instruction:
 
 
 def tuning_of(it: Instruction) -> str:
-    """How a GPU runs the instruction, as JSON; "" where nothing is said."""
+    """How a GPU runs the instruction, as JSON; "" if not specified."""
     text = it.attribute("backend_config")
     return split_backend_config(text)[1] if text and is_of_xla(it) else ""

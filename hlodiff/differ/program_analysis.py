@@ -1,4 +1,4 @@
-"""Everything that one program says about itself."""
+"""Analysis of a single program: unrolled loops, repeated work, large constants, costs of its parts."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Table:
     Args:
         shape: as `f32[4,1000]`.
         bytes: of its numbers.
-        where: the user's line that reads it; None where it is not known.
-        digest: a hash of its bytes; "" where the text does not hold them.
-        times: at how many call sites it stands.
+        where: the user's line that reads it; None if unknown.
+        digest: a hash of its bytes; "" if the text does not have them.
+        times: the number of call sites.
     """
 
     shape: str
@@ -64,7 +64,7 @@ def tables(module: Module, least: int = LARGE_LITERAL_BYTES) -> tuple[Table, ...
 
     Args:
         module: a program of either stage.
-        least: bytes from which on a constant is large. One number repeated is none, however large.
+        least: the size in bytes of a large constant. One repeated number is never large.
 
     Returns:
         one record for each constant.
@@ -80,7 +80,7 @@ def tables(module: Module, least: int = LARGE_LITERAL_BYTES) -> tuple[Table, ...
 
 
 def _is_splat(it: Instruction) -> bool:
-    """One number in the text stands for all elements; what is hashed or left out is none."""
+    """Whether one number in the text stands for all elements; False for hashed or elided constants."""
     literal = it.literal or ""
     if it.attribute("hlodiff.constant") or it.attribute("frontend_attributes"):
         return False
@@ -93,7 +93,7 @@ def _digest(it: Instruction) -> str:
 
 
 def _reader(module: Module, index: int, position: int) -> int:
-    """The frame of the first operation that does something with a value, wherever it is handed on to."""
+    """The frame of the first operation that uses a value, wherever the value is passed on to."""
     nearest = -1
     worklist = [(index, position)]
     for owner, value in worklist[:]:
@@ -119,7 +119,7 @@ def _users(module: Module, owner: int, value: int) -> Iterator[tuple[int, Instru
 
 
 def _inside(module: Module, it: Instruction, value: int) -> Iterator[tuple[int, int]]:
-    """The parameters of called computations that a value becomes."""
+    """The callee parameters that a value is bound to."""
     for callee in it.called:
         parameters = module.computations[callee].parameters()
         for number, operand in enumerate(it.operands):
@@ -132,7 +132,7 @@ _EFFECTS = frozenset(
     ["custom_call", "custom-call", "rng", "rng_bit_generator", "rng-bit-generator", "infeed", "outfeed", "send", "recv",
      "after_all", "create_token", "optimization_barrier", "opt-barrier", "while", "sdy.manual_computation"]
 )  # fmt: skip
-# Costs next to nothing: two equal broadcasts are no finding.
+# Nearly free: two equal broadcasts are not reported.
 _CHEAP = frozenset(
     ["constant", "iota", "broadcast_in_dim", "broadcast", "reshape", "convert", "transpose", "slice", "bitcast",
      "compare", "select", "concatenate", "dynamic_slice", "pad", "reverse", "get_dimension_size"]
@@ -148,7 +148,7 @@ class RepeatedComputation:
         what: opcode and shape of the last operation.
         lines: the user's lines that compute it, each once.
         times: how often it is computed.
-        operations: how many operations one of them takes.
+        operations: how many operations one computation takes.
     """
 
     what: str
@@ -159,7 +159,7 @@ class RepeatedComputation:
 
 @dataclass(frozen=True, slots=True)
 class LoweredAgain:
-    """An inner function that stands in the program several times with the same content.
+    """An inner function that the program contains several times with the same content.
 
     Args:
         name: without JAX's number.
@@ -181,7 +181,7 @@ def computed_twice(module: Module) -> tuple[RepeatedComputation, ...]:
         module: a StableHLO program. XLA finds most of these itself; in a compiled program none is expected.
 
     Returns:
-        one record for each value that is used as such: what it is computed from is not distinguished.
+        one record for each value used elsewhere; intermediate values are not listed separately.
     """
     sizes = dict(enumerate(sizes_of(module)))
     hashes = computation_hashes(module)
@@ -206,8 +206,8 @@ def _twice(
         tops = [position for position in group if position not in inner]
         if len(tops) < 2:
             continue
-        it = source_through(computation, tops[0], _CHEAP)  # what a reader knows it by
-        # Computing it once more takes all that is doubled on the way to it, and not cheap.
+        it = source_through(computation, tops[0], _CHEAP)  # the operation that a reader recognizes
+        # Recomputing it costs everything that is duplicated on the way to it, except cheap operations.
         counted = preorder(tops[:1], lambda position: doubled.intersection(computation.instructions[position].operands))
         operations = sum(_weight(computation.instructions[position], sizes) for position in counted)
         if operations >= LEAST_OPERATIONS:
@@ -224,7 +224,7 @@ def _twice(
 
 
 def _values(computation: Computation, hashes: Sequence[str]) -> list[bytes]:
-    """A number for each value: equal where the same operation was done to equal values, and nothing else happens."""
+    """Value numbering: equal for the same operation on equal values without side effects."""
     values: list[bytes] = []
     for position, it in enumerate(computation.instructions):
         if it.opcode in ("parameter", "return", "tuple") or it.opcode in _EFFECTS:
@@ -244,7 +244,7 @@ def _weight(it: Instruction, sizes: Mapping[int, int]) -> int:
 
 
 def lowered_again(module: Module) -> tuple[LoweredAgain, ...]:
-    """Inner functions that stand in a program several times with the same content, costliest first.
+    """Inner functions that a program contains several times with the same content, costliest first.
 
     Args:
         module: a StableHLO program as JAX printed it; normalizing keeps one of each.
@@ -288,14 +288,14 @@ Known = Literal["exactly", "at most"]
 
 @dataclass(frozen=True, slots=True)
 class CountedLoop:
-    """A `while` whose number of turns is known.
+    """A `while` with known trip count.
 
     Args:
-        where: the user's line that made it; None where it is not known.
+        where: the user's line that made it; None if unknown.
         turns: how often the body runs.
-        known: "exactly", or "at most" where another condition may end it sooner.
-        body: operations in one turn.
-        times: at how many call sites it stands.
+        known: "exactly", or "at most" if another condition may end it early.
+        body: operations in one iteration.
+        times: the number of call sites.
     """
 
     where: FrameTree | None
@@ -306,13 +306,13 @@ class CountedLoop:
 
 
 def loops(module: Module) -> tuple[CountedLoop, ...]:
-    """All loops of a program whose number of turns is known, in the order of the program.
+    """All loops of a program with known trip count, in program order.
 
     Args:
         module: a program of either stage.
 
     Returns:
-        one record for each `while`. Those that end when the numbers say so are left out.
+        one record for each `while`, without data-dependent loops.
     """
     sizes, weights = sizes_of(module), multiplicities(module)
     found: list[CountedLoop] = []
@@ -327,7 +327,7 @@ def loops(module: Module) -> tuple[CountedLoop, ...]:
 
 
 def turning(module: Module) -> Iterator[tuple[Instruction, int, int]]:
-    """Every `while` whose number of turns is known exactly, with that number and the index of its body."""
+    """Every `while` with exactly known trip count, with that count and the index of its body."""
     weights = multiplicities(module)
     for (index, position), known in trip_counts(module).items():
         it = module.computations[index].instructions[position]
@@ -338,14 +338,14 @@ def turning(module: Module) -> Iterator[tuple[Instruction, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class ProgramAnalysis:
-    """What one program holds more often or larger than it must.
+    """What one program contains more often, or larger, than necessary.
 
     Args:
         repeats: bodies with several copies: loops of Python that JAX unrolled.
         twice: values computed several times from the same inputs.
-        lowered_again: inner functions that stand there several times.
+        lowered_again: inner functions contained several times.
         tables: large constants.
-        loops: loops of the program whose number of turns is known.
+        loops: loops of the program with known trip count.
     """
 
     repeats: tuple[Repeat, ...] = ()
@@ -356,7 +356,7 @@ class ProgramAnalysis:
 
 
 def analyze_program(module: Module, in_loop: InLoop = unknown) -> ProgramAnalysis:
-    """Look at one program.
+    """Analyze one program.
 
     Args:
         module: a program of either stage, best as JAX printed it: normalizing merges equal functions.
@@ -389,8 +389,8 @@ class PartCost:
 
     Args:
         runs: how often it runs in one call of the program.
-        read, written: bytes of one run on one device; 0 in fusions and in StableHLO, which say nothing of memory.
-        flops: of one run, what it calls not counted.
+        read, written: bytes of one run on one device; 0 in fusions and StableHLO, where memory traffic is unknown.
+        flops: of one run, without callees.
     """
 
     runs: ExecutedCount
@@ -405,7 +405,7 @@ class PartCost:
 
     @property
     def times(self) -> int:
-        """A number of runs to rank by: the most there can be, with one turn of loops whose trip count is not known."""
+        """Runs for ranking: the upper bound, with one iteration of loops with unknown trip count."""
         most = self.runs.most if self.runs.most is not None else self.runs.least
         return most + sum(high if high is not None else low for _, low, high in self.runs.per_turn)
 
@@ -416,7 +416,7 @@ class ProgramParts:
 
     Args:
         parts: for each computation its instructions.
-        bytes, flops: for each computation what it and all that it calls cost in one call of the program.
+        bytes, flops: for each computation its cost with all callees in one call of the program.
         callers: for each computation the instructions that call it, in order.
         fused: computations whose values are never stored.
         applied: computations that are applied to elements.
@@ -437,7 +437,7 @@ def part_costs(module: Module) -> ProgramParts:
         module: a program of either stage.
 
     Returns:
-        the costs; a computation that several instructions call has those of all calls together.
+        the costs; those of a computation with several callers are summed over all calls.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo

@@ -1,17 +1,17 @@
-"""Which elements of two sequences are the same, where some were added or removed: the longest common subsequence."""
+"""Longest common subsequence: which elements of two sequences are the same when some were added or removed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 _ONE_MORE = 10**6
-"""One pair more outweighs any likeness."""
+"""One more pair outweighs any likeness."""
 
 
 def longest_common_subsequence(
     old: Sequence[object], new: Sequence[object], likeness: Callable[[int, int], int] = lambda a, b: 0
 ) -> list[tuple[int, int]]:
-    """The longest common subsequence of two sequences; of several the one whose pairs are most alike.
+    """The longest common subsequence of two sequences; among several, the one with the most similar pairs.
 
     Wagner and Fischer, "The String-to-String Correction Problem" (1974), with weights; quadratic in time. The standard
     library's matcher has no weights, and prefers one long block to more pairs.

@@ -1,9 +1,9 @@
 """Whether two programs have so little in common that a list of edits would explain nothing.
 
-Two shares tell. What both hold of the *instructions* that do some work: opcode, type, literal, and the opcodes of its
-operands. And what both hold of their *interface*: the types of arguments and results, without layouts. Measured on all
-pairs of together 1,000 instructions of 41 functions of published libraries (JAX 0.7.2 and 0.10.2, cpu and TPU) and of
-the examples (cpu, TPU, CUDA):
+Two shares decide: the common *instructions* that do some work (opcode, type, literal, opcodes of operands), and the
+common *interface* (types of arguments and results, without layouts). Measured on all pairs of together 1,000
+instructions of 41 functions of published libraries (JAX 0.7.2 and 0.10.2, cpu and TPU) and of the examples (cpu, TPU,
+CUDA):
 
 | pairs | instructions | interface |
 | --- | --- | --- |
@@ -12,9 +12,9 @@ the examples (cpu, TPU, CUDA):
 | 1,879 of different functions, of 1,986 | 0 to 33 % | 0 to 55 % |
 | 15 of a diffrax solve and its gradient or another one | 17 to 33 % | 100 % |
 
-So two programs are unrelated below a third of the instructions, and where four fifths of the interface are the same,
-below a ninth: 1,879 pairs of different functions are called unrelated, and none of one function is. By the instructions
-alone 16 of 65 pairs of targets are.
+So two programs are unrelated below a third of the instructions, or below a ninth if four fifths of the interface are
+equal: 1,879 pairs of different functions are called unrelated, and none of one function is. With instructions alone, 16
+of the 65 pairs of targets would be.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from hlodiff.hlo.parser import LazyComputations
 
 # Instructions of both sides below which two programs are always matched: that takes less than half a second.
 _SMALL = 1_000
-# Share of the interface from which on two programs may be one function, and by what the threshold is divided then.
+# Share of the interface from which two programs may be one function, and the divisor of the threshold then.
 _SAME_INTERFACE, _LENIENCE = 0.8, 3
-# They stand in every program, whatever it computes; a placeholder is counted with what was left out.
+# They are in every program, whatever it computes; a placeholder is counted with the pruned ones.
 _EVERYWHERE = frozenset(
     ["parameter", "constant", "tuple", "get-tuple-element", "get_tuple_element", "bitcast", "broadcast",
      "broadcast_in_dim", "copy", "fusion", "call", "func.call", "return", "unopened"]
@@ -39,7 +39,7 @@ _EVERYWHERE = frozenset(
 
 
 Copies = tuple[Mapping[int, int], Mapping[int, int]]
-"""For the computations of either side that stand for more than one, how many those are."""
+"""For shared copies on either side, how many computations they represent."""
 _NO_COPIES: Copies = ({}, {})
 
 
@@ -48,8 +48,8 @@ def share_in_common(modules: tuple[Module, Module], left_out: int = 0, copies: C
 
     Args:
         modules: two programs without noise.
-        left_out: instructions of both that are not in them because they are equal on both sides.
-        copies: how many computations one of them stands for.
+        left_out: instructions that were pruned because they are equal on both sides.
+        copies: how many computations a shared copy represents.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -92,14 +92,14 @@ def interface_in_common(modules: tuple[Module, Module]) -> float:
 def are_unrelated(
     opened: tuple[Module, Module], whole: tuple[Module, Module], limits: Limits, copies: Copies = _NO_COPIES
 ) -> float | None:
-    """The share in common of two programs that are not worth matching; None where they are.
+    """The common share of two programs that are not worth matching; None if they are.
 
     Args:
         opened: what pruning left of the two.
         whole: the programs; at most their entries are read for this.
         limits: `limits.unrelated` is the percentage below which they are not, a third of it where they take and return
             the same.
-        copies: how many computations one of the opened ones stands for.
+        copies: how many computations a shared copy represents.
     """
     size = sum(
         len(owner.instructions) * times.get(index, 1)

@@ -1,4 +1,4 @@
-"""A loop of the program that became copies of its body, from two versions of the program."""
+"""Finds loops of one program version that are unrolled copies in the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlodiff.differ.program_analysis import turning
 from hlodiff.differ.repeats import FrameTree, Repeat, computed, copies_of, labels_of, own_line
 from hlodiff.hlo.model import Frame, Module
 
-_SHARED = 0.75  # gradients of a scan and of its copies differ in a few operations: 0.88 is the least that was seen
+_SHARED = 0.75  # gradients of a scan and of its copies differ in a few operations: 0.88 is the least observed
 _MOST_FUNCTIONS = 20
 
 
@@ -47,8 +47,8 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
         unrolled: the program with the copies.
 
     Returns:
-        the loop and its copies: as many as it has turns, chained as turns are, computing what its body computes, from
-        the same Python function or the same file, and not in the other program too; None where no loop has such copies.
+        the loop and its copies: one per iteration, chained, computing the same as its body, from the same Python
+        function or file, and not in the looped program too; None if no loop has such copies.
     """
     if looped.stage != "stablehlo" or unrolled.stage != "stablehlo":
         return None
@@ -58,10 +58,10 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
     for loop in _loops(looped, before):
         if kept[loop.content]:
             kept[loop.content] -= 1
-        else:  # a forward and a backward loop of one line are one loop of Python
+        else:  # forward and backward loop of one line are one Python loop
             removed.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
     for (where, turns), body in removed.items():
-        # Turns of a Python loop come from the same lines; what was written out does not.
+        # Iterations of a Python loop come from the same lines; copies written out by hand do not.
         for function, by_line in product(_functions(where, unrolled), (True, False)):
             own = [
                 one
@@ -79,12 +79,12 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
 
 @dataclass(frozen=True, slots=True)
 class PartialUnrolling:
-    """A loop that turns less often and does more in each turn, or the reverse.
+    """A loop with fewer iterations that do more each, or the reverse.
 
     Args:
         loop: its line.
-        turns: how often it turns, old and new.
-        copies: how many copies of the shorter body a turn does, old and new: one of them is 1.
+        turns: its trip counts, old and new.
+        copies: how many copies of the shorter body an iteration does, old and new: one of them is 1.
     """
 
     loop: FrameTree
@@ -93,13 +93,13 @@ class PartialUnrolling:
 
 
 def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
-    """The first loop of which a turn does several turns of the other program's, as `scan(..., unroll=3)` does.
+    """The first loop whose iteration does several iterations of the other program's, as `scan(..., unroll=3)` does.
 
     Args:
         old, new: programs; only StableHLO is looked at.
 
     Returns:
-        a loop of one line whose turns are known on both sides and whose bodies compute as often as much; else None.
+        a loop of one line with known trip counts on both sides and the same total work; otherwise None.
     """
     if old.stage != "stablehlo" or new.stage != "stablehlo":
         return None
@@ -126,7 +126,7 @@ def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
 
 
 def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopBody]:
-    """Loops whose turns are known exactly, with what their bodies compute."""
+    """Loops with exactly known trip counts, with what their bodies compute."""
     for it, turns, body in turning(module):
         where = own_line(module, it.frame)
         if where is not None:
@@ -135,7 +135,7 @@ def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopB
 
 
 def _functions(where: FrameTree, module: Module) -> list[str]:
-    """The function of a loop, then the others of its file: a loop of Python may have got one of its own."""
+    """The function of a loop, then the others of its file: a Python loop may have been moved to its own function."""
     named = dict.fromkeys(frame.function for frame in module.frames if frame.file == where.file)
     others = [name for name in named if name != where.function]
     return [where.function, *others[:_MOST_FUNCTIONS]] if where.function in named else others[:_MOST_FUNCTIONS]
@@ -151,6 +151,6 @@ def _copies(
 
 
 def _shared(copy: Mapping[bytes, int], body: Mapping[bytes, int]) -> float:
-    """Which part of what a copy computes a loop's body computes too."""
+    """The share of a copy's operations that a loop's body has too."""
     common = sum(min(count, body.get(label, 0)) for label, count in copy.items())
     return common / max(1, sum(copy.values()))
