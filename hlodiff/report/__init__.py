@@ -1,4 +1,4 @@
-"""Reports: one record in, text out. Nothing here prints, and nothing here knows a terminal."""
+"""Reports: render one record as text. Nothing here prints or depends on a terminal."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # hidden, so that type checkers report misspelt names
 
     def __getattr__(name: str) -> object:
-        """What was asked for, imported then: git asks for one list a file, and escaping text takes no differ."""
+        """Import a name on first use: git drivers render one file each, and escaping text needs no differ."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

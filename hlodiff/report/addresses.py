@@ -1,8 +1,8 @@
-"""Addresses in a page: what stands behind `#`, the same in the page, in a comment that links to it, and in later runs.
+"""URL fragments in a page, the same in the page, in comments that link to it, and in later runs.
 
 `#train_step/cpu/compiled` is a program, `#train_step/cpu` its compiled program or else the StableHLO, `#train_step` the
-function. `/edit-3` after it is the third change of the list; `/edit-1a2b3c4d` is the same change wherever it stands in
-the list, also after lines and other changes were added or removed.
+function. `/edit-3` after it is the third change of the list; `/edit-1a2b3c4d` is the same change wherever it is in the
+list, also after lines and other changes were added or removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LINE = re.compile(r":\d+")
 
 
 def program_address(name: str, target: str | None = None, stage: str = "") -> str:
-    """What a program is called in a page, not yet escaped.
+    """The address of a program in a page, not yet escaped.
 
     Example:
         >>> program_address("train_step", "cpu", "compiled"), program_address("old.hlo")
@@ -28,7 +28,7 @@ def program_address(name: str, target: str | None = None, stage: str = "") -> st
 
 
 def fragment(address: str) -> str:
-    """An address as the end of a link: nothing in it can end a link in HTML or Markdown.
+    """An address as a URL fragment, escaped so that nothing in it ends a link in HTML or Markdown.
 
     Example:
         >>> fragment("loss/case 1(a)/cpu")
@@ -38,7 +38,7 @@ def fragment(address: str) -> str:
 
 
 def edit_address(edit_group: EditGroup) -> str:
-    """The end of a change's address: the same as long as it makes the same change in the same function of Python.
+    """The last part of a change's address, stable while it is the same change in the same Python function.
 
     Example:
         >>> edit_address(EditGroup(("compiled", "added", "f.py:3 (f)"), "added", 1, "", ""))

@@ -1,4 +1,4 @@
-"""GitHub annotations: workflow commands that put a finding on the line of Python that caused it."""
+"""GitHub annotations: workflow commands that attach a finding to the Python line that caused it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlodiff.report.totals import format_totals
 from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import line_in_repository, many
 
-MOST_OF_A_KIND = 10  # GitHub shows no more of one step
+MOST_OF_A_KIND = 10  # GitHub shows at most this many per step
 _MOST_LABELS = 3
 _LONGEST = 1_000  # of a message; GitHub cuts at 4 KiB
 _KINDS = {"broken": "error", "error": "error", "warning": "warning", "info": "notice"}
@@ -21,19 +21,19 @@ def to_annotations(view: ReportView, link: str = "") -> str:
     """The findings as `::error file=...,line=...::...` commands, at most 10 of a kind, worst first.
 
     Args:
-        view: what a report says.
-        link: where all of it can be read.
+        view: the report's view.
+        link: address of the whole report.
 
     Returns:
-        a command on each line, then the totals as a plain line. Where there are more than 10 of a kind, the tenth says
-        how many are left.
+        one command per line, then the totals as a plain line. With more than 10 of a kind, the tenth has the number of
+        the rest.
 
     Example:
         >>> print(to_annotations(ReportView("diff", "a", "b", ())), end="")
         nothing to compare
     """
     kinds: dict[str, list[list[FindingView]]] = {}
-    # Findings that say the same of several programs and come from one line are one annotation.
+    # Equal findings of several programs at one line become one annotation.
     found: dict[object, list[FindingView]] = {}
     for finding in _worst_first(view):
         key = (finding.severity, finding.rule, finding.what, finding.where)
@@ -46,7 +46,7 @@ def to_annotations(view: ReportView, link: str = "") -> str:
 
 
 def _worst_first(view: ReportView) -> Sequence[FindingView]:
-    """As they are by severity; among equal ones those beside the programs (budgets, rules), then the most edited."""
+    """Findings by severity, then those on budgets and rules, then the most edited programs."""
     edited = {(p.name, p.target): p.edited for p in view.programs}
     beside = set(view.further_findings())
 
@@ -82,7 +82,7 @@ def _labels(findings: Sequence[FindingView]) -> str:
 
 
 def _message(finding: FindingView, view: ReportView) -> str:
-    """What was found, the headline of the program it is about, and what to type."""
+    """The finding, the headline of its program, and the advice."""
     about = (p for p in view.programs if (p.name, p.target) == (finding.program, finding.target))
     headlines = [
         (f"{STAGE_NAMES[program.stage]}: {program.headline}")
@@ -101,7 +101,7 @@ def _command(kind: str, place: dict[str, str], title: str, message: str) -> str:
 
 
 def _data(text: str) -> str:
-    """A message: everything that would end it or begin another command is escaped as the runner reads it back."""
+    """A message, escaped for the runner: nothing in it can end it or begin another command."""
     plain = unordered(printable(text, lines=True))
     return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

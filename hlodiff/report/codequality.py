@@ -1,4 +1,4 @@
-"""GitLab's code quality report: the findings as a list, which a merge request shows beside its changes."""
+"""GitLab's code quality report: the findings as a list, which a merge request shows with its changes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hlodiff.report.wording import line_in_repository
 
 _SEVERITIES = {"broken": "blocker", "error": "major", "warning": "minor", "info": "info"}
 _LONGEST = 1_000  # of a description
-_NOWHERE = "pyproject.toml"  # a finding without a line of the repository; GitLab leaves out what has no place
+_NOWHERE = "pyproject.toml"  # location of findings without a line in the repository; GitLab drops findings without one
 
 
 def to_codequality(view: ReportView, link: str = "") -> str:
-    """The findings as GitLab's code quality report reads them.
+    """The findings in the format of GitLab's code quality report.
 
     Args:
-        view: what a report says.
-        link: has no place in this form.
+        view: the report's view.
+        link: not used in this form.
 
     Returns:
-        a JSON list, ending in a newline; [] where there is nothing to say. It has no totals.
+        a JSON list, ending in a newline; [] if there are no findings. It has no totals.
 
     Example:
         >>> to_codequality(ReportView("check", "a", "b", ()))

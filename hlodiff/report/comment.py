@@ -1,4 +1,4 @@
-"""The body of a pull request's comment, and a job's summary: as much as fits, what decides first."""
+"""The body of a pull request's comment, and a job's summary: as much as fits, most important first."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
 
 MARKER = "<!-- hlodiff -->"
-"""The first line of a comment: by it a workflow finds its own comment again and changes it instead of adding one."""
+"""The first line of a comment, by which a workflow finds its own comment and updates it."""
 
-_COMMENT = 60_000  # UTF-16 units, so that nobody counts more characters; GitHub takes 65,536
-_SUMMARY = 900 * 1024  # bytes; GitHub takes 1 MiB for each step
+_COMMENT = 60_000  # UTF-16 units, the largest way to count; GitHub accepts 65,536
+_SUMMARY = 900 * 1024  # bytes; GitHub accepts 1 MiB per step
 _MOST_FINDINGS = 10
-_FEW = 3  # reasons and findings where not even the table fits
+_FEW = 3  # reasons and findings shown if not even the table fits
 _LONGEST_LINE = 2_000
 _UNFOLDED = 2  # up to this many details are shown unfolded
 
@@ -28,14 +28,14 @@ def to_comment(view: ReportView, link: str = "", page: str = "", source: str = "
     """The body of a comment, under 60,000 characters.
 
     Args:
-        view: what a report says.
-        link: where all of it can be read; "" where that is nowhere.
-        page: address of the HTML page of the same result: each function's row links to its program there.
-        source: address of the commit's files, ending in a slash: each line of Python links to its place there.
+        view: the report's view.
+        link: address of the whole report; "" if there is none.
+        page: address of the HTML page of the same result; the row of each function links to its program there.
+        source: address of the commit's files, ending in a slash; each Python line links to it.
 
     Returns:
-        Markdown ending in a newline, with the totals as its last line. Where it would be too long, details go first,
-        then rows of the table, then everything but the totals.
+        Markdown ending in a newline, with the totals as its last line. If too long, details are dropped first, then
+        rows of the table, then everything but the totals.
 
     Example:
         >>> print(to_comment(ReportView("diff", "a", "b", ())), end="")
@@ -49,7 +49,7 @@ def to_comment(view: ReportView, link: str = "", page: str = "", source: str = "
 
 
 def to_summary(view: ReportView, link: str = "", page: str = "") -> str:
-    """A job's summary, under 900 KiB; else as `to_comment`.
+    """A job's summary, under 900 KiB; otherwise like `to_comment`.
 
     Example:
         >>> to_summary(ReportView("check", "a", "b", ())).split("\\n")[0]
@@ -64,7 +64,7 @@ def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str
     rows = verdict_rows(view.functions, view.programs, view.command)
 
     def with_details(count: int) -> str:
-        """Everything, with the first of the details."""
+        """Everything, with the first `count` details."""
         left = len(details) - count
         lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _MOST_FINDINGS)]
         lines += [
@@ -79,7 +79,7 @@ def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str
         return _text([*lines, *closing(view), markdown.totals(view, links.details)])
 
     def with_rows(count: int) -> str:
-        """No details, and so many rows."""
+        """No details, and `count` rows."""
         lines = [*head, *markdown.title(view), *markdown.findings(view.further_findings(), _FEW)]
         lines += markdown.table(rows, view, links, count)
         lines += [*markdown.not_checked(view, _FEW), f"Details do not fit here{all_of_it(links.details)}.", ""]
@@ -93,7 +93,7 @@ def _fitted(view: ReportView, links: Links, head: list[str], fits: Callable[[str
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest count up to `most` that fits; 0 does."""
+    """The largest count up to `most` that fits; 0 always fits."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Edits in words: what, how often, where in Python."""
+"""Edits as text: what changed, how often, and where in Python."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.wording import format_bytes, format_pair, many
 
-# Layouts that say no more than the order of dimensions and tiles; a memory space (`S(1)`) stays.
+# Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
 _MOST_ELEMENTS, _SHOWN_ELEMENTS = 8, 4
-# What no reviewer reads: numbers of channels and the compiler's notes; nor the names of computations (`%inner`).
+# Attributes that no reviewer reads: channel numbers, compiler notes, and names of computations (`%inner`).
 _UNTOLD = (
     "channel_id",
     "channel_handle",
@@ -29,14 +29,14 @@ _UNTOLD = (
     "mhlo.frontend_attributes",
     "frontend_attributes",
 )
-# `#stablehlo<precision HIGH>`, and what holds several values: `#stablehlo.dot<lhs_contracting_dimensions = [1]>`.
+# `#stablehlo<precision HIGH>`, and one with several values: `#stablehlo.dot<lhs_contracting_dimensions = [1]>`.
 _ENUM = re.compile(r"#stablehlo<\w+ (\w+)>")
 _NESTED = re.compile(r"#stablehlo\.\w+<([^<>]*)>")
-# `array<i64: 0, 1>`; `dense<[[0, 1]]> : tensor<1x2xi64>`; `dense<0> : tensor<2x2xi64>`, which is four zeros.
+# `array<i64: 0, 1>`; `dense<[[0, 1]]> : tensor<1x2xi64>`; `dense<0> : tensor<2x2xi64>`, a splat of four zeros.
 _ARRAY = re.compile(r"\barray<\w+(?:: ?([^<>]*))?>")
 _DENSE = re.compile(r"\bdense<(\[[^<>]*\])>(?: ?: ?tensor<[\w?]+>)?")
 _SPLAT = re.compile(r"\bdense<([\w.+-]+)> ?: ?tensor<((?:\d++x)++)\w+>")
-_TYPED = re.compile(r"(?<=\d) : i\d+$")  # `dimension = 0 : i64`: which width a whole number has says nothing
+_TYPED = re.compile(r"(?<=\d) : i\d+$")  # `dimension = 0 : i64`: the width of an integer is not interesting
 _MOST_OF_A_SPLAT = 16  # elements that are written out
 
 
@@ -44,7 +44,7 @@ _JITTED = re.compile(r"\bjit\(([\w<>.]+)\)")
 
 
 def jitted_in(op_name: str | None) -> str:
-    """The innermost jitted function of a scope, without the one that is the whole program.
+    """The innermost jitted function of a scope, other than the whole program.
 
     Example:
         >>> jitted_in("jit(step)/jvp(jit(silu))/exp"), jitted_in("jit(silu)"), jitted_in("jit(step)/jvp()/mul")
@@ -60,7 +60,7 @@ _CALLED = re.compile(r"\bjit\(([\w<>.]+)\)\)*$")
 
 
 def callee_of(edit: Edit) -> str:
-    """The jitted function that a call calls: `silu`; "" where an edit is of no call, or nothing says what it calls.
+    """The jitted function that a call calls: `silu`; "" if the edit is not of a call, or the callee is unknown.
 
     Example:
         >>> call = Site(0, 0, "main", "c", "func.call", "%c = f32[2] func.call(%x), callee=%multiply_ea1994")
@@ -73,7 +73,7 @@ def callee_of(edit: Edit) -> str:
 
 
 def _path_of(edit: Edit) -> str:
-    """The path that JAX has for an argument: `params['w']`; the function that a call calls; "" for what is neither."""
+    """JAX's path of an argument: `params['w']`; the callee of a call; otherwise ""."""
     site = edit.new or edit.old
     if callee := callee_of(edit):
         return callee
@@ -82,11 +82,11 @@ def _path_of(edit: Edit) -> str:
 
 
 def named(site: Site | None, path: str = "") -> str:
-    """What a changed instruction is called: `multiply %multiply.c482 f32[32,64]`.
+    """The name of a changed instruction in reports: `multiply %multiply.c482 f32[32,64]`.
 
     Args:
         site: the instruction.
-        path: of an argument, which says more than its name.
+        path: path of an argument, which is more useful than its name.
 
     Example:
         >>> named(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
@@ -95,7 +95,7 @@ def named(site: Site | None, path: str = "") -> str:
     if site is None:
         return ""
     if site.opcode == "return":
-        return site.opcode  # it has no name that says more, and no shape
+        return site.opcode  # it has no better name, and no shape
     return " ".join(filter(None, (site.opcode, path or f"%{site.name}", format_shape(site))))
 
 
@@ -104,7 +104,7 @@ def format_added(site: Site, path: str = "") -> str:
 
     Args:
         site: the instruction.
-        path: of an argument.
+        path: path of an argument.
 
     Example:
         >>> text = "%a = f32[4]{0} all-gather(%p), channel_id=1, replica_groups={{0,1}}, dimensions={0}"
@@ -118,7 +118,7 @@ def format_added(site: Site, path: str = "") -> str:
 
 
 def literal_of(site: Site) -> str:
-    """The value of a constant, the number of a parameter; "" of anything else.
+    """The value of a constant or the number of a parameter; otherwise "".
 
     Example:
         >>> literal_of(Site(0, 0, "main", "c", "constant", "%c = f32[] constant(0.5)"))
@@ -129,7 +129,7 @@ def literal_of(site: Site) -> str:
 
 
 def format_attributes(site: Site) -> list[str]:
-    """What an instruction's attributes say of it that a reviewer reads.
+    """The attributes of an instruction that a reviewer reads.
 
     Example:
         >>> format_attributes(Site(0, 0, "main", "t", "transpose", "%t = f32[2]{0} transpose(%p), dimensions={0}"))
@@ -150,7 +150,7 @@ def format_attributes(site: Site) -> list[str]:
 
 
 def shardings_of_values(text: str) -> list[str]:
-    """The shardings of a list of values, such as those that `shard_map` is given; [] where a text is none."""
+    """The shardings in a list of values, such as those of `shard_map`; [] if the text is not such a list."""
     is_list = text.startswith("#sdy.sharding_per_value<")
     return [format_partition(f"#sdy.sharding{one}") for one in _OF_VALUES.findall(text)] if is_list else []
 
@@ -161,7 +161,7 @@ def _few_of(words: Sequence[str]) -> str:
 
 
 def _other_results(old: str, new: str) -> str:
-    """Other results of the same calls, loops or sorts: `%call.1#1 instead of %call.1`; "" where more is different."""
+    """Different results of the same calls, loops or sorts: `%call.1#1 instead of %call.1`; "" if more differs."""
     pairs = list(zip(old.split(", "), new.split(", "), strict=False))
     if old.count(",") != new.count(",") or any(_NUMBER.sub("", a) != _NUMBER.sub("", b) for a, b in pairs):
         return ""
@@ -172,7 +172,7 @@ _NUMBER = re.compile(r"#\d+$")
 
 
 def _change_of_shardings(old: str, new: str) -> str:
-    """How many values there are, or those of which the sharding differs; "" where that does not say it."""
+    """The number of values, or those whose sharding differs; "" if neither explains the change."""
     before, after = shardings_of_values(old), shardings_of_values(new)
     if not (before and after) or len(before) != len(after):
         return format_pair(len(before), many(len(after), "value")) if before or after else ""
@@ -180,7 +180,7 @@ def _change_of_shardings(old: str, new: str) -> str:
 
 
 def short_attribute(text: str) -> str:
-    """An attribute without MLIR's names of StableHLO's own kinds of values; lists of numbers as lists.
+    """An attribute without MLIR's wrapping of StableHLO values; arrays become lists of numbers.
 
     Example:
         >>> short_attribute("comparison_direction=#stablehlo<comparison_direction LT>")
@@ -199,7 +199,7 @@ def short_attribute(text: str) -> str:
 
 
 def _written_out(found: re.Match[str]) -> str:
-    """The one element of `dense<0> : tensor<2x2xi64>` as often as it is meant."""
+    """The one element of `dense<0> : tensor<2x2xi64>`, repeated for each element."""
     sizes = [int(size) for size in found[2].split("x") if size]
     if prod(sizes) > _MOST_OF_A_SPLAT:
         return found[0]
@@ -218,7 +218,7 @@ def format_shape(site: Site) -> str:
     """
     head = site.text.partition(f" {site.opcode}(")[0]
     shape = _LAYOUT.sub("", head.partition(" = ")[2] if " = " in head else "")
-    # Nobody would read all elements of a large tuple.
+    # Nobody reads all elements of a large tuple.
     if not shape.startswith("(") or shape.count("[") <= _MOST_ELEMENTS:
         return shape
     depth, ends = 0, []
@@ -232,7 +232,7 @@ def format_shape(site: Site) -> str:
 
 
 def _parts(site: Site) -> tuple[str, list[str]]:
-    """The text between the parentheses, and the attributes behind them, split at commas outside of brackets."""
+    """The text in the parentheses, and the attributes after them, split at commas outside of brackets."""
     rest = site.text.partition(f" {site.opcode}(")[2]
     depth, quoted, start = 1, False, 0
     inside = ""
@@ -255,14 +255,14 @@ def _parts(site: Site) -> tuple[str, list[str]]:
 _SCALAR = re.compile(r"dense<([^<>\[\]\", ]+)>")
 _FLOAT = re.compile(r"-?\d++(?:\.\d*+)?(?:[eE][+-]?\d+)?")
 _BITS = re.compile(r"0x[0-9A-F]+")
-# Width in bits and the bits of infinity without sign: f16, bf16, f32, f64; other types have none or print numbers.
+# Width in bits and the bits of positive infinity: f16, bf16, f32, f64. Other types have none or are printed as numbers.
 _INFINITIES = ((16, 0x7C00), (16, 0x7F80), (32, 0x7F800000), (64, 0x7FF0000000000000))
-_LONG = 1e6  # 60 is no 6e+01
-_DIGITS_OF_F32 = 9  # enough for any; what has more is f64
+_LONG = 1e6  # so that 60 is not printed as 6e+01
+_DIGITS_OF_F32 = 9  # enough for any f32; longer ones are f64
 
 
 def format_literal(value: str) -> str:
-    """The shortest number that is the same value, of each number of a list; what is no number stays as it is.
+    """The shortest decimal of the same value, for each number of a list; other text is unchanged.
 
     Example:
         >>> format_literal("dense<9.99999997E-7>"), format_literal("dense<[1, 2]>"), format_literal("{1, 2}")
@@ -291,7 +291,7 @@ def format_literal(value: str) -> str:
 
 
 def _format_bits(text: str) -> str:
-    """What MLIR prints as the bits of a float because it is no number: an infinity or a NaN."""
+    """An infinity or a NaN, which MLIR prints as the bits of a float."""
     bits, width = int(text, 16), 4 * (len(text) - 2)
     sign = "-" if bits >> (width - 1) else ""
     infinities = [infinity for of, infinity in _INFINITIES if of == width]
@@ -313,7 +313,7 @@ def _same(one: str, other: str, is_single: bool) -> bool:
 ANY_OUTPUT = "any output"
 NOT_DONATED = ("none", "not donated")
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
-_WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # the layout goes with them
+_WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # a changed layout follows from these
 _BY_OPCODE = ("literal", "precision", "fusion_kind", "custom_call_target", "backend_config")
 _MOST_OPERANDS = 8
 _ONE_FUSION = ("added", "removed", "dissolved", "formed", "grew", "shrank")
@@ -332,7 +332,7 @@ _OF_VALUES = re.compile(r"<@[^<>]*>")
 _ELEMENT_SHAPE = re.compile(r"\b\w++\[[^\[\]]*+\]")
 _MOST_VALUES = 3
 _MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")
-# Fields whose values have words.
+# Fields whose values have a special format.
 _FORMATS: dict[str, Callable[[str], str]] = {
     "literal": lambda text: format_literal(text or "none"),
     "precision": format_precision,
@@ -344,11 +344,11 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     """One changed field: `memory space: device -> host`, `argument 0 is no longer donated`.
 
     Args:
-        change: the field with both values.
-        edit: the edit it belongs to: donation names its arguments.
+        change: the changed field with both values.
+        edit: its edit; for donation it has the arguments.
 
     Returns:
-        words without markup.
+        text without markup.
 
     Example:
         >>> format_field_change(FieldChange("sharding", "{replicated}", "{devices=[2,1]<=[2]}"))
@@ -377,11 +377,11 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         meshes = [match[1] for text in (old, new) if (match := _MESH.match(text))]
         if words[0] != words[1]:
             old, new = words
-        elif len(set(meshes)) == 2:  # the same axes, of other sizes
+        elif len(set(meshes)) == 2:  # the same axes with different sizes
             old, new = (f"{one} of {mesh}" for one, mesh in zip(words, meshes, strict=True))
-        # otherwise the values as they are printed
+        # else the values as printed
     if change.field == "memory_space":
-        # StableHLO has no kind where JAX means the memory of the device.
+        # StableHLO gives no memory kind for JAX's default, the memory of the device.
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
     words_of_values = _change_of_shardings(old, new)
     if change.field == "shape" and (elements := _other_elements(old, new)):
@@ -396,7 +396,7 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
 
 
 def _other_elements(old: str, new: str) -> str:
-    """How many elements of a tuple came and went, and which: `27 elements instead of 29, without 2 f32[64]`."""
+    """Added and removed elements of a tuple: `27 elements instead of 29, without 2 f32[64]`."""
     if not (old.startswith("(") and new.startswith("(")):
         return ""
     sides = [Counter(_ELEMENT_SHAPE.findall(text)) for text in (old, new)]
@@ -415,7 +415,7 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     numbers = [int(match.group(1)) for site in sites if (match := _PARAMETER.search(site.text))]
     many_ = len(numbers) > 1
     if many_ and not {old, new} & {*NOT_DONATED, ANY_OUTPUT}:
-        return f"arguments {_ranges(numbers)} are donated to other results"  # each to its own
+        return f"arguments {_ranges(numbers)} are donated to other results"  # each to a different one
     who = f"argument{'s' * many_} {_ranges(numbers)}" if numbers else "an argument"
     if edit and edit.op_name and len(numbers) == 1:
         who += f" ({edit.op_name})"
@@ -425,7 +425,7 @@ def _donation(old: str, new: str, edit: Edit | None) -> str:
     if old in NOT_DONATED:
         return f"{who} {verb} donated now"
     was, now = ("an output each" if many_ and one.startswith("output") else one for one in (old, new))
-    # A compiled program names the output of a donation that it makes use of.
+    # A compiled program names the output that uses a donation.
     if new == ANY_OUTPUT and old.startswith("output {"):
         return f"{who} {verb} still donated, but shares memory with no output now (was {was})"
     if old == ANY_OUTPUT and new.startswith("output {"):
@@ -446,7 +446,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def format_edit(edit: Edit) -> str:
-    """One edit as words, without markup and not yet escaped.
+    """One edit as text, without markup and not yet escaped.
 
     Example:
         >>> format_edit(Edit("changed", ("alias",), changes=(FieldChange("alias", "result 1", "none"),)))
@@ -457,7 +457,7 @@ def format_edit(edit: Edit) -> str:
         return format_added(site, _path_of(edit)) if site else "; ".join(map(format_field_change, edit.changes))
     words = []
     for change in listed_changes(edit):
-        # Names of operands are left out where the edit has several places.
+        # Operand names are omitted if the edit has several sites.
         is_of_one = change.field in ("operands", "attribute:root") and change.literals is None
         of_several = is_of_one and edit.count > 1
         words.append(change.field.removeprefix("attribute:") if of_several else format_field_change(change, edit))
@@ -475,7 +475,7 @@ def format_edit(edit: Edit) -> str:
 
 
 def listed_changes(edit: Edit) -> list[FieldChange]:
-    """The changed fields that are listed beside the opcode, where an instruction runs and lives first.
+    """The changed fields listed with the opcode; placement comes first.
 
     Example:
         >>> listed_changes(Edit("changed", ("layout",), changes=(FieldChange("layout", "{0}", "{1}"),)))[0].new
@@ -485,16 +485,16 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
-    if sum(change.field == "literal" for change in listed) > 1:  # the table of one side alone is stored as its hash
+    if sum(change.field == "literal" for change in listed) > 1:  # a table on one side alone is stored as its hash
         listed = [change for change in listed if change.field != "literal"]
         listed.append(FieldChange("literal", "", ""))
-    if any(change.field == "element_type" for change in listed):  # the same number in another type
+    if any(change.field == "element_type" for change in listed):  # the same number with a different type
         listed = [c for c in listed if c.field != "literal" or format_literal(c.old) != format_literal(c.new)]
     return sorted(listed, key=lambda change: (change.field not in PLACEMENT_FIELDS, change.field == "backend_config"))
 
 
 def listed_fields(edit: Edit) -> tuple[str, ...]:
-    """The names of all changed fields, without those that only one of two opcodes has.
+    """The names of all changed fields, except fields that only one of two opcodes has.
 
     Example:
         >>> listed_fields(Edit("changed", ("layout", "shape")))
@@ -505,7 +505,7 @@ def listed_fields(edit: Edit) -> tuple[str, ...]:
 
 
 def _of_one_opcode(edit: Edit) -> set[str]:
-    """Fields that an operation lost or got only because it is another one now: the opcodes say that already."""
+    """Fields that an operation gained or lost only because its opcode changed, which the opcodes already show."""
     if "opcode" not in edit.fields:
         return set()
     return {
@@ -517,7 +517,7 @@ def _of_one_opcode(edit: Edit) -> set[str]:
 
 
 def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:
-    """Changed fusions: a line that counts added and removed ones, then each different sentence once.
+    """Changed fusions: one line counting added and removed ones, then each distinct sentence once.
 
     Example:
         >>> fusion_lines((FusionChange("removed", (), ()), FusionChange("removed", (), ())))
@@ -535,7 +535,7 @@ def fusion_lines(changes: tuple[FusionChange, ...]) -> list[str]:
 
 
 def format_fusion(change: FusionChange) -> str:
-    """Fusions that became others: `1 fusion became 2, 48.0 KiB more between them`.
+    """Fusions that were split, merged or regrouped: `1 fusion became 2, 48.0 KiB more between them`.
 
     Example:
         >>> format_fusion(FusionChange("split", (), (), intermediate_bytes=1024))
@@ -557,7 +557,7 @@ def format_fusion(change: FusionChange) -> str:
 
 
 def placement_lines(edits: tuple[Edit, ...]) -> list[str]:
-    """Changes of placement in words, equal ones once with their count, most frequent first.
+    """Changes of placement as text; equal ones once with their count, most frequent first.
 
     Example:
         >>> placement_lines((Edit("changed", ("memory_space",), 3, changes=(FieldChange("memory_space", "a", "b"),)),))

@@ -1,4 +1,4 @@
-"""Equal findings of several programs, listed once: one wrong line can appear in fifty functions."""
+"""Groups equal findings of several programs, because one wrong line can appear in fifty functions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ F = TypeVar("F", bound=Judgement)
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup(Generic[F]):
-    """Findings with the same words.
+    """Findings with the same text.
 
     Args:
         findings: at least one.
-        label: a name for all that they are about.
-        of: their programs where there are several; "" for one.
-        more: how many further findings of the same rule and programs are left unsaid with them.
+        label: a name for all their programs.
+        of: list of their programs if there are several; "" for one.
+        more: number of further findings of the same rule and programs that are not listed.
     """
 
     findings: Sequence[F]
@@ -30,10 +30,10 @@ class FindingGroup(Generic[F]):
 
 
 def group_findings(findings: Iterable[F]) -> list[FindingGroup[F]]:
-    """Those that say the same together, worst first, else in order of appearance.
+    """Group equal findings, worst first, then in order of appearance.
 
     Args:
-        findings: of one report.
+        findings: findings of one report.
 
     Example:
         >>> from hlodiff.policy import Finding
@@ -54,10 +54,10 @@ def group_findings(findings: Iterable[F]) -> list[FindingGroup[F]]:
 
 
 def first_of_rules(groups: Iterable[FindingGroup[F]]) -> list[FindingGroup[F]]:
-    """Of what one graph rule says of the same programs, the first: a function in f64 breaks it in every line.
+    """The first group of each graph rule and set of programs: a function in f64 violates `no-f64` at every line.
 
     Args:
-        groups: as `group_findings` gives them.
+        groups: result of `group_findings`.
 
     Example:
         >>> from hlodiff.policy import Finding

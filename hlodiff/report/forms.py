@@ -1,4 +1,4 @@
-"""The forms of a report: one table, and what makes each form. All forms have the same numbers."""
+"""The forms of a report: one table with the renderer of each. All forms have the same numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # `--help` lists the forms and makes none
+if TYPE_CHECKING:  # `--help` lists the forms and renders none
     from hlodiff.report.report import Report
     from hlodiff.report.view import ReportView
 
@@ -17,12 +17,12 @@ class Form:
     """One form of a report.
 
     Args:
-        name: what `--format` and `--report` call it.
+        name: its name for `--format` and `--report`.
         renderer: module and function, `module:function`, imported when the form is made. A renderer of a view takes the
             view and a link to the whole report; one of a report takes the report, `folder` (see `ReportView`) and the
-            `view`, where that is made already.
-        of_view: whether it is made from the view alone.
-        of_saved: whether it can also be made from a saved result, which holds the view and the lines of the text.
+            `view`, if already built.
+        of_view: whether it is rendered from the view alone.
+        of_saved: whether it can also be rendered from a saved result, which has the view and the lines of the text.
         links_to_page: whether its renderer also takes the address of the HTML page.
     """
 
@@ -72,14 +72,14 @@ def to_form(
     """A report in one form.
 
     Args:
-        report: what a command found out.
+        report: the report.
         form: one of FORM_NAMES.
-        link: address of the whole report, for forms that are cut.
+        link: address of the whole report, for forms that are truncated.
         page: address of the HTML page, for forms that link to its programs.
         folder: the project's folder below the top of the repository, see `ReportView`.
         width: columns of the window, for text.
         color: whether text may have colours.
-        view: returns the report's view, where several forms are made from it.
+        view: returns the report's view, to share it among several forms.
 
     Returns:
         text ending in a newline.
@@ -106,9 +106,9 @@ def saved_to_form(
     """A saved view in one form.
 
     Args:
-        view: what a report says; its text is what it was saved with.
+        view: the saved view, which includes the report's text.
         form: one of SAVED_FORM_NAMES.
-        link: address of the whole report, for forms that are cut.
+        link: address of the whole report, for forms that are truncated.
         page: address of the HTML page, for forms that link to its programs.
         width: columns of the window, for text.
         color: whether text may have colours.

@@ -36,37 +36,38 @@ Key = tuple[object, ...]
 REPLACED = "replaced"
 Counts = tuple[tuple[str, int], ...]
 Sides = tuple[Cost | None, Cost | None]
-# Fields whose values differ within a group: they belong to the single instruction.
+# Fields whose values may differ within a group, because they belong to the single instruction.
 _OWN = frozenset(["shape", "layout", "operands", "backend_config", "computation", "schedule", "attribute:root"])
 _OWN_ATTRIBUTES = ("dim", "slice", "window", "indices", "permutation", "frontend_attributes", "iota", "padding")
-# Entries of a configuration whose values are numbers of the instruction's own operands.
+# Entries of a configuration whose values are operand numbers of the instruction.
 _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
-# What a compiler chooses again where anything is different.
+# Fields that a compiler chooses again if anything differs.
 _BY_CHIP = frozenset(["layout", "backend_config"])
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
-_MOST_FOR_EACH = 15  # operations that one replaces
+_MOST_FOR_EACH = 15  # the most operations that one operation replaces
 
 
 @dataclass(frozen=True, slots=True)
 class EditGroup:
-    """One change, however often it was made.
+    """One change, whatever its number of occurrences.
 
     Args:
         key: equal for equal changes of one stage, in this program and in others.
-        kind: added, removed, changed or moved; replaced where another subgraph took the place of one.
-        count: of instructions (or module-level facts), without knock-on edits; of a replaced subgraph those of both.
-        what: in words, without markup and not yet escaped.
-        where: the innermost line of the user's own code.
-        stack: the whole call stack of the first one, innermost first, one line each.
+        kind: added, removed, changed or moved; or replaced, if one subgraph took the place of another.
+        count: number of instructions (or module-level facts) without knock-on edits; of a replaced subgraph, those of
+            both sides.
+        what: the change as text, without markup and not yet escaped.
+        where: the innermost line of the user's code.
+        stack: the whole call stack of the first edit, innermost first, one line each.
         follows: opcodes of knock-on edits with their counts, most frequent first.
-        cost: on the old and the new side, with the knock-on edits of what was added or removed.
-        weight: what a reviewer wants to see first is 0.
-        group: equal for edit groups that a digest merges: kind, opcode and names of the changed fields.
-        edits: (number of the program, index of the edit) for each edit that has no cause.
-        passes: since which pass of XLA it is there, where that was asked for.
+        cost: cost on the old and the new side, including knock-on edits of added or removed instructions.
+        weight: sort key; 0 is what a reviewer wants to see first.
+        group: equal for edit groups that a digest merges: kind, opcode and names of changed fields.
+        edits: (index of the program, index of the edit) for each edit without a cause.
+        passes: the XLA passes that made it, if requested.
     """
 
     key: Key
@@ -84,28 +85,28 @@ class EditGroup:
 
     @property
     def id(self) -> str:
-        """What `hlodiff accept --pattern` calls this change: the same for the same change in any set of programs."""
+        """The id for `hlodiff accept --pattern`: the same for the same change in any set of programs."""
         return sha256(repr(self.key).encode()).hexdigest()[:8]
 
     @property
     def times(self) -> str:
-        """`12x ` before what was done so often; a replaced subgraph says itself how large both are."""
+        """The prefix `12x `; "" for a replaced subgraph, whose text has the sizes."""
         return f"{self.count:,}x " if self.count > 1 and self.kind != REPLACED else ""
 
     @property
     def following(self) -> int:
-        """How many instructions the knock-on edits have."""
+        """Number of instructions in the knock-on edits."""
         return sum(count for _, count in self.follows)
 
     @property
     def size(self) -> int:
-        """Bytes that the change is about: what the larger side reads and writes."""
+        """Bytes read and written by the larger side."""
         return max(cost.bytes if cost else 0 for cost in self.cost)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One edit with its number in its program, the number of the program, and the edits that follow from it."""
+    """One edit with its index in its program, the index of the program, and its knock-on edits."""
 
     program: int
     index: int
@@ -114,7 +115,7 @@ class GroupMember:
 
 
 def members_of(edits: Sequence[Edit], program: int = 0) -> list[GroupMember]:
-    """The edits without a cause, each with its knock-on edits.
+    """Edits without a cause, each with its knock-on edits.
 
     Example:
         >>> [len(one.followers) for one in members_of((Edit("added"), Edit("added", cause=0)))]
@@ -134,13 +135,13 @@ def members_of(edits: Sequence[Edit], program: int = 0) -> list[GroupMember]:
 def grouped(
     members: Iterable[GroupMember], stage: str, root: str = "", packages: Sequence[str] = ()
 ) -> dict[Key, list[GroupMember]]:
-    """Members by what they have in common, in order of appearance.
+    """Members by group key, in order of appearance.
 
     Args:
         members: edits of one or several programs.
-        stage: of all of them.
+        stage: their stage.
         root: the project's folder.
-        packages: libraries whose own line is named, see `shown_place`.
+        packages: libraries whose own line is shown, see `shown_place`.
     """
     members = tuple(members)
     regions: dict[tuple[int, int], list[Edit]] = {}
@@ -157,25 +158,25 @@ def grouped(
 
 
 def _whole(member: GroupMember, stage: str) -> list[Edit]:
-    """An edit, and of a fusion what was added or removed in it: which of it is a fusion, the compiler decides."""
+    """An edit and, for a fusion, the edits inside it: what becomes a fusion is the compiler's choice."""
     along = [edit for edit in member.followers if edit.kind == member.edit.kind] if stage == "compiled" else []
     return [member.edit, *(replace(edit, cause=None) for edit in along)]
 
 
 def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence[str]) -> Key | None:
-    """By its two lines; where they are not known by what was removed and added. None where nothing was."""
+    """The key of a replaced subgraph: its two lines, or else what was removed and added. None if nothing was."""
     sides = [[edit for edit in edits if edit.kind == kind] for kind in ("removed", "added")]
     if not all(sides):
         return None
     works = _net_counts(sides[0], sides[1], stage)
     least, most = sorted(sum(count for _, count in counts) for counts in works)
-    calls = any(opcode in CALLS for counts in works for opcode, _ in counts)  # each is many operations
+    calls = any(opcode in CALLS for counts in works for opcode, _ in counts)  # each call is many operations
     lines = [_common_line(side, root, packages) for side in sides]
     is_one_line = all(lines) and lines[0] == lines[1]
     most_for_each = _MOST_FOR_EACH if is_one_line or not all(lines) else MOST_FOR_ONE
     if not least or (not calls and most > most_for_each * least):
         return None
-    if least == 1 and most > (MOST_OF_A_LINE if is_one_line else MOST_FOR_ONE):  # the line brought more elsewhere
+    if least == 1 and most > (MOST_OF_A_LINE if is_one_line else MOST_FOR_ONE):  # the line added more elsewhere
         return None
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
 
@@ -189,12 +190,12 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
     """
     edits = [member.edit for member in members]
     if key[1:2] == (REPLACED,):
-        # What it is now says where it is: the stack and the scope of the new side.
+        # New side first: it gives the stack and the scope.
         edits.sort(key=lambda edit: (edit.kind != "added", weight_of(edit)))
     followers = [edit for member in members for edit in member.followers]
     first = edits[0]
-    # What was added or removed with it is part of it. What only takes another shape costs something of its own.
-    # Of what was replaced both sides are: a pair that is reported as removed and added follows from one of them.
+    # Knock-on edits that add or remove count toward its cost; one that only changes shape has a cost of its own. For a
+    # replaced subgraph both sides count: a pair reported as removed and added follows from one of them.
     kinds = ("removed", "added") if key[1:2] == (REPLACED,) else () if first.kind == "changed" else (first.kind,)
     along = [edit for edit in followers if edit.kind in kinds]
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
@@ -218,7 +219,7 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
 
 
 def _weight(edit: Edit) -> int:
-    """As `weight_of`, but which memory of its own a chip holds a value in is the last that a reviewer wants to see."""
+    """`weight_of`, but moves between memories of a chip come last, because they interest reviewers least."""
     spaces = [f"{change.old} {change.new}" for change in edit.changes if change.field == "memory_space"]
     if not spaces or "host" in spaces[0]:
         return weight_of(edit)
@@ -227,13 +228,13 @@ def _weight(edit: Edit) -> int:
 
 
 def _lines(counts: Counter[str]) -> str:
-    """The line that most come from, and how many more there are."""
+    """The most frequent line, and the number of others."""
     more = f" and {many(len(counts) - 1, 'more line')}" if len(counts) > 1 else ""
     return counts.most_common(1)[0][0] + more if counts else ""
 
 
 def _passes(edits: Sequence[Edit]) -> str:
-    """Since which passes edits are there; the first few."""
+    """The passes that made the edits; the first few."""
     return " | ".join(list(dict.fromkeys(edit.passes for edit in edits if edit.passes))[:_MOST_SHAPES])
 
 
@@ -245,7 +246,7 @@ def _replaced_subgraph(
     root: str,
     packages: Sequence[str],
 ) -> EditGroup:
-    """One group for all that one line removed and added."""
+    """One group for everything that one line removed and added."""
     edits = [member.edit for member in members]
     along = [edit for member in members for edit in _whole(member, str(key[0]))]
     removed, added = ([edit for edit in along if edit.kind == kind] for kind in ("removed", "added"))
@@ -269,13 +270,13 @@ def _replaced_subgraph(
 
 
 def _common_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
-    """The line that most instructions come from; "" where no line is known."""
+    """The line that most instructions come from; "" if no line is known."""
     counts = _counts_by_line(edits, root, packages)
     return counts.most_common(1)[0][0] if counts else ""
 
 
 def _counts_by_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> Counter[str]:
-    """How many instructions come from each line that is known."""
+    """Number of instructions by known line."""
     counts: Counter[str] = Counter()
     for edit in edits:
         counts[place(edit.source, root, packages)] += edit.count
@@ -284,7 +285,7 @@ def _counts_by_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -
 
 
 def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tuple[Counts, Counts]:
-    """What the edits of either side compute, without what the other one has too."""
+    """Operations that only one side computes."""
     here, there = Counter(dict(opcode_counts(edits))), Counter(dict(opcode_counts(others)))
     pair = here - there, there - here
     dropped = {"convert", *(ARRANGING if stage == "compiled" else ())}
@@ -294,7 +295,7 @@ def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tu
 
 
 def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
-    """`12 multiply, 4 add, tanh and 3 more`: what the other side does not have too."""
+    """Operations that the other side does not have: `12 multiply, 4 add, tanh and 3 more`."""
     counts = _with_callees(_net_counts(edits, others, stage)[0], edits, others)
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
     rest = sum(count for _, count in counts[_MOST_OPCODES:])
@@ -306,7 +307,7 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
 
 
 def _with_callees(counts: Counts, edits: Sequence[Edit], others: Sequence[Edit]) -> Counts:
-    """Calls by what they call, where that is known of all of them: `silu()`."""
+    """Counts with calls replaced by their callees, if all are known: `silu()`."""
     found = _callees(edits) - _callees(others)
     called = sum(count for opcode, count in counts if opcode in CALLS)
     if not called or found.total() != called or "()" in found:
@@ -340,7 +341,7 @@ def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
 
 
 def format_follows(edit_group: EditGroup) -> str:
-    """`+ 16 knock-on edits: 8 constant, 8 broadcast`; "" where nothing follows.
+    """`+ 16 knock-on edits: 8 constant, 8 broadcast`; "" if there are none.
 
     Example:
         >>> format_follows(EditGroup((), "added", 1, "", "", follows=(("constant", 2),)))
@@ -356,11 +357,11 @@ def format_follows(edit_group: EditGroup) -> str:
 
 def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
     where = place(edit.source, root, packages)
-    if note := _note(edit):  # what a compiler writes everywhere is one change, whatever lines it is found at
+    if note := _note(edit):  # what a compiler writes everywhere is one change, whatever its lines
         (change,) = edit.changes
         own = ("",) if note in _OWN_NOTES else (*_opcodes(edit), change.old, change.new)
         return stage, edit.kind, "backend_config", note, *own
-    if not edit.sites or edit.fields == ("alias",):  # facts of the module and of its arguments stay single
+    if not edit.sites or edit.fields == ("alias",):  # facts of the module and of its arguments are not grouped
         return stage, edit.kind, edit.op_name, tuple((c.field, c.old, c.new) for c in edit.changes), where
     changes: list[tuple[str, ...]] = []
     for one in edit.changes:
@@ -368,19 +369,19 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
             one.field.startswith("attribute:") and any(word in one.field for word in _OWN_ATTRIBUTES)
         )
         changes.append((one.field, *(one.literals or ())) if is_own else (one.field, one.old, one.new))
-    # An added or removed constant is known by its value.
+    # An added or removed constant is identified by its value.
     site = edit.new or edit.old
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
     return stage, edit.kind, *_opcodes(edit), literal, tuple(changes), where
 
 
 def _note(edit: Edit) -> str:
-    """The one entry of a compiler's configuration in which alone an instruction differs; "" where there is more."""
+    """The configuration entry that is the only difference of an instruction; "" if more differs."""
     if edit.kind != "changed" or edit.fields != ("backend_config",) or len(edit.changes) != 1:
         return ""
     site, (change,) = edit.new or edit.old, edit.changes
     if site is None or site.opcode.replace("_", "-").startswith("custom-call"):
-        return ""  # there the configuration says what is computed
+        return ""  # there the configuration decides what is computed
     names = {name.partition(".")[0] for name in _ENTRY.findall(f"{change.old}, {change.new}")}
     return names.pop() if len(names) == 1 else ""
 
@@ -395,7 +396,7 @@ _SHORT = 24
 
 
 def _in_common(edits: Sequence[Edit]) -> str:
-    """What the edits of a group have in common: opcode, shapes if they are few, fields with equal values."""
+    """The common part of a group's edits: opcode, shapes if they are few, fields with equal values."""
     first = edits[0]
     if (note := _note(first)) in _OWN_NOTES:
         return f"{format_names(list(dict.fromkeys(_opcodes(edit)[1] for edit in edits)))}: backend config: {note}"
@@ -436,20 +437,20 @@ class Share:
     """How much of two programs is unchanged: instructions and bytes written, both sides added up.
 
     Args:
-        instructions, bytes: (same, all), counted on both sides, equal computations as often as they are called.
+        instructions, bytes: (unchanged, all), counted on both sides, each computation once per call.
     """
 
     instructions: tuple[int, int]
     bytes: tuple[int, int]
 
     def plus(self, other: Share) -> Share:
-        """The share of several programs together."""
+        """The combined share of several programs."""
         pairs = zip((self.instructions, self.bytes), (other.instructions, other.bytes), strict=True)
         instructions, size = ((a[0] + b[0], a[1] + b[1]) for a, b in pairs)
         return Share(instructions, size)
 
     def to_json(self) -> dict[str, float | None]:
-        """Fractions between 0 and 1; None where there is nothing to compare."""
+        """Fractions between 0 and 1; None if there is nothing to compare."""
         return {"instructions": _fraction(self.instructions), "bytes": _fraction(self.bytes)}
 
 
@@ -457,13 +458,13 @@ NOTHING = Share((0, 0), (0, 0))
 
 
 def share_of(diff: ModuleDiff) -> Share:
-    """How much of a pair of programs no edit touches.
+    """The share of a pair of programs that no edit touches.
 
     Args:
-        diff: of any two programs.
+        diff: difference of any two programs.
 
     Returns:
-        instructions and bytes written (from shapes, loops multiplied by their trip count) on both sides together.
+        instructions and bytes written (from shapes, multiplied by trip counts) on both sides together.
 
     Example:
         >>> from hlodiff.differ import diff
@@ -480,7 +481,7 @@ def share_of(diff: ModuleDiff) -> Share:
 
 
 def share(report: Report, numbers: Iterable[int]) -> Share:
-    """The share of several programs of a report, those without both sides skipped.
+    """The share of several programs of a report; programs without both sides are skipped.
 
     Example:
         >>> share(Report("diff", "a", "b", ()), ())
@@ -509,7 +510,7 @@ def format_share(share: Share) -> str:
 
 
 def format_shares(share: Share) -> tuple[str, str]:
-    """Both shares as percentages, "" where there is nothing to compare.
+    """Both shares as percentages; "" if there is nothing to compare.
 
     Example:
         >>> format_shares(Share((3, 4), (0, 0)))
@@ -526,12 +527,12 @@ def _percent(pair: tuple[int, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The largest groups of changes, and how much is not listed.
+    """The largest groups of changes, and the number of unlisted ones.
 
     Args:
-        by_bytes, by_count: groups as edit groups, each group once.
-        others: how many groups are not listed.
-        unlisted: instructions in them, knock-on edits included.
+        by_bytes, by_count: merged edit groups, each group once.
+        others: number of unlisted groups.
+        unlisted: number of instructions in them, including knock-on edits.
     """
 
     by_bytes: tuple[EditGroup, ...]
@@ -559,7 +560,7 @@ def digest_of(edit_groups: Sequence[EditGroup], most: int = _MOST_OF_EACH) -> Di
 
 
 def _merged_group(edit_groups: Sequence[EditGroup]) -> EditGroup:
-    """One edit group for several that differ in their line, in literals and in values of fields."""
+    """Merge edit groups that differ in line, literals and values of fields."""
     first = edit_groups[0]
     if len(edit_groups) == 1:
         return first
@@ -589,17 +590,17 @@ def _merged_group(edit_groups: Sequence[EditGroup]) -> EditGroup:
 
 _MOST = 5
 _NUMBER = re.compile(r"(?<=[_\[.])\d+|(?<=layer)\d+|(?<=block)\d+")
-# What every name begins with says nothing: `jit(step)/jit(main)/`.
+# The prefix of every name is uninteresting: `jit(step)/jit(main)/`.
 _OUTER = re.compile(r"^(?:(?:jit|pjit)\([^()]*\)/)+")
 
 
 def most_changed(diff: ModuleDiff) -> tuple[Scope, ...]:
-    """The scopes with most edited instructions.
+    """The scopes with the most edited instructions.
 
     If there would be too many scopes, layers that differ only in a number count together.
 
     Args:
-        diff: of one program.
+        diff: difference of one program.
 
     Returns:
         scopes, most edited first; instructions without a scope are skipped.
@@ -614,7 +615,7 @@ def most_changed(diff: ModuleDiff) -> tuple[Scope, ...]:
         if not edit.sites or edit.count != len(edit.sites):
             counts[scope_of(edit.op_name)] += edit.count
             continue
-        for old, new in edit.sites:  # what is in both programs counts for its new scope
+        for old, new in edit.sites:  # an instruction on both sides counts for its new scope
             module, site = (diff.new, new) if new else (diff.old, old)
             if site:
                 counts[scope_of(site.instruction_in(module).op_name)] += 1
@@ -629,16 +630,16 @@ def most_changed(diff: ModuleDiff) -> tuple[Scope, ...]:
 
 
 def scope_of(op_name: str | None) -> str:
-    """The scope without the operation itself, which is its last part, and without what every name begins with.
+    """The scope without its last part (the operation itself) and without the common prefix.
 
     Example:
         >>> scope_of("jit(step)/jit(main)/attention/mul"), scope_of("jit(step)/a/mul;jit(step)/b/add")
         ('attention', 'a')
     """
-    # An instruction that XLA merged from several has several names; the first is enough.
+    # An instruction merged from several by XLA has several names; the first is enough.
     inner = _OUTER.sub("", (op_name or "").partition(";")[0])
     depth, parts = 0, []
-    for char in inner:  # a slash in parentheses, as in `checkpoint(a/b)`, parts nothing
+    for char in inner:  # a slash in parentheses, as in `checkpoint(a/b)`, is not a separator
         depth += (char in "([") - (char in ")]")
         parts.append("\0" if char == "/" and depth <= 0 else char)
     return "".join(parts).rpartition("\0")[0].replace("\0", "/")

@@ -1,4 +1,4 @@
-"""How programs grow with a size: a table of counts, where it comes from, and what the largest program holds."""
+"""Report on how programs grow with a size: a table of counts, the causes, and notes on the largest program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def growth_text(growths: Sequence[tuple[Growth, Recorded]], root: str = "") -> s
     """The report for a terminal.
 
     Args:
-        growths: each with the recorded class of each quantity, empty where nothing is recorded.
+        growths: growths with the recorded class of each quantity, empty if nothing is recorded.
         root: the project's folder.
 
     Returns:
@@ -79,21 +79,21 @@ def _fit(series: Series) -> str:
 
 
 def _further(growth: Growth, root: str) -> Iterator[AnalysisNote]:
-    """What the largest program says about itself, without the copies that are listed by size."""
+    """Notes on the largest program, except copies, which are listed by size."""
     known = [one.repeat for one in growth.repeats]
     others = tuple(one for one in growth.largest.repeats if one not in known)
     return listed(list(analysis_notes(replace(growth.largest, repeats=others), root, growth.tables)))
 
 
 def causes(growth: Growth, root: str = "") -> Iterator[str]:
-    """Where a program grows: bodies that are copied, then lines that none of these bodies explains.
+    """Causes of growth: copied bodies, then lines not explained by these bodies.
 
     Args:
-        growth: of one case.
+        growth: growth of one case.
         root: the project's folder.
 
     Returns:
-        lines of text, advice below what it is for.
+        lines of text, each cause followed by its advice.
     """
     for one in growth.repeats[:_MOST_LINES]:
         yield format_copies(one.repeat, root, ", ".join(f"{count:,}" for count in one.copies))
@@ -108,14 +108,14 @@ def causes(growth: Growth, root: str = "") -> Iterator[str]:
 
 
 def growing_tables(growth: Growth, root: str = "") -> Iterator[str]:
-    """The large constants of the largest program, where the bytes of constants grow.
+    """The large constants of the largest program, if the bytes of constants grow.
 
     Args:
-        growth: of one case.
+        growth: growth of one case.
         root: the project's folder.
 
     Returns:
-        lines of text as `causes` gives them; none where constants keep their size.
+        lines of text as from `causes`; none if constants keep their size.
     """
     if growth.quantity("constant_bytes").fit.kind == "constant":
         return
@@ -131,11 +131,11 @@ def growth_markdown(growths: Sequence[tuple[Growth, Recorded]], root: str = "") 
     """The report as Markdown.
 
     Args:
-        growths: each with the recorded class of each quantity.
+        growths: growths with the recorded class of each quantity.
         root: the project's folder.
 
     Returns:
-        text ending in a newline; names of others are plain text in it.
+        text ending in a newline; untrusted names are escaped.
     """
     return "\n".join(line for growth, recorded in growths for line in _markdown(growth, recorded, root)) + "\n"
 
@@ -155,10 +155,10 @@ def _markdown(growth: Growth, recorded: Recorded, root: str) -> Iterator[str]:
 
 
 def growth_json(growths: Sequence[tuple[Growth, Recorded]], root: str = "") -> str:
-    """The report for machines: everything, nothing cut.
+    """The complete report as JSON.
 
     Args:
-        growths: each with the recorded class of each quantity.
+        growths: growths with the recorded class of each quantity.
         root: the project's folder.
 
     Returns:

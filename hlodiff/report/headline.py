@@ -1,4 +1,4 @@
-"""One line for a changed program: what kind of change, what matters about it, and how large it is."""
+"""One line for a changed program: the kind of change, its most important facts, and its size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hlodiff.report.wording import format_pair, many, place
 
 
 def main_place(diff: ModuleDiff, packages: Sequence[str] = ()) -> str:
-    """The line of the user's own code that most of the edits come from that matter most; "" where none is known.
+    """The line of the user's code behind most of the heaviest edits; "" if unknown.
 
     Example:
         >>> from hlodiff.hlo.model import Module
@@ -45,7 +45,7 @@ def main_place(diff: ModuleDiff, packages: Sequence[str] = ()) -> str:
 _ARRANGED = frozenset(["memory_space", "layout", "backend_config", "operands", "fusion_kind"])
 _PLACE = re.compile(r"\.py:\d+")
 SAME = "the same program"
-"""The whole headline of a program without edits, where its schedule and tuning are the same too."""
+"""The whole headline of a program without edits, also in schedule and tuning."""
 
 _MOST_SENTENCES = 3
 _COUNTED = (
@@ -61,13 +61,13 @@ def headline(
     packages: Sequence[str] = (),
     known: ProgramSentences | None = None,
 ) -> str:
-    """Kind and size of a change, the few facts that a reviewer must not miss, and the line that it comes from.
+    """Kind and size of a change, the few facts that a reviewer must not miss, and its line.
 
     Args:
-        program: one with status "changed".
-        stablehlo: the other stage of a compiled program, where it is known: its edits say which line was written.
-        packages: libraries whose own line is named, see `shown_place`.
-        known: what `program_sentences` gives for it, where it was asked already.
+        program: a program with status "changed".
+        stablehlo: StableHLO of a compiled program, if known; its edits give the edited line.
+        packages: libraries whose own line is shown, see `shown_place`.
+        known: result of `program_sentences` for it, if already computed.
 
     Returns:
         one line without markup.
@@ -80,7 +80,7 @@ def headline(
     if diff is None or diff.identical:
         return SAME + _other_channels(diff)
     counts = [f"{count:,} {kind}" for kind, count in diff.summary.items() if count]
-    # Each computation as often as it is called, as edits are counted.
+    # Each computation once per call, as edits are counted.
     total = int(diff.metrics.get("instructions", (0, 0))[0]) or max(diff.old.instruction_count(), 1)
     size = f"{', '.join(counts)} of {many(total, 'instruction')}"
     known = known or program_sentences(program, packages)
@@ -99,7 +99,7 @@ def headline(
 def _sentences(
     program: ProgramComparison, diff: ModuleDiff, packages: Sequence[str], known: ProgramSentences
 ) -> Iterator[str]:
-    """What matters, most important first."""
+    """Sentences on the change, most important first."""
     metrics = program.metrics()
     yield from (*known.unrolled, *known.happened, *known.moved, *known.constraints)
     yield from _collectives(program)
@@ -114,7 +114,7 @@ def _sentences(
 
 
 def _replaced(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
-    """Subgraphs that others came in the place of, largest first: what they were, what they are, and the line."""
+    """Replaced subgraphs, largest first: what they were, what they are, and the line."""
     edits = [edit for edit in diff.reported if edit.is_replaced]
     groups = edit_groups_of(edits, diff.old.stage, packages=packages) if edits else ()
     for group in [group for group in groups if group.kind == REPLACED][:1]:
@@ -122,7 +122,7 @@ def _replaced(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
 
 
 def _collectives(program: ProgramComparison) -> Iterator[str]:
-    """Added and removed collectives, with their bytes: these are what a one-word change of a sharding costs."""
+    """Added and removed collectives with their bytes: the cost of a one-word change of a sharding."""
     for name in program.executed():
         family = name.removeprefix("collectives.")
         if family != name:
@@ -130,7 +130,7 @@ def _collectives(program: ProgramComparison) -> Iterator[str]:
 
 
 def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str, size: str) -> Iterator[str]:
-    """A count of what one call does: `2 all-reduces more (4 -> 6)`; one that is not known is compared with none."""
+    """The change of an executed count: `2 all-reduces more (4 -> 6)`; an inexact count is only compared with 0."""
     old, new = executed_pair(program, metric)
     if old.is_same(new):
         return

@@ -1,4 +1,4 @@
-"""JSON for machines: everything, nothing cut."""
+"""The complete report as JSON."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
     """The report as JSON text.
 
     Args:
-        report: what a command found out.
+        report: the report.
         folder: the project's folder below the top of the repository, see `ReportView`.
-        view: what the report says, where that is known already.
+        view: the report's view, if already built.
 
     Returns:
         one JSON object, ending in a newline; the same bytes for the same report.
@@ -77,7 +77,7 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
 
 
 def _patterns_of(texts: ReportTexts, programs: int) -> list[list[str]]:
-    """For each program the ids of its changes, as `accept --pattern` takes them."""
+    """For each program, the ids of its changes for `accept --pattern`."""
     found: list[dict[str, None]] = [{} for _ in range(programs)]
     for edit_group in texts.patterns:
         for number, _ in edit_group.edits:
@@ -102,7 +102,7 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
         for kind, metrics in program.metrics_by_kind().items()
     }
     body["op_counts"] = {name: list(pair) for name, pair in program.op_count_pairs().items()}
-    # The verdict on the program may know more than its text: the status is the comparison's, not the diff's.
+    # The status is that of the comparison, which may know more than the diff of the text.
     result = head | {key: value for key, value in body.items() if key != "status"}
     classes = program.classes
     loops = compare_loops(program)
@@ -117,7 +117,7 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
 
 
 def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
-    """One change with everything it was made in: equal changes from one line, in all programs of the report."""
+    """One change with all its occurrences: equal changes from one line, in all programs of the report."""
     programs = dict.fromkeys(number for number, _ in edit_group.edits)
     frames = [edit.source for edit in _edits_of(edit_group, report)[:1]]
     old, new = (cost.to_json() if cost else None for cost in edit_group.cost)
@@ -141,7 +141,7 @@ def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
 
 
 def _script_edits(edit_group: EditGroup, report: Report) -> list[list[int]]:
-    """Which of the listed edits of each program a change is about."""
+    """Indices of a change's edits in the edit list of each program."""
     diffs = [(number, report.programs[number].diff, index) for number, index in edit_group.edits]
     found = dict.fromkeys((number, diff.reported_from[index]) for number, diff, index in diffs if diff is not None)
     return [list(pair) for pair in found]
@@ -164,7 +164,7 @@ def _one_sided() -> dict[str, Any]:
 
 
 def _table(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A record as a table; passes of XLA and who called a library are told only where they were asked for."""
+    """A record as a table; XLA passes and callers of libraries only if requested."""
     return {name: value for name, value in fields if name not in ("passes", "caller") or value}
 
 

@@ -1,4 +1,4 @@
-"""JUnit XML: a test case for each program, and one for each finding that belongs to no program."""
+"""JUnit XML: one test case for each program, and one for each finding without a program."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FAILING = {"broken": "error", "error": "failure"}
 
 
 def to_junit(view: ReportView, link: str = "") -> str:
-    """The report as JUnit XML, as CI systems read it.
+    """The report as JUnit XML, which CI systems read.
 
-    A program fails where a finding fails it; in a `diff`, which judges nothing, where it differs. What could not be
-    judged is an error, and so is a recorded program that was not checked; what never had a snapshot is skipped.
+    A program fails if a finding fails it, or, in a `diff`, which judges nothing, if it differs. A program that could
+    not be judged is an error, and so is an unchecked program with a snapshot; without one it is skipped.
 
     Args:
-        view: what a report says.
-        link: where all of it can be read.
+        view: the report's view.
+        link: address of the whole report.
 
     Returns:
         XML ending in a newline; the totals are its last suite, which has no tests.
@@ -63,7 +63,7 @@ def _suite(suites: dict[str, ET.Element], root: ET.Element, name: str) -> ET.Ele
 
 
 def _program(suite: ET.Element, stages: Sequence[ProgramView], view: ReportView, details: Sequence[Detail]) -> None:
-    """One test case, whatever its stages are: they are judged together."""
+    """One test case for all stages of a program: they are judged together."""
     first = stages[0]
     where = next((one.where for one in stages if one.where), None)
     case = _case(suite, first.name, f"on {first.target}" if first.target else "program", where.file if where else "")
@@ -101,8 +101,8 @@ def _outcome(
     view: ReportView,
     findings: list[FindingView],
 ) -> None:
-    """Why this one is not simply a pass; `program` is the stage that decides."""
-    worst = next((f for f in findings if f.severity in _FAILING), None)  # findings are sorted, worst first
+    """Add why a case did not pass; `program` is the stage that decides."""
+    worst = next((f for f in findings if f.severity in _FAILING), None)  # findings are sorted worst first
     changed = [
         f"{STAGE_NAMES[one.stage]}: {one.headline}" for one in stages if one.status == "changed" and one.headline
     ]

@@ -1,14 +1,14 @@
-"""Which words of a stranger's text are shown: those that hlodiff writes itself, numbers, and what only programs hold.
+"""Filters the words of untrusted text: keeps words that hlodiff writes itself, numbers, and syntax of programs.
 
-People type what a report suggests, and an escape does not make a command harmless. So a text of a result that need not
-be trusted is taken apart at blanks, and each word has to be known:
+People type what a report suggests, and escaping does not make a command harmless. So text of an untrusted result is
+split at blanks, and each word must be known:
 
-- a word of hlodiff's own sentences, which `known_words.txt` lists without names of programs;
-- a number, a mark, a shape, `%name`, `name=value`;
-- a name (of a function, an operation, a file with a line, a scope), where no other name stands beside it.
+- a word of hlodiff's own sentences, which `known_words.txt` lists without names of programs; - a number, a mark, a
+shape, `%name`, `name=value`; - a name (of a function, an operation, a file with a line, a scope) without another name
+next to it.
 
-A command begins with the name of a program, which is none of these, or with a name that its arguments would have to
-follow, or words that are orders (`ORDERS`). What is not known is left out, whatever it says.
+A command begins with the name of a program, which is none of these, or with a name that must be followed by arguments
+or by subcommands (`ORDERS`). Unknown words are removed, whatever they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REMOVED = "[removed]"
 
 _Kind = Literal["word", "name", "quoted", "reference", "", "removed"]
 
-# What may stand around a word.
+# Characters allowed around a word.
 _BEFORE, _BEHIND = "([{\"'`<*~+-▲▼◆@", ")]}\"'`>*,;:.!?…%▲▼◆"
 _NUMBER = re.compile(
     r"[-+~±≈]{0,2}\d[\d,._:x^%/-]*(?:e[+-]?\d+)?"
@@ -35,9 +35,9 @@ _REFERENCE = re.compile(r"[({]*%[\w.-]+[)},;:]*")
 _VALUE = r"[\w.%+\-\[\]{}()<>\",=]*[:;]?"
 _PAIR = re.compile(rf"[<\[({{]*\"?\w[\w.-]*\"?={_VALUE}")
 _GROUPS = re.compile(r"[<=]*+[{(\[]++[-\d{}(),:\[\]T=<]*+[),;:]*")
-_ASIDE = re.compile(r"\([\w.<>]+\)[,;:]?")  # no shell takes it for a word
+_ASIDE = re.compile(r"\([\w.<>]+\)[,;:]?")  # no shell reads it as a word
 _QUOTED = re.compile(r"\"\w+\"[\]),;:}>]*")
-# Of a sharding, `P('data', None)`: an error of syntax in a shell.
+# Part of a sharding, `P('data', None)`: a syntax error in a shell.
 _SPEC = re.compile(r"P\((?:\(?'\w+'|None)?[,)]+[;:]?")
 _AXIS = re.compile(r"(?:\(?'\w+'|None)[,)]+[;:]?")
 _BEFORE_QUOTED = ("axis", "axes", "and")  # of a mesh
@@ -47,7 +47,7 @@ _PLACE = re.compile(r"\w[\w.+-]*(?:/\w[\w.+-]*)*\.py(?::\d+)*(?:-\d+)?")
 _NAME = re.compile(r"\w(?:[\w.+-]|<lambda>|<locals>|\[(?:\d+|'\w+')\]|\(\))*")
 _SEGMENT = r"(?:[\w()+.-]|<lambda>|<locals>|<module>)+"
 _SCOPE = re.compile(rf"\w{_SEGMENT}(?:/{_SEGMENT})*")
-_ODD = re.compile(r"[_.\d\[(/]|[A-Z]|<l")  # a name, and no word of a sentence
+_ODD = re.compile(r"[_.\d\[(/]|[A-Z]|<l")  # a name rather than a word of a sentence
 _MARKS = re.compile(r"[-+*/=<>:;,.…·▲▼◆→≥≤≈±%()\[\]{}\"'`!?]*")
 _ORDERS = """
     add annotate ask attach begin build call capture check choose clean clear close compare compile compute
@@ -65,14 +65,14 @@ _ORDERS = """
     type unpack update use user verify version view wait want warn watch widen work wrap write x
 """
 ORDERS = frozenset(_ORDERS.split())
-"""Words of our sentences that are orders behind the name of a program: `docker.exe run x`."""
+"""Words of our sentences that are subcommands after the name of a program: `docker.exe run x`."""
 _RUNNERS = """
     cut edit expand format get head help host join less link look open print read run select send shift sort source
     split start stop sync test time timeout top type view wait watch which write
 """
 RUNNERS = frozenset(_RUNNERS.split())
-"""Words of our sentences that are programs too: no name stands right behind one."""
-# What stands before our own commands, and a word right behind a bracket.
+"""Words of our sentences that are also programs: no name may follow one directly."""
+# The label before our own commands, and a word directly after a bracket.
 _GLUED = re.compile(r"(?:hint|next)\\?:|(?:(?<!-)>|[)\]}])[A-Za-z]", re.IGNORECASE)
 _OURS = frozenset(["--all", "--verify", "--brief"])
 _BLANKS = re.compile(r"(\s+)")
@@ -84,11 +84,11 @@ def _words() -> frozenset[str]:
 
 
 def known_text(text: str, names: Collection[str] = ()) -> str:
-    """A text without the words that are not known; several in a row are one mark.
+    """A text without unknown words; several in a row become one `[removed]`.
 
     Args:
-        text: whatever it is; each of its blanks stays.
-        names: of functions and cases that the text may be about, also where they look like words.
+        text: any text; its blanks are kept.
+        names: functions and cases that the text may be about, even if they look like words.
 
     Example:
         >>> known_text("worse on 2 of 3 targets: +1 all-gather (32.0 KiB); layers/mlp.py:26")
@@ -105,10 +105,8 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
     found: list[str] = []
     parts = _BLANKS.split(text)
     last = ""
-    before = ""  # "name" or "runner" where that stands right before the word
-    is_ours = (
-        False  # whether our own name stands and is kept before it, with signs alone in between: `hlodiff --> record`
-    )
+    before = ""  # "name" or "runner" if that directly precedes the word
+    is_ours = False  # whether our own name was kept before it, with only punctuation in between: `hlodiff --> record`
     for number in range(0, len(parts), 2):
         word = parts[number]
         core = word.strip(_BEFORE + _BEHIND)
@@ -116,7 +114,7 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         if kind == "quoted" and _belongs_to(word, last):
             kind = ""
         elif kind == "removed" and (core in names or (last == "func.call" and core.isidentifier() and core.isascii())):
-            kind = "name"  # also that of a callee
+            kind = "name"  # also of a callee
         is_order = kind == "word" and core.lower() in ORDERS and not word.startswith("(")
         if (kind == "name" and before) or (is_order and (before == "name" or is_ours)):
             kind = "removed"
@@ -128,7 +126,7 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         if kind not in ("removed", "quoted"):
             found.append(word)
         elif found[-2:-1] == [REMOVED]:
-            found.pop()  # the blanks between two of them
+            found.pop()  # the blanks between two removed words
         else:
             found.append(REMOVED)
         found += parts[number + 1 : number + 2]
@@ -136,7 +134,7 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
 
 
 def _belongs_to(word: str, last: str) -> bool:
-    """Whether `"data"` is an axis, or `(loss)` what a line of Python is in."""
+    """Whether `"data"` is an axis after `last`, or `(loss)` the function of a Python line."""
     return last in _BEFORE_QUOTED if word.startswith('"') else last.isdecimal() or bool(_PLACE.fullmatch(last))
 
 
@@ -157,7 +155,7 @@ def _kind(word: str) -> _Kind:
     if any(one.fullmatch(text) for one, text in ((_NUMBER, core), (_NUMBER, bare), (_VERSION, core), (_FIXED, core))):
         return ""
     if (word.startswith("-") and not core[:1].isdigit()) or not core.isascii():
-        return "removed"  # an option, or letters that look like others
+        return "removed"  # an option, or look-alike letters
     return _kind_of_words(word, core, bare)
 
 

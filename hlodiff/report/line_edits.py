@@ -1,8 +1,7 @@
-"""What somebody edited in a file of Python, and which edit a line depends on that was not edited itself.
+"""Edits of a Python file, and which edit an unedited line depends on.
 
-A program names the line on which a call begins. Where an argument two lines further down was edited, or the loop
-around the call, or what a name stands for, that line is the same on both sides, and it is the edited one that a
-reviewer looks for.
+A program names the line where a call begins. If an argument two lines below was edited, or the loop around the call, or
+the definition of a name, that line is the same on both sides, but a reviewer looks for the edited one.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from dataclasses import dataclass, field
 from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
 from hlodiff.report.python_names import ParsedNames, Span, Use, definitions
 
-_MOST_LINES = 400  # of one side between the first and the last edit; what differs more was not edited, but replaced
+_MOST_LINES = 400  # of one side from the first to the last edit; a file that differs in more was replaced, not edited
 _MOST_NAMES_AWAY, _MOST_DEFINITIONS = 3, 200
 _Span = Span
 
 
 @dataclass(frozen=True, slots=True)
 class LineEdit:
-    """Lines of code that were written, deleted or changed, without comments and docstrings.
+    """Lines of code that were added, deleted or changed, ignoring comments and docstrings.
 
     Args:
-        old, new: number and text of the first line on either side; the text is "" where the side has none, and the
-            number is that of the line before.
-        file: as programs name it.
-        function: the innermost function or class that they are in; "" on the level of the module.
-        spans: first and last line on either side; empty where the second number is smaller.
+        old, new: number and text of the first line on either side; for a side without lines, the number of the line
+            before and "".
+        file: its name in programs.
+        function: the innermost function or class around them; "" at module level.
+        spans: first and last line on either side; empty if last < first.
     """
 
     old: tuple[int, str]
@@ -43,7 +42,7 @@ class LineEdit:
 
 @dataclass(slots=True)
 class _ParsedFile:
-    """The code of one side of a file."""
+    """One parsed side of a file."""
 
     code: list[tuple[int, str]]
     statements: list[_Span]
@@ -52,10 +51,10 @@ class _ParsedFile:
 
 @dataclass(slots=True)
 class FileEdits:
-    """What was edited in one file.
+    """The edits of one file.
 
     Args:
-        file: as programs name it.
+        file: its name in programs.
         sides: its lines, old and new.
 
     Example:
@@ -76,7 +75,7 @@ class FileEdits:
     _names: dict[int, ParsedNames] = field(default_factory=dict)
 
     def all(self) -> tuple[LineEdit, ...]:
-        """Every edit, in the order of the file; () where a side is not known or no Python."""
+        """All edits, in the order of the file; () if a side is unknown or not valid Python."""
         if self._edits is None:
             parsed = [_parsed(lines) for lines in self.sides]
             one, other = parsed
@@ -87,16 +86,16 @@ class FileEdits:
         return self._edits
 
     def is_known(self) -> bool:
-        """Whether both sides are Python that this version can read."""
+        """Whether this Python can parse both sides."""
         self.all()
         return self._parsed is not None
 
     def at(self, side: int, line: int) -> LineEdit | None:
-        """The edit that a line of a side is part of."""
+        """The edit that contains a line of a side."""
         return next(_within(self.all(), side, (line, line)), None)
 
     def on_other_side(self, side: int, line: int) -> int:
-        """The number that a line of a side has on the other one; 0 where it was edited, or a side is not known.
+        """The number of a line of one side on the other side; 0 if it was edited or a side is unknown.
 
         Example:
             >>> FileEdits("model.py", (["A = 1", "B = 2"], ["# a model", "A = 1", "", "B = 2"])).on_other_side(0, 2)
@@ -118,7 +117,7 @@ class FileEdits:
         return other[index + shift][0]
 
     def of_statement(self, side: int, line: int) -> LineEdit | None:
-        """The first edit of the statement that a line of a side is in, without the statements inside it."""
+        """The first edit of the innermost statement around a line of a side, excluding nested statements."""
         edits = self.all()
         if self._parsed is None:
             return None
@@ -127,7 +126,7 @@ class FileEdits:
         return next(iter([edit for edit in found if edit.new[1]] or found), None)
 
     def of_function(self, side: int, line: int) -> LineEdit | None:
-        """The edit of the innermost function around a line of a side that has any; None where it has several."""
+        """The edit of the innermost function with edits around a line of a side; None if it has several."""
         edits = self.all()
         if self._parsed is None:
             return None
@@ -137,7 +136,7 @@ class FileEdits:
         return None
 
     def names(self, side: int) -> ParsedNames | None:
-        """What the names of a side stand for; None where a side is not known or no Python."""
+        """The definitions of names of a side; None if a side is unknown or not valid Python."""
         if self.is_known() and side not in self._names:
             try:
                 self._names[side] = ParsedNames(ast.parse("\n".join(self.sides[side])))
@@ -146,7 +145,7 @@ class FileEdits:
         return self._names.get(side)
 
     def inside(self, side: int, spans: Iterable[Span]) -> set[LineEdit]:
-        """The edits of some lines of a side."""
+        """The edits inside some line spans of a side."""
         return {edit for span in spans for edit in _within(self.all(), side, span)}
 
     def _found(self, one: _ParsedFile, other: _ParsedFile) -> Iterator[LineEdit]:
@@ -164,7 +163,7 @@ class FileEdits:
 
 
 def only_edit(files: Iterable[FileEdits]) -> LineEdit | None:
-    """The one edit of several files; None where there are others, or none, or a file is not known or no Python.
+    """The only edit of several files; None if there are more or none, or a file is unknown or not valid Python.
 
     Example:
         >>> only_edit([FileEdits("a.py", (["A = 1"], ["A = 2"])), FileEdits("b.py", (["B = 1"], ["B = 1"]))]).old
@@ -178,18 +177,18 @@ def only_edit(files: Iterable[FileEdits]) -> LineEdit | None:
 def edit_by_names(
     files: Mapping[str, FileEdits], file: str, side: int, line: int, of_function: bool = False
 ) -> LineEdit | None:
-    """The edit of what a statement's names stand for, of what the names there stand for, and so on.
+    """The edit of a definition that a statement depends on, directly or through other definitions.
 
-    A decorator, the default of an argument, a constant of a module, and the rule of a `custom_vjp` are on no stack: JAX
-    gives the operations of such a rule the line of the call that they are the derivative of.
+    A decorator, a default argument, a module constant and the rule of a `custom_vjp` are not on any stack: JAX gives
+    the operations of such a rule the line of the call that they differentiate.
 
     Args:
-        files: those that were edited, and that of the statement, by name.
-        file, side, line: of the statement.
-        of_function: whether the names of the whole function around it are meant.
+        files: edited files and the statement's own file, by name.
+        file, side, line: location of the statement.
+        of_function: whether to start from the names of the whole function around it.
 
     Returns:
-        the edit that is fewest names away; None where there is none, or several are as far away.
+        the edit that is the fewest definitions away; None if there is none or a tie.
 
     Example:
         >>> old = ["RATE = 1", "def scaled(x):", "    return RATE * x", "def f(x):", "    return scaled(x)"]
@@ -220,7 +219,7 @@ def edit_by_names(
 
 
 def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineEdit]:
-    """Edits that touch a span; lines that only the other side has do where they stood between two lines of it."""
+    """Edits that touch a span, including lines of the other side between two lines of it."""
     for edit in edits:
         first, last = edit.spans[side]
         if (first <= span[1] and span[0] <= last) or (last < first and span[0] <= last < span[1]):
@@ -228,7 +227,7 @@ def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineE
 
 
 def _exchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Which lines were exchanged for which."""
+    """Replaced line ranges of both sides."""
     start, end = common_ends(old, new)
     inner = old[start : len(old) - end], new[start : len(new) - end]
     if not any(inner) or max(map(len, inner)) > _MOST_LINES:
@@ -254,7 +253,7 @@ def _span(code: Sequence[tuple[int, str]], start: int, end: int) -> _Span:
 
 
 def _parsed(lines: Sequence[str]) -> _ParsedFile | None:
-    """None where a file is not known or no Python of this version."""
+    """The parsed file; None if it is unknown or this Python cannot parse it."""
     if not lines:
         return None
     text = "\n".join(lines)
@@ -282,7 +281,7 @@ def _documentation(tree: ast.AST) -> Iterator[int]:
 
 
 def _statements(tree: ast.AST) -> Iterator[_Span]:
-    """Of a statement that holds others only what stands before the first of them."""
+    """Spans of statements; of a compound statement only its header."""
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)

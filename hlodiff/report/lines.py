@@ -1,4 +1,4 @@
-"""Lines of text: what is safe to print anywhere, and how a terminal lays it out."""
+"""Lines of text: escaping for safe output, and layout for a terminal."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from hlodiff.report.token_marks import Span, changed_spans, value_spans
 if TYPE_CHECKING:
     from rich.text import Text
 
-# --- Making text that others wrote harmless: names, paths and messages may hold control codes, HTML or Markdown.
+# --- Escaping untrusted text: names, paths and messages may contain control codes, HTML or Markdown.
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~:$])")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _NUMBERED = {ord(c): f"&#{ord(c)};" for c in "&<>@`*_[]\\\"'"}
-# Code hosts look for people, issues, addresses and more in what Markdown has become, where an escape is
-# gone: a zero-width space behind the sign keeps it from notifying and linking.
+# Code hosts look for people, issues, addresses and more in rendered Markdown, where escapes are lost: a zero-width
+# space after the character prevents notifying and linking.
 _LINKS = re.compile(r"(@|[#!~$&](?=[\w\"'])|/(?=/)|www(?=\.)|G[HL](?=-))", re.IGNORECASE)
-# GitLab's milestones and alerts: it honours a backslash, which keeps `%add.3` a name that can be copied.
+# GitLab's milestones and alerts: a backslash is enough, and keeps `%add.3` a name that can be copied.
 _REFERENCES = re.compile(r"([%^])(?=[\w\"'])")
-# What makes a list, a rule or code of the rest where it begins a line or an item.
+# Characters that, at the start of a line or item, make the rest a list, a rule or code.
 _FIRST = re.compile(r"^( *)(?:(?=-(?: |[- ]*$)|=[= ]*$)|(\d{1,9})(?=\.(?: |$)))")
 _INDENTED = re.compile(r"^ {2,}")
-# A line that begins so is a command to GitHub's runners; the older form is one wherever it stands.
+# A line beginning like this is a command to GitHub's runners; the older form is a command anywhere in a line.
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|(?<=#)#(?=\[)", re.MULTILINE)
 _INVISIBLE = re.compile(r"[^\x20-\x7e\n]")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """The text with everything that a terminal would obey shown as an escape.
+    """The text with everything that a terminal would interpret shown as an escape.
 
     Args:
         text: anything.
-        lines: whether line ends stay; without, the result is one line.
+        lines: whether to keep line ends; otherwise the result is one line.
 
     Returns:
         text without control, direction and other invisible characters.
@@ -57,7 +57,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """The text as plain words inside Markdown: no markup, link, mention, HTML or table cell can come out of it.
+    """The text escaped for Markdown: it cannot produce markup, a link, mention, HTML or table cell.
 
     Example:
         >>> escape_markdown("<b>*x*|y")
@@ -68,7 +68,7 @@ def escape_markdown(text: str) -> str:
 
 
 def bold(text: str) -> str:
-    """The text as bold words inside Markdown; "" where it is blank, because `** **` would be a rule.
+    """The text escaped and bold for Markdown; "" if it is blank, because `** **` would be a rule.
 
     Example:
         >>> bold(" a*b "), bold(" ")
@@ -79,7 +79,7 @@ def bold(text: str) -> str:
 
 
 def escape_html(text: str) -> str:
-    """The text as plain words inside an HTML element, where Markdown is not read but links are still made.
+    """The text escaped for an HTML element, where Markdown is not parsed but code hosts still make links.
 
     Example:
         >>> escape_html("<b> & @you") == "&#60;b&#62; &#38; &#64;\u200byou"
@@ -93,7 +93,7 @@ def _unlinked(text: str) -> str:
 
 
 def unordered(text: str) -> str:
-    """The text for the log of a CI run, which would obey `::error::` at the beginning of a line.
+    """The text escaped for a CI log, which would run `::error::` at the start of a line as a command.
 
     Example:
         >>> unordered("  ::error::no"), unordered("a ##[error]no"), unordered("a::b")
@@ -103,7 +103,7 @@ def unordered(text: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """A value as indented JSON, ending in a newline: nothing in it is obeyed by a terminal or the log of a CI run.
+    """A value as indented JSON, ending in a newline, escaped for terminals and CI logs.
 
     Example:
         >>> print(json_text({"a": "\u202e\u00fc ##[error]"}), end="")
@@ -120,7 +120,7 @@ def json_text(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has neither NaN nor infinity."""
+    """The value with null for NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -136,12 +136,12 @@ def code(text: str) -> str:
         "`f32[2] \\\\| 'x'`"
     """
     plain = printable(text).replace("`", "'").strip()
-    # In a table GitHub splits cells before it sees code, and takes `\|` in a cell for a bar, but `\\|` for a border.
+    # In a table GitHub splits cells before parsing code, and reads `\|` in a cell as a bar, but `\\|` as a border.
     return f"`{plain}`".replace("\\|", "\\\u200b|").replace("|", "\\|") if plain else ""
 
 
 def clip(text: str, width: int) -> str:
-    """The text cut to a width, the cut marked.
+    """The text truncated to a width, with a mark.
 
     Example:
         >>> clip("abcdefgh", 5)
@@ -150,23 +150,23 @@ def clip(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-# --- Lines of a report, and how they are laid out in a terminal's window: indented, wrapped or cut, made harmless.
+# --- Lines of a report, and their layout in a terminal: indented, wrapped or truncated, and escaped.
 
 _TITLES = 13
-_DEEPEST = 20  # of an indentation: lines may come from an untrusted file
+_DEEPEST = 20  # the most indentation: lines may come from an untrusted file
 NEXT = "next"
-"""The style of the line that says what to type next; a saved result has its place alone."""
+"""The style of the line with the next command; a saved result has only its position."""
 _STYLES = frozenset(
     f"{weight}{color}".rstrip() for weight in ("", "bold ") for color in ("", "red", "green", "yellow", "cyan")
 )
 
 
-# Nothing that could end a link in Markdown or a line.
+# Excludes anything that could end a link in Markdown or a line.
 _LINK = re.compile(r"https?://[\w.~:/?#@!$&'*+,;=%-]{1,2000}", re.ASCII)
 
 
 def is_link(value: str) -> bool:
-    """Whether a text is an address that can stand in a report.
+    """Whether a text is an address that is safe in a report.
 
     Example:
         >>> is_link("https://ci.example/run/7"), is_link("javascript:alert(1)")
@@ -177,9 +177,9 @@ def is_link(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: indentation, text that may be cut at the window's edge, words that stay at its end, a style.
+    """One line: indentation, text that may be truncated, words kept at its end, and a style.
 
-    With `wrap` nothing is cut: the text goes on in further lines, and so do the words at its end. A line with a
+    With `wrap` nothing is truncated: the text and the words at its end continue on further lines. A line with a
     `title`, "" included, starts in the column after the titles.
     """
 
@@ -195,7 +195,7 @@ def lay_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
     """Lines as text for a window.
 
     Args:
-        lines: of a report; what they hold may be another's.
+        lines: lines of a report; their text may be untrusted.
         width: columns of the window, at least 40.
         color: whether terminal colours may be used.
 
@@ -212,7 +212,7 @@ def lay_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
     return "".join(f"{text}\n" for line in lines for text in _plain(line, width))
 
 
-# The style sheet of a notebook decides where it has one; else what is legible on white and on black.
+# The notebook's style sheet decides, if it has one; else colours that are legible on white and on black.
 _NOTEBOOK_COLORS = {
     "red": "var(--jp-error-color1, #d64545)",
     "green": "var(--jp-success-color1, #2e9d4e)",
@@ -225,7 +225,7 @@ def lay_out_html(lines: Iterable[Line], *, width: int) -> str:
     """Lines as one HTML element, with their styles.
 
     Args:
-        lines: of a report; what they hold may be another's.
+        lines: lines of a report; their text may be untrusted.
         width: columns, at least 40.
 
     Example:
@@ -245,7 +245,7 @@ def lay_out_html(lines: Iterable[Line], *, width: int) -> str:
 
 
 def _plain(line: Line, width: int) -> list[str]:
-    """The line, cut or wrapped to the width, its ends kept whole; no CI log obeys it as a command."""
+    """The line, truncated or wrapped to the width, its ends kept whole, and escaped for CI logs."""
     text, ends = printable(line.text), [printable(end) for end in line.ends]
     before = " " * min(line.indent, _DEEPEST)
     room = width - len(before)
@@ -256,9 +256,9 @@ def _plain(line: Line, width: int) -> list[str]:
         parts = [head + part for head, part in zip(heads, parts, strict=True)]
     elif line.wrap:
         parts = [text] if len(text) <= room and ends else _wrapped(text.rstrip(), room)
-        for end in ends:  # whole: behind the text where it fits, else on a line of its own
+        for end in ends:  # whole: after the text if it fits, else on its own line
             fits = len(parts[-1]) + 2 + len(end) <= room
-            below = _wrapped(f"  {end}", room) if end.startswith("(") else [f"  {end}"]  # a place stays whole
+            below = _wrapped(f"  {end}", room) if end.startswith("(") else [f"  {end}"]  # a place is not split
             parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1].rstrip(), *below]
     else:
         parts = _with_ends(text, ends, room)
@@ -266,23 +266,23 @@ def _plain(line: Line, width: int) -> list[str]:
 
 
 def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
-    """One line, the text cut if necessary; if half of the text would be lost, the ends go below."""
+    """One line, the text truncated if necessary; if half of the text would be lost, the ends go below."""
     end = "".join(f"  {word}" for word in ends)
     if len(text) + len(end) > room >= len(text.rstrip()) + len(end):
         text = text.rstrip()  # the column of the ends is wider than the window
     if len(text) + len(end) <= room or len(end) <= room // 2:
         return [(clip(text, room - len(end)) + end).rstrip()]
-    # The place in Python is what a reviewer goes to: it gets a line of its own before any of it is lost.
+    # A reviewer opens the Python line: it moves to its own line rather than being truncated.
     below = [end] if len(end) <= room else [*(clip(f"  {word}", room) for word in ends[:-1]), f"  {ends[-1]}"]
     return [clip(text, room), *below]
 
 
-# Where a line may end: not between a number and its unit, nor inside of `P('data', None)`.
+# Where a line may break: not between a number and its unit, nor inside `P('data', None)`.
 _BREAK = re.compile(r" (?!%|[KMGT]iB\b|B\b|(?<=, )(?:'|None\b))")
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Wrapped at spaces, further lines indented; a word longer than the width, such as a path, stays whole."""
+    """Wrap at spaces, with further lines indented; a word longer than the width, such as a path, stays whole."""
     lines = [""]
     for word in _BREAK.split(text) if len(text) > width else [text]:
         if lines[-1].strip() and len(lines[-1]) + len(word) > width:
@@ -312,11 +312,11 @@ def _colored(lines: Iterable[Line], width: int) -> str:
     return out.getvalue()
 
 
-_MARKED = "bold underline"  # seen on every background, and beside every colour of a line
+_MARKED = "bold underline"  # visible on every background and with every colour of a line
 
 
 def _marks(lines: Sequence[Line]) -> Iterator[Sequence[Span]]:
-    """What changed in each line: in a line of Python and the one in its place, and in the values of a change."""
+    """Changed spans of each line: in a Python line and its replacement, and in the values of a change."""
     for number, line in enumerate(lines):
         before, after = (lines[n] if 0 <= n < len(lines) else None for n in (number - 1, number + 1))
         text = printable(line.text)
@@ -338,7 +338,7 @@ def _shifted(span: Span) -> Span:
 
 
 def _in_rows(text: str, marks: Sequence[Span], rows: Sequence[str]) -> Iterator[list[Span]]:
-    """The same marks where the text has been laid out: spaces may have become an indentation or an end of a row."""
+    """The marks mapped to laid out rows: spaces may have become an indentation or a line break."""
     marked = [any(start <= n < end for start, end in marks) for n, sign in enumerate(text) if not sign.isspace()]
     signs = [sign for sign in text if not sign.isspace()] if any(marked) else []
     at = 0
@@ -348,7 +348,7 @@ def _in_rows(text: str, marks: Sequence[Span], rows: Sequence[str]) -> Iterator[
             if sign.isspace():
                 continue
             if at >= len(signs) or sign != signs[at]:
-                signs = []  # the words at the end of the line, or what a cut has left out
+                signs = []  # words at the end of the line, or truncated text
                 break
             if marked[at]:
                 if spans and not row[spans[-1][1] : n].strip() and at and marked[at - 1]:

@@ -1,4 +1,4 @@
-"""The report as Markdown: a table of what changed, then the details folded, however long they are."""
+"""The report as Markdown: a table of changes, then the details, folded whatever their length."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from hlodiff.report.wording import (
 )
 
 WIDEST = 160
-_SEVERAL = 4  # functions that changed: more than a reviewer keeps in mind
+_SEVERAL = 4  # changed functions: more than a reviewer remembers
 _HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")
 _SEVERITIES = {
     "broken": "could not be judged",
@@ -61,12 +61,12 @@ _SEVERITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where a table leads to; "" where that is nowhere.
+    """Link targets of a table; "" for none.
 
     Args:
-        details: all of the result, such as the CI run.
-        page: the HTML page: each row then links to its program there instead.
-        source: the files of the commit, ending in a slash: each line of Python then links to it.
+        details: the complete result, such as the CI run.
+        page: the HTML page; if given, each row links to its program there instead.
+        source: the commit's files, ending in a slash; if given, each Python line links there.
     """
 
     details: str = ""
@@ -79,7 +79,7 @@ NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 
 
 def title(view: ReportView) -> list[str]:
-    """The heading with the verdict, what was compared, and what differs between the toolchains."""
+    """The heading with the verdict, what was compared, and the differences of the toolchains."""
     sides = "" if view.command == "check" else format_pair(code(view.old), code(view.new))
     lines = [f"### hlodiff: {sides or 'check'}", ""]
     if view.verdict:
@@ -87,7 +87,7 @@ def title(view: ReportView) -> list[str]:
         lines = [f"### {f'{sign} hlodiff: '.lstrip()}{escape_markdown(clip(view.verdict, 2 * WIDEST))}", ""]
         lines += [sides, ""] if sides else []
     if len(view.functions) == 1 and view.functions[0].what:
-        only = view.functions[0]  # what happened to it is else below the fold
+        only = view.functions[0]  # otherwise what happened is only visible when unfolded
         lines += [f"{code(clip(only.name, WIDEST))}: {escape_markdown(clip(only.what, 2 * WIDEST))}", ""]
     lines += [text for line in (() if view.brief else view.written) for text in (*_place(line), *_sources(line), "")]
     if view.verdict and view.next:
@@ -102,7 +102,7 @@ def title(view: ReportView) -> list[str]:
 
 
 def totals(view: ReportView, link: str = "") -> str:
-    """The last line: the totals, the next command as code where the title has none, a link to all of it."""
+    """The last line: the totals, the next command as code if the title has none, and a link to the whole report."""
     following = "" if view.verdict else view.next
     words = format_totals(replace(view, next=following))
     command = split_next(following)[1]
@@ -111,19 +111,19 @@ def totals(view: ReportView, link: str = "") -> str:
 
 
 def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS, most: int | None = None) -> list[str]:
-    """A row for each function and verdict, worst first; what is beyond the twelfth is folded.
+    """A row for each function and verdict, worst first; rows after the twelfth are folded.
 
     Args:
         every: all rows.
         view: what a report says.
         links: where its cells lead to.
-        most: how many rows are shown at all, none of them folded; None for every one.
+        most: number of rows to show, without folding; None for all.
     """
     rows = every[:most]
     shown, more = (rows, ()) if most is not None else (rows[:MOST_ROWS], rows[MOST_ROWS:])
     if not shown:
         return []
-    sources: dict[str, str] = {}  # the address of each line that a row may name, as the row writes it
+    sources: dict[str, str] = {}  # the address of each line that a row may show, keyed by its text there
     for where in (*(one.where for one in view.functions), *(one.where for one in view.programs)):
         if links.source and where and (at := line_in_repository(where, view.folder)):
             sources[f"{where.file}:{where.line}"] = f"{links.source}{quote(at[0])}#L{at[1]}"
@@ -137,7 +137,7 @@ def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS
 
 
 def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
-    """In how many programs each number got worse and better, and where most; for reports of `several` functions."""
+    """In how many programs each number got worse and better; for reports of `several` functions."""
     if len(view.functions) < several or not view.numbers:
         return []
     lines = ["| number | worse in | better in | most |", "| --- | ---: | ---: | --- |"]
@@ -149,7 +149,7 @@ def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
 
 
 def all_of_it(link: str) -> str:
-    """Where the whole report is, behind words that say what is left out; "" without a link.
+    """A link to the whole report, to follow a note on what is not listed; "" without a link.
 
     Example:
         >>> all_of_it("https://ci.example/report.html")
@@ -159,7 +159,7 @@ def all_of_it(link: str) -> str:
 
 
 def findings(found: Sequence[FindingView], most: int) -> list[str]:
-    """A line for each finding with what explains it, at most so many; what says the same of several is one."""
+    """A line for each finding with its details, at most `most`; equal findings are one."""
     lines = []
     groups = group_findings(found)
     groups = first_of_rules(groups) if most < len(found) else groups
@@ -177,7 +177,7 @@ def findings(found: Sequence[FindingView], most: int) -> list[str]:
 
 
 def not_checked(view: ReportView, most: int) -> list[str]:
-    """Reasons with the programs they hold for."""
+    """Reasons with their programs."""
     reasons: dict[tuple[bool, str, str], dict[str, None]] = {}
     for program in view.programs:
         if program.status == "not_checked":
@@ -209,20 +209,20 @@ def shared(view: ReportView) -> list[str]:
 
 
 def listed_details(details: Iterable[Detail]) -> list[Detail]:
-    """Details without those of functions in which nothing changed but what is shared."""
+    """Details, except of functions in which only shared changes were made."""
     return [detail for detail in details if not detail.folded]
 
 
 def folds(view: ReportView, unfolded: bool = False) -> list[list[str]]:
-    """A fold for each changed function that is not only named with what is shared, worst first."""
-    if not view.functions:  # a result of an older hlodiff
+    """A fold for each changed function with changes of its own, worst first."""
+    if not view.functions:  # a result from an older hlodiff
         return all_details(view, listed_details(view.details), unfolded)
     return [function_fold(one, view, unfolded) for one in view.functions if not one.folded]
 
 
 def all_details(view: ReportView, details: Sequence[Detail], unfolded: bool = False) -> list[list[str]]:
     """The lines of each program text, folded: numbers before and after, what differs, the changes."""
-    # The numbers are those of the first target: equal programs share one text.
+    # Numbers of the first target: equal programs share one text.
     programs = {(p.name, p.stage, p.target): p for p in reversed(view.programs)}
     first = [detail.targets[0] if detail.targets else None for detail in details]
     known = [programs.get((d.name, d.stage, target)) for d, target in zip(details, first, strict=True)]
@@ -244,7 +244,7 @@ def _detail(detail: Detail, program: ProgramView | None, unfolded: bool) -> list
 
 
 def _numbers(program: ProgramView | None) -> list[str]:
-    """The table that people write by hand: before, after, by how much."""
+    """A table of numbers: before, after, change."""
     if program is None or not program.numbers:
         return []
     lines = ["| | before | after | |", "| --- | ---: | ---: | ---: |"]
@@ -258,7 +258,7 @@ def _numbers(program: ProgramView | None) -> list[str]:
 
 
 def pattern_groups(groups: Iterable[Group], more: str = "") -> list[str]:
-    """Tables of changes, and what is not listed."""
+    """Tables of changes, and the number of unlisted ones."""
     lines: list[str] = []
     for group in groups:
         lines += [bold(clip(group.title, WIDEST)), ""] if group.title.strip() else []
@@ -277,14 +277,14 @@ def _change(change: ChangeView) -> str:
 
 
 def overview(one: Overview) -> list[str]:
-    """All programs of one stage together: how much is the same, and the largest changes."""
+    """All programs of one stage together: the unchanged share, and the largest changes."""
     changed = f"**{STAGE_NAMES[one.stage]}**: {many(one.programs, 'program')} changed"
     same = f"{changed}, the same are {escape_markdown(one.same)}"
     return [same, "", *pattern_groups(one.groups, one.more)]
 
 
 MOST_FINDINGS = 20
-_MOST_CHARACTERS = 60_000  # GitHub takes comments of 65,536
+_MOST_CHARACTERS = 60_000  # GitHub accepts comments of 65,536
 
 
 def to_markdown(report: Report) -> str:
@@ -294,8 +294,7 @@ def to_markdown(report: Report) -> str:
         report: what a command found out.
 
     Returns:
-        text ending in a newline; its last line is always the totals. Names and messages of others are plain
-        text, whatever markup they hold.
+        text ending in a newline; its last line is always the totals. Untrusted names and messages are escaped.
 
     Example:
         >>> print(to_markdown(Report("diff", "a", "b", ())), end="")
@@ -307,11 +306,11 @@ def to_markdown(report: Report) -> str:
 
 
 def view_to_markdown(view: ReportView, link: str = "") -> str:
-    """The same from the view, as for a saved result.
+    """`to_markdown` from a view, such as that of a saved result.
 
     Args:
         view: what a report says.
-        link: not used: this form is never cut.
+        link: not used: this form is never truncated.
 
     Returns:
         text ending in a newline.
@@ -345,7 +344,7 @@ def _lines(view: ReportView, everything: bool) -> Iterator[str]:
 
 
 def closing(view: ReportView) -> Iterator[str]:
-    """Notes, what the costs are, and how much was compared."""
+    """Notes, the meaning of costs, and how much was compared."""
     for note in view.notes:
         yield from (f"- note: {escape_markdown(note)}", "")
     if view.functions:
@@ -361,21 +360,21 @@ def closing(view: ReportView) -> Iterator[str]:
 
 
 def without_blank_items(lines: Iterable[str]) -> list[str]:
-    """The lines without items of lists that hold nothing: such a line makes a heading of the one above it."""
+    """The lines without empty list items, which would make a heading of the line above."""
     return [line for line in lines if line.strip() != "-"]
 
 
-# --- Changed functions: the table of verdicts, and for each function a fold that stands by itself.
+# --- Changed functions: the table of verdicts, and a self-contained fold for each function.
 
 SIGNS: dict[str, str] = {"worse": "🔴", "better": "🟢", "mixed": "🟡", "same": "⚪"}
-"""The mark of each verdict where Markdown has no colours; the word stands beside it."""
+"""The mark of each verdict, because Markdown has no colours; always used with the word."""
 _WIDEST = 160
 _LONGEST = 640  # of a change: more is no prose that a reader takes in
 _MOST_TARGETS = 3
 
 
 def verdict_words(verdict: str) -> str:
-    """A verdict with its mark: `🔴 worse`; other words as they are.
+    """A verdict with its mark: `🔴 worse`; other words are unchanged.
 
     Example:
         >>> verdict_words("new")
@@ -392,8 +391,8 @@ def verdict_table(
 
     Args:
         rows: worst first.
-        links: where the last cells lead to.
-        sources: addresses of lines of Python.
+        links: targets of the last cells.
+        sources: addresses of Python lines.
     """
     if not rows:
         return []
@@ -404,7 +403,7 @@ def verdict_table(
 
 
 def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[str, str]:
-    """A row by the names of its columns."""
+    """The cells of a row by column."""
     names = [code(clip(name, _WIDEST)) for name in (row.name, *row.also[:2])]
     left = len(row.also) + 1 - len(names)
     targets = ", ".join(map(code, row.targets))
@@ -426,13 +425,13 @@ def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[st
 
 
 def function_fold(function: FunctionView, view: ReportView, unfolded: bool = False) -> list[str]:
-    """Everything about one function that a reviewer reads first, folded: nothing in it refers to another fold.
+    """One function as a self-contained fold: nothing in it refers to another fold.
 
-    Changes and edited lines that other functions have too are listed above the folds.
+    Changes and edited lines shared with other functions are listed above the folds.
 
     Args:
-        function: one of the view's.
-        view: the whole report, for changes that other functions have too.
+        function: a function of the view.
+        view: the whole view, for changes shared with other functions.
         unfolded: whether it is open.
     """
     programs = [one for one in view.programs if one.name == function.name]
@@ -454,7 +453,7 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
 
 
 def _status(programs: Sequence[ProgramView]) -> str:
-    """`changed on cpu (1a2b3c4d), tpu-v5e: structure, cost (cpu)`; where no program is another one, that."""
+    """The status by target: `changed on cpu (1a2b3c4d), tpu-v5e: structure, cost (cpu)`, or that no program changed."""
     changed = [one for one in programs if one.status == "changed"]
     if not changed:
         return "unchanged"
@@ -481,7 +480,7 @@ def _stage(stage: StageView) -> Iterator[str]:
             beside = format_beside(change, stage.stage)
             cost = f" ({escape_markdown(beside)})" if beside else ""
             yield f"- {escape_markdown(kind)} {code(clip(words, _LONGEST))}{cost}{f' at {at}' if at else ''}"
-            if len(change.where) > 1:  # the whole stack, where that was asked for
+            if len(change.where) > 1:  # the whole stack, if requested
                 yield f"  - {'<br>'.join(map(code, change.where))}"
             if change.passes:
                 yield f"  - {escape_markdown(change.passes)}"
@@ -499,7 +498,7 @@ def _place(line: ChangedLine) -> Iterator[str]:
 
 
 def _sources(line: ChangedLine) -> Iterator[str]:
-    """The line of Python before and after."""
+    """The Python line before and after."""
     if line.old_source != line.new_source:
         yield from [f"- was {code(line.old_source)}"] if line.old_source else []
         yield from [f"- is {code(line.new_source)}"] if line.new_source else []
@@ -508,7 +507,7 @@ def _sources(line: ChangedLine) -> Iterator[str]:
 
 
 def _numbers_by_target(function: FunctionView) -> list[str]:
-    """The numbers of each target before and after, those that cost more first."""
+    """The numbers of each target before and after, increased costs first."""
     rows = []
     for one in function.targets:
         on = ", ".join(map(code, one.targets))

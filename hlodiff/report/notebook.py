@@ -1,4 +1,4 @@
-"""Differences and reports where Python shows values: `print`, and the cells of a notebook."""
+"""Renders differences and reports for `print` and notebook cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTH = 110
 
 
 def report_of(diff: ModuleDiff) -> Report:
-    """The report of two programs that were compared without a command.
+    """A report on two programs that were compared in Python.
 
     Args:
         diff: their difference.
@@ -27,7 +27,7 @@ def report_of(diff: ModuleDiff) -> Report:
 
 
 def show_text(value: ModuleDiff | Report) -> str:
-    """The short text, as commands print it, without a newline at its end.
+    """The short text, as printed by commands, without a trailing newline.
 
     Example:
         >>> show_text(Report("diff", "a", "b", ()))
@@ -38,7 +38,7 @@ def show_text(value: ModuleDiff | Report) -> str:
 
 
 def show_html(value: ModuleDiff | Report) -> str:
-    """The same as HTML for a cell of a notebook.
+    """The short text as HTML for a notebook cell.
 
     Example:
         >>> "nothing to compare" in show_html(Report("diff", "a", "b", ()))

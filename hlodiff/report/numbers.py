@@ -1,4 +1,4 @@
-"""The numbers of a changed program that a reviewer asks for, and how they are written."""
+"""The numbers of a changed program that a reviewer reads, and their format."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, fo
 
 Row = tuple[str, str, Unit, str]
 
-# (metric, its words, unit), in the order of the table; collectives come between the two.
-# Operations of two stages are two numbers: each names its own.
+# (metric, label, unit), in the order of the table; collectives come between `_BEFORE` and the rest. Each stage has its
+# own number of operations, with its own label.
 _BEFORE: dict[str, tuple[tuple[str, str, Unit], ...]] = {
     stage: (("ops", f"{name} ops", "count"), ("fusions", "fusions", "count")) for stage, name in STAGE_NAMES.items()
 }
@@ -29,9 +29,9 @@ _MEMORY: tuple[tuple[str, str, Unit], ...] = (
     ("memory.alias", "aliased", "bytes"),
 )
 MEMORY = frozenset(name for _, name, _ in _MEMORY)
-"""What the numbers of memory are called: how often loops turn is nothing to them."""
+"""Labels of memory numbers, which do not depend on trip counts."""
 _IN_LOOPS: tuple[tuple[str, str, Unit], ...] = (("copies_in_loops", "copies in loops", "count"),)
-# (metric, its words, unit, metric of its bytes): what one call does.
+# (metric, label, unit, metric of its bytes) of one call.
 _COPIES: tuple[tuple[str, str, Unit, str], ...] = (("copies", "copies", "count", "copy_bytes"),)
 _EXECUTED: tuple[tuple[str, str, Unit, str], ...] = (
     ("host_transfers", "host transfers", "count", ""),
@@ -43,12 +43,12 @@ _EXECUTED: tuple[tuple[str, str, Unit, str], ...] = (
 
 
 def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
-    """The numbers that changed: op counts, collectives by kind with bytes, temp and aliased bytes, copies, work.
+    """The changed numbers: op counts, collectives by kind with bytes, temp and aliased bytes, copies, work.
 
-    Op counts, fusions and memory are those of the program's text; the others are of one call of the program.
+    Op counts, fusions and memory are counted in the program text; the others are for one call of the program.
 
     Args:
-        program: any; one with one side only has op counts alone.
+        program: any program; one on one side only has just op counts.
 
     Returns:
         changed numbers in a fixed order.
@@ -71,9 +71,9 @@ def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
 
 
 def memory_numbers(program: ProgramComparison) -> tuple[Number, ...]:
-    """The memory that a compiler says of a program that is the same on both sides, where that changed.
+    """Changed memory, as reported by the compiler, of a program that is the same on both sides.
 
-    Another version of XLA may place the buffers of one text otherwise.
+    Another version of XLA may assign buffers differently for the same text.
 
     Example:
         >>> facts = {"memory.temp": 8.0}, {"memory.temp": 12.0}
@@ -93,7 +93,7 @@ def _static(metrics: Mapping[str, tuple[float, float]], names: Iterable[tuple[st
 
 
 def families(program: ProgramComparison) -> list[Row]:
-    """Collectives that a program has, by kind, with the bytes that they carry."""
+    """Collectives of a program by kind, with the bytes that they transfer."""
     names = [name.removeprefix("collectives.") for name in program.executed() if name.startswith("collectives.")]
     return [(f"collectives.{name}", name, "count", f"collective_bytes.{name}") for name in names]
 
@@ -102,7 +102,7 @@ _IN_WORDS = re.compile(r"(?:at (?:least|most) )?\d")
 
 
 def is_expression(number: Number) -> bool:
-    """Whether a side is a range or per turn of a loop; words that begin with no number are those of a forged result.
+    """Whether a side is a range or per loop iteration; text that does not begin with a number is from a forged result.
 
     Example:
         >>> is_expression(Number("copies", 4, 2, old_words="4", new_words="2 + 1 per turn of the loop at model.py:3"))
@@ -112,7 +112,7 @@ def is_expression(number: Number) -> bool:
 
 
 def format_number(number: Number) -> str:
-    """A number with both sides, and their bytes: `4 -> 2 (48.0 KiB -> 24.0 KiB)`; nothing has no bytes.
+    """Both sides of a number with their bytes: `4 -> 2 (48.0 KiB -> 24.0 KiB)`; a count of 0 has no bytes.
 
     Example:
         >>> format_number(Number("all-gather", 0, 2, "count", 0, 24576))
@@ -133,7 +133,7 @@ def format_number(number: Number) -> str:
 
 
 def _both_in_words(old: str, new: str) -> str:
-    """Both sides; how many other loops there are is said once where it is the same."""
+    """Both sides; an equal number of other loops is given once."""
     (before, _, rest), (after, _, others) = old.rpartition(" + "), new.rpartition(" + ")
     if before and after and rest == others and rest.endswith(OF_LOOPS):
         return f"{format_pair(before, after)}, + {rest}"
@@ -141,7 +141,7 @@ def _both_in_words(old: str, new: str) -> str:
 
 
 def by_how_much(number: Number) -> str:
-    """The change of a number: `+17 %`; of its bytes where the count stayed; "" where the sides do not compare."""
+    """The change of a number: `+17 %`; of its bytes if the count is the same; "" if the sides cannot be compared."""
     if not number.comparable:
         return ""
     if number.old != number.new:
@@ -150,19 +150,19 @@ def by_how_much(number: Number) -> str:
 
 
 MOST_ROWS = 12
-"""More rows are counted in text and folded in Markdown: with a few lines around them a reviewer decides from twenty."""
+"""Further rows are only counted in text and folded in Markdown: a reviewer reads about twenty lines."""
 
 
-# --- What one call does: exact, a range, or per turn of a loop whose trip count is not known.
+# --- Numbers of one call: exact, a range, or per iteration of a loop whose trip count is unknown.
 
 PER_CALL = " executed"
-"""Behind the name of a number that a loop makes another one than the text of the program has."""
+"""Suffix of a number that differs from the count in the program text because of a loop."""
 OF_LOOPS = " of unknown length"
-"""Behind how many loops there are whose turns nobody knows."""
+"""Suffix of the number of loops with an unknown trip count."""
 
 
 def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "") -> str:
-    """A number with its unit, see `ExecutedCount.words`.
+    """A number with its unit; see `ExecutedCount.words`.
 
     Example:
         >>> format_executed(ExecutedCount(0, 2048), "bytes")
@@ -174,9 +174,9 @@ def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "")
 def format_executed_pair(
     old: ExecutedCount, new: ExecutedCount, unit: Unit = "count", root: str = ""
 ) -> tuple[str, str]:
-    """Both sides of a number; of several loops whose trip counts are not known only the one that changed most.
+    """Both sides of a number; of several loops with unknown trip counts only the one that changed most.
 
-    The pages and `metrics_executed` in JSON have what one turn of each loop does.
+    Pages and `metrics_executed` in JSON have the numbers per iteration of every loop.
 
     Example:
         >>> loops = [UncountedLoop(str(line), "w", "model.py", line) for line in (3, 9)]
@@ -200,13 +200,13 @@ _PerTurn = tuple[UncountedLoop, int, int | None]
 
 
 def _by(pair: tuple[_PerTurn, _PerTurn]) -> float:
-    """How much what one turn does changed, as a share of the smaller side."""
+    """The change per iteration, as a share of the smaller side."""
     one, other = ((most if most is not None else least) for _, least, most in pair)
     return abs(other - one) / max(min(one, other), 1)
 
 
 def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit, root: str) -> str:
-    """A number with what one turn of one loop does, or of none; the other loops are counted."""
+    """A number with the work per iteration of one loop or none; the other loops are only counted."""
     listed = () if chosen is None else (one.per_turn[chosen],)
     left = len(one.per_turn) - len(listed)
     outside = format_executed(ExecutedCount(one.least, one.most), unit) if one.most != 0 or not listed else ""
@@ -216,14 +216,14 @@ def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit, root: str
 
 
 def format_per_turn(program: ProgramComparison, root: str = "") -> str:
-    """What one turn of a loop does on both sides, of the first number and the loop that changed most.
+    """Both sides of the work per iteration, for the first number and the loop that changed most.
 
     Args:
-        program: one with both sides.
+        program: a program with both sides.
         root: the project's folder.
 
     Returns:
-        `flops 404 -> 812 per turn of the loop at model.py:14`; "" where no loop is on both sides and does other work.
+        `flops 404 -> 812 per turn of the loop at model.py:14`; "" if no loop on both sides changed its work.
 
     Example:
         >>> format_per_turn(ProgramComparison("f", "cpu", "compiled", "identical"))
@@ -246,13 +246,13 @@ def format_per_turn(program: ProgramComparison, root: str = "") -> str:
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
-    """A metric of both sides; what a side does not do, or is not there, is 0."""
+    """A metric of both sides; 0 for a side that does not have it, or is missing."""
     old, new = program.executed().get(metric, (ZERO, ZERO))
     return old or ZERO, new or ZERO
 
 
 def differs_from_text(program: ProgramComparison, metric: str) -> bool:
-    """Whether a loop makes an executed number another one than the text of the program has."""
+    """Whether loops make an executed number differ from the count in the program text."""
     return _differs(program.metrics(), metric, executed_pair(program, metric))
 
 
@@ -261,7 +261,7 @@ def _differs(metrics: Mapping[str, tuple[float, float]], metric: str, sides: tup
 
 
 def _is_as_much(old: ExecutedCount, new: ExecutedCount) -> bool:
-    """Whether as much is done outside of loops and in one turn of each, whatever ends these."""
+    """Whether the work outside of loops and per iteration of each loop is the same, whatever ends the loops."""
     if old == new or (old.least, old.most) != (new.least, new.most):
         return old == new
     return Counter((low, high) for _, low, high in old.per_turn) == Counter(
@@ -270,14 +270,14 @@ def _is_as_much(old: ExecutedCount, new: ExecutedCount) -> bool:
 
 
 def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterator[tuple[str, Number]]:
-    """Executed metrics for a table, those that differ.
+    """Executed metrics that differ, for a table.
 
     Args:
-        program: one with both sides.
-        rows: for each number its metric, what readers call it, its unit, and the metric of its bytes ("" for none).
+        program: a program with both sides.
+        rows: metric, label, unit, and metric of the bytes ("" for none) of each number.
 
     Returns:
-        the metric and the number.
+        pairs of metric and number.
     """
     metrics = program.metrics()
     for metric, name, unit, size in rows:

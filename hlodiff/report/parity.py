@@ -1,4 +1,4 @@
-"""What a call compiles and what is compiled ahead of time, side by side in words."""
+"""Report on how what a call compiles differs from what is compiled ahead of time."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def _summary(parity: Parity) -> str:
 
 
 def explained(program: ParityProgram, parity: Parity, root: str = "") -> Iterator[str]:
-    """What differs between both ways to one program, why, and what to do.
+    """What differs between the called and the ahead-of-time program, why, and what to do.
 
     Args:
-        program: of a call.
+        program: a program of the call.
         parity: the call.
         root: the project's folder.
 
     Returns:
-        lines of text; none where both are the same.
+        lines of text; none if both are the same.
     """
     if program.problem:
         yield program.problem
@@ -77,7 +77,7 @@ def explained(program: ParityProgram, parity: Parity, root: str = "") -> Iterato
 
 
 def _sentences(diff: ModuleDiff, root: str) -> Iterator[str]:
-    """Equal differences once, with the lines they come from."""
+    """Distinct differences, with their lines."""
     groups: dict[str, list[Edit]] = {}
     for edit in diff.reported:
         for words in _words(edit):
@@ -92,7 +92,7 @@ def _sentences(diff: ModuleDiff, root: str) -> Iterator[str]:
 
 
 def _words(edit: Edit) -> Iterator[str]:
-    """What differs, as the end of a sentence about operations."""
+    """What differs, as clauses that follow "operations"."""
     if edit.kind == "removed" and edit.old:
         yield f"only when called ({edit.old.opcode})"
     elif edit.kind == "added" and edit.new:
@@ -126,7 +126,7 @@ def _on_host(module: Module) -> int:
 
 
 def _reasons(program: ParityProgram) -> Iterator[str]:
-    """What stood around the call, and how to take it along."""
+    """The context of the call, and how to reproduce it for `.lower()`."""
     for name, value in program.context:
         if name == "compute_on":
             yield f'compute_on("{value}") surrounds the call, and `.lower()` outside of it does not see it'
@@ -142,7 +142,7 @@ def _reasons(program: ParityProgram) -> Iterator[str]:
 
 
 def parity_markdown(parities: Sequence[Parity], root: str = "") -> str:
-    """The report as Markdown; names of others are plain text in it."""
+    """The report as Markdown; untrusted names are escaped."""
     lines = []
     for parity in parities:
         head, *rest = _text(parity, root)
@@ -151,7 +151,7 @@ def parity_markdown(parities: Sequence[Parity], root: str = "") -> str:
 
 
 def parity_json(parities: Sequence[Parity], root: str = "") -> str:
-    """The report for machines: everything, nothing cut."""
+    """The complete report as JSON."""
     value = {"format_version": FORMAT_VERSION, "parities": [_json(parity, root) for parity in parities]}
     return json_text(value)
 

@@ -1,4 +1,4 @@
-"""Which pass did it, in words: where two compiles part, and since when each edit is there."""
+"""Text on passes: where two compiles diverge, and which pass made each edit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def point_words(point: PassPoint | None, last: tuple[int, int]) -> str:
     """`scatter_simplifier (pass 6 of 60; old: 6 of 67)`.
 
     Args:
-        point: a place in the aligned passes; None for the start.
+        point: a position in the aligned passes; None for the start.
         last: the highest number of a text on each side.
     """
     if point is None:
@@ -46,15 +46,15 @@ def side_words(side: int, stage: Stage, last: tuple[int, int]) -> str:
 
 
 def edit_words(found: PassBlame, edit: Edit, modules: tuple[Module, Module]) -> str:
-    """One line for an edit of the final programs: since which pass it is there.
+    """One line for an edit of the final programs: the pass that made it.
 
     Args:
         found: the passes to blame.
-        edit: of the final difference.
+        edit: an edit of the final difference.
         modules: the final programs, without noise.
 
     Returns:
-        the line; "" where the two compiles are the same to the last text.
+        the line; "" if the two compiles are the same up to the last text.
     """
     parted = found.parted
     if parted is None:
@@ -79,7 +79,7 @@ def parted_words(found: PassBlame) -> str:
 
 
 def blame_lines(found: PassBlame) -> list[str]:
-    """What a program's report says of its passes: where the compiles part, and passes that one side has alone."""
+    """Lines on passes for a program's report: where the compiles diverge, and passes that only one side has."""
     lines = [parted_words(found) or "the texts of all passes are the same on both sides"]
     for one in found.partings[:-1] if found.parted else found.partings:
         where = f"after {point_words(one.point, found.last)}" if one.point else "before all passes"

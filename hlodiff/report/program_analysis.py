@@ -1,4 +1,4 @@
-"""What one program says about itself, in words: copies, equal computations, large constants, loops."""
+"""Notes on one program: copies, duplicate computations, large constants, loops."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hlodiff.hlo.metadata import is_library, shown_file
 from hlodiff.report.wording import format_bytes, many
 
 MOST = 10
-"""So many of each kind are listed, the costliest first; JSON has all."""
+"""The most notes listed of each kind, costliest first; JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisNote:
-    """One thing that a program says about itself.
+    """One note on a program.
 
     Args:
         kind: "copies", "computed twice", "lowered again", "large constant" or "loop".
         what: one line.
-        advice: what to do about it; "" where nothing is wrong.
+        advice: what to do about it; "" if nothing is wrong.
     """
 
     kind: str
@@ -33,15 +33,15 @@ class AnalysisNote:
 def analysis_notes(
     found: ProgramAnalysis, root: str = "", tables: Mapping[str, tuple[str, str]] | None = None
 ) -> Iterator[AnalysisNote]:
-    """Everything that a program says about itself, in words.
+    """All notes on a program.
 
     Args:
-        found: what was found.
-        root: the project's folder, which files are named relative to.
-        tables: variable and place of constants that are known, by the hash of their bytes.
+        found: the analysis of the program.
+        root: the project's folder, which file paths are relative to.
+        tables: variable and source location of known constants, by the hash of their bytes.
 
     Returns:
-        one record for each thing, kind by kind.
+        the notes, kind by kind.
 
     Example:
         >>> list(analysis_notes(ProgramAnalysis()))
@@ -55,7 +55,7 @@ def analysis_notes(
 
 
 def listed(everything: Sequence[AnalysisNote]) -> Iterator[AnalysisNote]:
-    """The first of each kind, and how many more there are."""
+    """The first notes of each kind, and the number of others."""
     for kind in dict.fromkeys(one.kind for one in everything):
         group = [one for one in everything if one.kind == kind]
         yield from group[:MOST]
@@ -81,10 +81,10 @@ def format_copies(repeat: Repeat, root: str = "", copies: str = "") -> str:
     Args:
         repeat: the copies.
         root: the project's folder.
-        copies: how many there are, where it is more than one number.
+        copies: the count as text, if it is more than one number.
     """
     times = f", at {repeat.times} places" if repeat.times > 1 else ""
-    # A library's loop is listed with the user's line that leads there.
+    # A library's loop is listed with the user's line that calls it.
     library = is_library(repeat.where.file)
     callers = [caller for caller in repeat.callers if not (library and is_library(caller.file))]
     called = f", called from {place_of(callers[0], root)}" if callers else ""
@@ -94,7 +94,7 @@ def format_copies(repeat: Repeat, root: str = "", copies: str = "") -> str:
 
 
 def advice_for(repeat: Repeat) -> str:
-    """What compiles the body of copies once."""
+    """Advice on how to compile the copied body once."""
     whose = "a library's Python loop" if is_library(repeat.where.file) else "a Python loop"
     return f"{whose}, which JAX unrolls; jax.lax.scan or jax.lax.fori_loop compiles the body once"
 
@@ -139,13 +139,13 @@ def _loop(one: CountedLoop, root: str) -> AnalysisNote:
 def program_analysis_json(
     found: ProgramAnalysis, root: str = "", tables: Mapping[str, tuple[str, str]] | None = None
 ) -> dict[str, Any]:
-    """Everything that a program says about itself, for machines.
+    """All notes on a program as JSON values.
 
     Args:
         found, root, tables: see `analysis_notes`.
 
     Returns:
-        plain values, each kind under its name.
+        plain values by kind.
     """
     return {
         "copies": [

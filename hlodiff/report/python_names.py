@@ -1,4 +1,4 @@
-"""What the names in a file of Python stand for, as far as that is to be seen without running it."""
+"""Resolves names in a Python file to their definitions, as far as possible without running it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Span = tuple[int, int]
-"""First and last line, both inside."""
+"""First and last line, inclusive."""
 Use = tuple[str, ...]
 """A name that is read, or a name and an attribute of it: `("gelu",)`, `("nn", "gelu")`."""
 _SELF = ("self", "cls")
@@ -17,13 +17,13 @@ _AT_START = ("__init__", "__post_init__", "setup")
 
 @dataclass(slots=True)
 class Definition:
-    """One place where a name gets what it stands for.
+    """One definition of a name.
 
     Args:
-        name: `gelu`; of an attribute of an instance `self.scale`.
-        scope: the lines in which the name means this; None for the whole module.
-        spans: the lines that say what it stands for; () for a parameter, whose value is not to be seen here.
-        uses: what these lines read, and on which line.
+        name: `gelu`, or `self.scale` for an instance attribute.
+        scope: the lines in which the name has this definition; None for the whole module.
+        spans: the lines of the definition; () for a parameter, whose value is not visible here.
+        uses: the names read in these lines, with the line of each.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Definition:
 
 @dataclass(slots=True)
 class ParsedNames:
-    """The names of one file.
+    """The names and definitions of one file.
 
     Args:
         tree: the parsed file.
@@ -50,13 +50,13 @@ class ParsedNames:
     tree: ast.Module
     definitions: dict[str, list[Definition]] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Of each imported name the last part of its module, and what it is called there; "" for a module itself."""
+    """For each imported name, the last part of its module and its name there; "" for a module itself."""
 
     def __post_init__(self) -> None:
         self._visit(self.tree, None, None)
 
     def of_statement(self, line: int) -> list[tuple[Use, int]]:
-        """What the innermost statement around a line reads; of one that holds others what stands before these."""
+        """Names read by the innermost statement around a line; of a compound statement, by its header."""
         around = [
             node for node in ast.walk(self.tree) if isinstance(node, ast.stmt) and node.lineno <= line <= _last(node)
         ]
@@ -69,7 +69,7 @@ class ParsedNames:
         return list(dict.fromkeys((use, at) for node in inner for use, at in _uses(node) if at <= end))
 
     def of_function(self, line: int) -> list[tuple[Use, int]]:
-        """What the innermost function around a line reads, its decorators too; of a line outside of all its statement.
+        """Names read by the innermost function around a line and its decorators, or else by its statement.
 
         Example:
             >>> ParsedNames(ast.parse("@g(A)\\ndef f():\\n    return B")).of_function(1)
@@ -83,7 +83,7 @@ class ParsedNames:
         return list(dict.fromkeys(_uses(max(nodes, key=_span)))) if nodes else self.of_statement(line)
 
     def donation(self, line: int) -> int:
-        """The line on which the innermost function around a line, or its statement, says what is donated; 0 for none.
+        """The line of the donation argument in the innermost function around a line, or in its statement; 0 for none.
 
         Example:
             >>> ParsedNames(ast.parse("def f():\\n    return Case(\\n        g,\\n        donate=0)")).donation(1)
@@ -95,7 +95,7 @@ class ParsedNames:
         return next((word.value.lineno for word in found if (word.arg or "").startswith("donate")), 0)
 
     def _visit(self, node: ast.AST, scope: Span | None, owner: Span | None) -> None:
-        """Take the definitions below a node; `owner` is the class around it."""
+        """Collect the definitions below a node; `owner` is the class around it."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._function(child, scope, owner)
@@ -122,7 +122,7 @@ class ParsedNames:
         self._add(node.name, scope, (span,), node)
         if owner is not None:
             self._add(f"self.{node.name}", owner, (span,), node)
-        for decorator in node.decorator_list:  # `@f.defjvp` says more about f
+        for decorator in node.decorator_list:  # `@f.defjvp` extends the definition of f
             if (name := self._extended(decorator)) is not None:
                 self._add(name, scope, (span,), node)
 
@@ -130,7 +130,7 @@ class ParsedNames:
         body = getattr(node, "body", None)
         last = max(node.lineno, body[0].lineno - 1) if isinstance(body, list) and body else _last(node)
         span = node.lineno, last
-        if isinstance(node, ast.Expr):  # `f.defvjp(forward, backward)` says more about f
+        if isinstance(node, ast.Expr):  # `f.defvjp(forward, backward)` extends the definition of f
             called = node.value.func if isinstance(node.value, ast.Call) else None
             if (name := self._extended(called)) is not None:
                 self._add(name, scope, (span,), node)
@@ -147,7 +147,7 @@ class ParsedNames:
                     self._add(f"self.{part.attr}", owner, (span,), node)
 
     def _extended(self, node: ast.expr | None) -> str | None:
-        """What `f.defvjp` says more about; nothing of a module, whose functions are called with what is registered."""
+        """The name that `f.defvjp` extends; None for a module, whose functions only receive what is registered."""
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return None
         name = node.value.id
@@ -175,10 +175,10 @@ class ParsedNames:
 
 
 def definitions(files: Mapping[str, ParsedNames], file: str, use: Use, line: int) -> list[tuple[str, Definition]]:
-    """What a name on a line stands for, each with its file; the innermost scope that says so counts.
+    """The definitions of a name on a line, each with its file; the innermost scope with one wins.
 
     Args:
-        files: by their paths.
+        files: parsed files by path.
         file, use, line: the name, and where it is read.
 
     Example:
@@ -227,7 +227,7 @@ def _span(node: ast.stmt | ast.Lambda) -> Span:
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[Span]:
-    """What is done where an instance is made: not its methods, which are on the stack where they run."""
+    """The spans of a class that run when an instance is made; methods are on the stack when they run."""
     yield _span(node)[0], node.body[0].lineno - 1 if node.body[0].lineno > node.lineno else node.lineno
     for statement in node.body:
         is_method = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -236,7 +236,7 @@ def _of_class(node: ast.ClassDef) -> Iterator[Span]:
 
 
 def _uses(node: ast.AST) -> Iterator[tuple[Use, int]]:
-    """What is read in it, and where, in the order of the text."""
+    """The names read in a node with their lines, in source order."""
     found: list[tuple[int, int, Use]] = []
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):

@@ -25,7 +25,7 @@ class ToolchainChange:
     targets: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """The same for machines."""
+        """The change as JSON values."""
         return {"what": self.what, "old": self.old, "new": self.new, "targets": list(self.targets)}
 
 
@@ -34,13 +34,13 @@ PHASES = ("trace", "lower", "compile")
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one program took to make in one run.
+    """Timing of one program in one run.
 
     Args:
         name, target: which program.
         trace, lower: seconds in JAX.
-        compile: seconds in XLA; None where XLA was not asked.
-        stablehlo, compiled: instructions of both stages; None where they were not counted.
+        compile: seconds in XLA; None if it did not compile.
+        stablehlo, compiled: number of instructions of both stages; None if not counted.
 
     Example:
         >>> Timing("f", "cpu", 0.1, 0.2, None).total
@@ -60,7 +60,7 @@ class Timing:
         return self.trace + self.lower + (self.compile or 0)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; seconds with microseconds."""
+        """Plain values; seconds rounded to microseconds."""
         took = {phase: getattr(self, phase) for phase in PHASES}
         seconds = {phase: None if value is None else round(value, 6) for phase, value in took.items()}
         return {"name": self.name, "target": self.target, "seconds": seconds,
@@ -68,54 +68,53 @@ class Timing:
 
 
 RunParts = tuple[tuple[str, float], ...]
-"""What a whole run did and how many seconds each part took, in order."""
+"""The parts of a run with their seconds, in order."""
 
 
 State = Literal["changed", "added", "removed", "not_checked", "over_budget", "identical"]
 
 
 class SourceLine(Protocol):
-    """Lines of Python of programs, by name and target of a program, its side (0 old, 1 new) and file."""
+    """Looks up Python lines of a program by its name and target, side (0 old, 1 new) and file."""
 
     def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
         """The text of a line; "" if unknown."""
 
     def has(self, name: str, target: str | None, side: int, file: str, text: str) -> bool:
-        """Whether a file has a line of that text, apart from indentation; True where the file is not known."""
+        """Whether a file has a line with that text, ignoring indentation; True if the file is unknown."""
 
     def file_lines(self, name: str, target: str | None, side: int, file: str) -> Sequence[str]:
-        """All lines of a file; () where it is not known."""
+        """All lines of a file; () if unknown."""
 
     def edited_files(self, name: str, target: str | None) -> Sequence[str]:
-        """The project's files of Python that differ between both sides; () where that is not known."""
+        """The project's Python files that differ between the sides; () if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a command found out.
+    """The result of a command.
 
     Args:
         command: "check" or "diff".
-        old, new: what the sides are called.
-        programs: every compared program, in the order in which they are shown.
-        findings: what the policy says; for `diff` only what scenarios differ in.
+        old, new: names of the sides.
+        programs: every compared program, in display order.
+        findings: findings of the policy; for `diff` only differences of scenarios.
         toolchain: differences of the toolchains, listed before anything else.
-        notes: anything else: skipped files, folders that are no snapshots.
-        next: the command to type next; "" where there is none.
-        root: the project's folder: Python files are named relative to it, in every form.
+        notes: anything else: skipped files, folders that are not snapshots.
+        next: the next command; "" for none.
+        root: the project's folder; paths of Python files are relative to it in every form.
         all: whether every change is listed, however long the report gets.
         stacks: whether the whole Python call stack of each change is listed.
-        timings: how long the programs took to make, where that was asked for.
-        run_parts: what the run spent its time on, where that was asked for.
+        timings: how long programs took, if requested.
+        run_parts: what the run spent its time on, if requested.
         scenarios: every compared scenario.
-        same_code: whether both sides are the same code, as where only versions are exchanged.
-        packages: libraries, as they are imported, whose versions are compared: a change is told at their line.
-        registered: file and line at which each function is registered, where that is known.
+        same_code: whether both sides have the same code, as when only versions differ.
+        packages: import names of libraries whose versions are compared; changes are reported at their lines.
+        registered: file and line where each function is registered, if known.
         threshold: the share of a number below which reports count a change instead of listing it.
-        source_line: the text of a line of Python on a side (0 old, 1 new) of a program, see `SourceLine`; None where
-            no sources are known.
-        brief: whether a screen is enough: verdicts, and no details.
-        margins: by name and target, the budget that a changed program is closest to, of those that it is within.
+        source_line: looks up Python lines, see `SourceLine`; None if no sources are known.
+        brief: whether to show only verdicts, without details.
+        margins: by name and target, the budget that a changed program is closest to without exceeding it.
     """
 
     command: Literal["check", "diff"]
@@ -141,15 +140,15 @@ class Report:
     margins: Mapping[tuple[str, str | None], Margin] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The short text, as commands print it."""
+        """The short text, as printed by commands."""
         return RENDERERS["text"](self)
 
     def _repr_html_(self) -> str:
-        """The short text with its colours, for a notebook."""
+        """The short text with colours, for a notebook."""
         return RENDERERS["html"](self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Both, for notebooks that choose."""
+        """Text and HTML, for notebooks that choose."""
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def totals(self) -> dict[str, int]:
@@ -157,7 +156,7 @@ class Report:
         return count_programs(self.programs, self.findings)
 
     def further_findings(self) -> tuple[Finding, ...]:
-        """Findings that are not listed with a program: of scenarios, growth, parity, in their order."""
+        """Findings that are not listed with a program: on scenarios, growth and parity, in order."""
         return tuple(finding for finding in self.findings if finding.rule not in PROGRAM_RULES)
 
     def scenario_states(self) -> tuple[State, ...]:
@@ -165,11 +164,11 @@ class Report:
         return tuple(map(state_of, self.scenarios))
 
     def targets(self) -> tuple[str, ...]:
-        """Targets that were compared, in order of appearance."""
+        """Compared targets, in order of appearance."""
         return tuple(dict.fromkeys(p.target for p in self.programs if p.target and p.status != "not_checked"))
 
     def by_name(self) -> dict[str, list[ProgramComparison]]:
-        """Programs of one name together, in order of appearance: both stages, all targets."""
+        """Programs by name, in order of appearance: both stages, all targets."""
         found: dict[str, list[ProgramComparison]] = {}
         for program in self.programs:
             found.setdefault(program.name, []).append(program)
@@ -179,7 +178,7 @@ class Report:
 def toolchain_changes(
     pairs: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
 ) -> tuple[ToolchainChange, ...]:
-    """What differs between toolchains, each difference once with all its targets.
+    """Differences between toolchains, each once with all its targets.
 
     Args:
         pairs: target, old and new toolchain table.
@@ -206,16 +205,16 @@ def _value(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-# --- How many programs and scenarios have each outcome: the unit is the same in every form, each program counts once.
+# --- Number of programs and scenarios of each outcome: in every form, each program counts once.
 
-# The worse one first: what nobody could look at, what breaks a limit, what is another program.
+# Worst first: not checked, changed, present on one side only, identical.
 _WORST: tuple[Status, ...] = ("not_checked", "changed", "added", "removed", "identical")
 
 Label = tuple[str, str | None]
 
 
 class StageCounts(Protocol):
-    """One stage of a program, as a report and its view have it."""
+    """The fields of one stage of a program that a report and its view share."""
 
     @property
     def name(self) -> str: ...
@@ -228,7 +227,7 @@ class StageCounts(Protocol):
 
 
 def outcomes(stages: Iterable[StageCounts]) -> Mapping[Label, Status]:
-    """The outcome of each program, by name and target: that of the worse stage.
+    """The outcome of each program by name and target: that of its worse stage.
 
     Example:
         >>> stages = (("stablehlo", "identical"), ("compiled", "changed"))
@@ -246,13 +245,13 @@ def count_programs(stages: Iterable[StageCounts], findings: Iterable[Judgement])
     """The number of programs and of each outcome: the outcomes add up.
 
     Args:
-        stages: of all programs.
-        findings: of their policy; a program over a limit counts as that alone, whether or not it changed, and so does
-            one whose limit could not be judged.
+        stages: stages of all programs.
+        findings: findings of the policy; a program over a limit counts only as that, changed or not, and so does one
+            whose limit could not be judged.
 
     Returns:
-        further `broken`, those of the unchecked that could not be judged, and `passing`, those of the changed whose
-        change the policy lets pass.
+        the counts; also `broken`, the unchecked programs that could not be judged, and `passing`, the changed programs
+        whose change the policy allows.
 
     Example:
         >>> count_programs([], [])["programs"]
@@ -274,7 +273,7 @@ def count_programs(stages: Iterable[StageCounts], findings: Iterable[Judgement])
 
 
 def passing(findings: Iterable[Judgement]) -> frozenset[Label]:
-    """Programs that changed in a way that the policy lets pass.
+    """Programs whose change the policy allows.
 
     Example:
         >>> passing([])
@@ -284,7 +283,7 @@ def passing(findings: Iterable[Judgement]) -> frozenset[Label]:
 
 
 def state_of(one: TraceComparison) -> State:
-    """What became of a scenario: a limit outranks a change, as for programs.
+    """The outcome of a scenario: a limit outranks a change, as for programs.
 
     Example:
         >>> from hlodiff.tracing.compare import TraceComparison

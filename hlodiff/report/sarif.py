@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: the findings alone, each with a fingerprint by which code scanning knows it again."""
+"""SARIF 2.1.0: the findings, each with a fingerprint by which code scanning recognizes it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hlodiff.report.wording import Place, line_in_repository
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"broken": "error", "error": "error", "warning": "warning", "info": "note"}
 _FINGERPRINT = "hlodiffFinding/v1"
-_MOST_RESULTS = 25_000  # GitHub takes no file with more in one run, and shows 5,000
-# What the rules mean; what else was found (growth, parity, traces) has its name.
+_MOST_RESULTS = 25_000  # GitHub rejects files with more in one run, and shows 5,000
+# Descriptions of the rules; other findings (growth, parity, traces) are described by their name.
 _RULES = {
     "changed": "The function no longer compiles to the recorded program.",
     "new": "The function has no recorded program.",
@@ -32,8 +32,8 @@ def to_sarif(view: ReportView, link: str = "") -> str:
     """The findings as SARIF.
 
     Args:
-        view: what a report says.
-        link: where all of it can be read.
+        view: the report's view.
+        link: address of the whole report.
 
     Returns:
         one JSON object, ending in a newline.
@@ -43,7 +43,7 @@ def to_sarif(view: ReportView, link: str = "") -> str:
         True
     """
     every = view.every_finding()
-    findings = every[:_MOST_RESULTS]  # sorted, worst first
+    findings = every[:_MOST_RESULTS]  # sorted worst first
     rules = list(dict.fromkeys(finding.rule for finding in findings))
     driver = {"name": "hlodiff", "semanticVersion": __version__, "rules": [_rule(name) for name in rules]}
     run: dict[str, Any] = {
@@ -68,7 +68,7 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _pascal(name: str) -> str:
-    """`not-checked` as `NotChecked`, the form that SARIF asks for."""
+    """`not-checked` as `NotChecked`, the form that SARIF requires."""
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in name).split()
     return "".join(word[:1].upper() + word[1:] for word in words) or "Finding"
 
@@ -91,7 +91,7 @@ def _result(finding: FindingView, index: int, view: ReportView) -> dict[str, Any
 
 
 def _message(text: str) -> str:
-    """A plain message: even in one of these SARIF reads `[words](address)` as a link."""
+    """A plain message, escaped because SARIF reads `[words](address)` as a link even there."""
     return printable(text, lines=True).replace("](", "]\u200b(")
 
 

@@ -24,12 +24,12 @@ from hlodiff.report.wording import (
 )
 
 COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
-"""Where the numbers of `format_cost` come from."""
+"""A note on where the numbers of `format_cost` come from."""
 _MOST_OPS = 10
 _MOST_LINES = 6
 
 Metrics = Mapping[str, tuple[float, float]]
-# What a reviewer asks for: a metric, its words, its unit and the metric of its bytes, of one call of the program.
+# Numbers of one call that a reviewer reads: metric, label, unit and metric of the bytes.
 _MOVES: tuple[tuple[str, str, Unit, str], ...] = (
     ("copies", "copies", "count", "copy_bytes"),
     ("memory_moves", "memory moves", "count", "memory_move_bytes"),
@@ -42,7 +42,7 @@ _WORK: tuple[tuple[str, str, Unit, str], ...] = (
     ("bytes_accessed", "bytes accessed", "bytes", ""),
     ("launches", "launches", "count", ""),
 )
-# Counted separately for entry, fusions, loop bodies, ...: JSON has every opcode too.
+# Counted separately for entry, fusions, loop bodies, ...; JSON also has every opcode.
 _BY_KIND = (
     "ops",
     "transposes",
@@ -62,10 +62,10 @@ def sections(program: ProgramComparison) -> list[Section]:
     """Op counts, fusions, placement, other metrics, memory and cost of a changed program; only what changed.
 
     Args:
-        program: one with both sides.
+        program: a program with both sides.
 
     Returns:
-        in the order of the report; lines without markup, not yet escaped.
+        sections in the order of the report; lines without markup, not yet escaped.
 
     Example:
         >>> sections(ProgramComparison("f", "cpu", "compiled", "identical"))
@@ -98,7 +98,7 @@ def sections(program: ProgramComparison) -> list[Section]:
 
 
 def notes(program: ProgramComparison) -> list[Section]:
-    """What must be read with any list of a program's changes: the passes that made them, and limits that were hit.
+    """Notes that belong with any list of a program's changes: the passes that made them, and limits that were hit.
 
     Example:
         >>> notes(ProgramComparison("f", "cpu", "compiled", "identical"))
@@ -122,7 +122,7 @@ def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:
 
 
 def _by_kind(program: ProgramComparison) -> list[str]:
-    """Where it changed: entry, fusions, loop bodies, branches, reductions; nothing where there is one kind alone."""
+    """Changes by kind of computation (entry, fusions, loop bodies, ...); none if there is only one kind."""
     kinds = program.metrics_by_kind()
     if len(kinds) < 2:
         return []
@@ -135,7 +135,7 @@ def _by_kind(program: ProgramComparison) -> list[str]:
             if pair[0] == pair[1]:
                 continue
             short = name.removeprefix("collectives.").removeprefix("custom_calls.").replace("_", " ")
-            if name == "ops":  # of two stages they are two numbers
+            if name == "ops":  # each stage has its own number
                 short = f"{STAGE_NAMES[program.stage]} ops"
             has_size = name in _SIZES or name.startswith("collectives.")
             size = metrics.get(_SIZES.get(name, name.replace("collectives.", "collective_bytes.")), (0, 0))
@@ -158,7 +158,7 @@ def _fusion_counts(metrics: Metrics) -> str:
 
 
 def _executed(executed: Mapping[str, Number], rows: Sequence[Row]) -> str:
-    """What one call does, each with its bytes where it has any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
+    """Numbers of one call, with their bytes if any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
     words = []
     for metric, number in [(metric, executed[metric]) for metric, *_ in rows if metric in executed]:
         by = by_how_much(number) if metric in ("flops", "bytes_accessed", "launches") else ""
@@ -167,7 +167,7 @@ def _executed(executed: Mapping[str, Number], rows: Sequence[Row]) -> str:
 
 
 def _counted(metrics: Metrics, names: Sequence[tuple[str, str]]) -> str:
-    """Counts that changed, each with its bytes where it has any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
+    """Changed counts, with their bytes if any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
     words = []
     for name, size_name in names:
         pair, size = metrics.get(name, (0, 0)), metrics.get(size_name, (0, 0))
@@ -204,21 +204,21 @@ def _cut(lines: list[str]) -> list[str]:
 _COMPILER = "StableHLO is the same, so the compiler did this"
 _BOTH = "StableHLO differs too: "
 _WHO = "your code changed, or the way jax lowers it"
-# Settings of the project that decide what JAX lowers, by their names among the differences of the toolchain.
+# Settings of the project that affect what JAX lowers, by their names among toolchain differences.
 _SETTINGS = ("x64", "matmul_precision", "prng", "threefry_partitionable", "partitioner", "env")
 _JAX = "this jax lowers it differently"
 
 
 def _who(report: Report) -> str:
-    """Who may have changed the StableHLO: a setting is named as what it is."""
+    """What may have changed the StableHLO: a setting, or else the toolchain."""
     return format_settings(report) or (_JAX if report.same_code else _WHO)
 
 
 def format_settings(report: Report, targets: Collection[str] | None = None) -> str:
-    """The settings of the project that differ and decide what JAX lowers; "" for none.
+    """Differing settings of the project that affect what JAX lowers; "" for none.
 
     Args:
-        report: what a command found out.
+        report: the report.
         targets: only settings that differ for one of these; None for all.
 
     Example:
@@ -239,7 +239,7 @@ def format_settings(report: Report, targets: Collection[str] | None = None) -> s
 def toolchain_by_kind(
     changes: Sequence[ToolchainChange],
 ) -> dict[tuple[str, tuple[str, ...]], list[ToolchainChange]]:
-    """Differences by what they are of ("configuration" for a setting of the project, else "toolchain") and by targets.
+    """Differences by kind ("configuration" for a setting of the project, else "toolchain") and by targets.
 
     Example:
         >>> from hlodiff.report.report import ToolchainChange
@@ -254,7 +254,7 @@ def toolchain_by_kind(
 
 
 def format_causes(report: Report) -> tuple[str, ...]:
-    """How many programs the compiler changed, and how many had changed before it saw them; () for one toolchain.
+    """How many programs the compiler changed, and how many differed already in StableHLO; () for one toolchain.
 
     Example:
         >>> format_causes(Report("check", "a", "b", ()))
@@ -269,12 +269,12 @@ def format_causes(report: Report) -> tuple[str, ...]:
 
 
 def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: str = "") -> tuple[str, ...]:
-    """Who changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`.
+    """What changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`.
 
     Args:
-        report: what a command found out.
-        programs: of one name.
-        said: the verdict on them; a setting that it names is not named again.
+        report: the report.
+        programs: programs of one name.
+        verdict: the verdict on them; a setting that it names is not repeated.
     """
     lines = []
     compiler, both = ([program.target or "" for program in found] for found in _who_changed(programs))
@@ -300,9 +300,9 @@ def passing_lines(report: Report, name: str) -> tuple[str, ...]:
 
 
 def _who_changed(programs: Sequence[ProgramComparison]) -> tuple[list[ProgramComparison], list[ProgramComparison]]:
-    """Programs that the compiler alone changed, and those that another toolchain got as other StableHLO.
+    """Programs that the compiler alone changed, and those for which a different toolchain lowered different StableHLO.
 
-    A program whose own snapshot was made by the toolchain of now belongs to neither.
+    A program whose snapshot was made by the current toolchain is in neither.
     """
     compiler = [one for one in programs if one.by_compiler]
     both = [one for one in programs if one.stage == "stablehlo" and one.other_toolchain]
@@ -317,16 +317,16 @@ _MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ..
 
 
 def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", root: str = "") -> str:
-    """What both sides cost: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number where they cost the same.
+    """The cost of both sides: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number if equal.
 
     Args:
         old, new: None for a side without the instruction.
-        stage: of the program. StableHLO does not say which values are stored, so it has no bytes.
-        root: the project's folder; files of loops below it are named relative to it.
+        stage: stage of the program. StableHLO does not show which values are stored, so it has no bytes.
+        root: the project's folder; file paths of loops are relative to it.
 
     Returns:
-        words in the order operations, bytes read and written, cycles, bytes in the host's memory; "" for nothing.
-        Where an unknown number of turns is around, one turn is counted and the words name its loop, or how many loops.
+        text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
+        with an unknown trip count, one iteration is counted, and the text names the loop or the number of loops.
 
     Example:
         >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
@@ -340,11 +340,11 @@ def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", roo
     elsewhere = [name for cost in (old, new) if cost and is_stored for name, _ in cost.elsewhere]
     for space in dict.fromkeys(elsewhere):
         before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
-        if before != after and space == "host":  # the fields list moves between other memories; JSON has all
+        if before != after and space == "host":  # moves between other memories are among the fields; JSON has all
             words.append(_change(before, after, format_bytes, f" in {space}"))
     found = ", ".join(filter(None, words))
     costs = [cost for cost in (old, new) if cost is not None]
-    # Of loops that nobody knows the turns of, one turn is counted: it is all of the cost, or a part.
+    # One iteration is counted of loops with an unknown trip count: all of the cost, or a part.
     loops = list(dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops))
     if not found or not loops:
         return found

@@ -1,4 +1,4 @@
-"""What a report says about each changed program, and once about what several programs share."""
+"""Report texts of each changed program, with shared changes listed once."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ MORE = "--all lists everything"
 MOST_EDIT_GROUPS = 12
 """More edit groups than this are shown as a digest, unless --all is given."""
 MOST_NAMES = 20
-"""How many names of folded functions are listed."""
+"""The most names of folded functions listed."""
 NAMED = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
-"""An operation with its name, which is another one in another program."""
+"""Matches an operation with its name, which differs between programs."""
 MOST_SENTENCES = 2
-"""So many sentences about a program are said,"""
+"""The most sentences about a program,"""
 MOST_WRITTEN = 6
-"""so many changes of what was written are listed,"""
+"""the most listed changes of StableHLO,"""
 MOST_COMPILED = 3
-"""so many of what compilers made of it,"""
+"""the most listed changes of the compiled program,"""
 MOST_BY_COMPILER = 8
-"""or so many where they did that by themselves."""
+"""or the most if the compiler alone changed it."""
 MANY = 4
-"""Functions that changed: more than a reviewer keeps in mind, so they get a table."""
+"""More changed functions than a reviewer remembers, so they get a table."""
 
 
-@dataclass(frozen=True)  # without slots: what not every form shows is worked out when it is asked for
+@dataclass(frozen=True)  # without slots, for cached properties that not every form needs
 class ProgramText:
-    """What a report says about programs that changed alike: StableHLO is often the same for every target.
+    """Report text of programs that changed alike: StableHLO is often the same for every target.
 
     Args:
-        name: of the programs.
+        name: name of the programs.
         stage: their stage.
-        targets: those it holds for; () where targets are not known.
-        edit_groups: what changed; edit groups that other program texts have too are among them.
-        programs: their numbers in the report.
-        program, written: the first of them, and its StableHLO where that is in the report.
-        packages: libraries whose own line is named, see `shown_place`.
+        targets: their targets; () if unknown.
+        edit_groups: the changes, including those shared with other program texts.
+        programs: their indices in the report.
+        program, written: the first of them, and its StableHLO if in the report.
+        packages: libraries whose own line is shown, see `shown_place`.
     """
 
     name: str
@@ -78,7 +78,7 @@ class ProgramText:
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """The first that happened to them; of the same program what differs in its schedule or its tuning."""
+        """The first sentences about them; of an unchanged program, the differences of schedule or tuning."""
         if self.program.diff is None or self.program.diff.identical:
             return (self.headline,) if differs(self.program) else ()
         return tuple(islice(sentences_of(self.program, self._known), MOST_SENTENCES))
@@ -86,14 +86,14 @@ class ProgramText:
 
 @dataclass(frozen=True, slots=True)
 class SharedText:
-    """A change that several program texts have.
+    """A change shared by several program texts.
 
     Args:
-        number: what program texts refer to it by, from 1.
-        stage: of all its programs.
-        edit_group: in one program, that with most of it.
-        programs: the numbers of its programs.
-        of: what that program is called, where it has other numbers than the others; "" else.
+        number: number by which program texts refer to it, from 1.
+        stage: stage of its programs.
+        edit_group: its edit group in the program with the most occurrences.
+        programs: the indices of its programs.
+        of: name of that program if its numbers differ from the others; else "".
     """
 
     number: int
@@ -103,17 +103,17 @@ class SharedText:
     of: str = ""
 
 
-@dataclass(frozen=True)  # without slots: few forms list the patterns
+@dataclass(frozen=True)  # without slots, for the cached patterns that few forms list
 class ReportTexts:
-    """Everything a report says about changed programs.
+    """Report texts of all changed programs.
 
     Args:
         program_texts: in the order of the report, StableHLO of each name first.
-        shared: changes that programs of at least two names have, those of StableHLO first: what was written.
-        repeated: changes that several program texts of one name have, numbered after the shared ones and
-            listed in the first of these texts.
-        members: the edits of all programs by what they have in common.
-        root, packages: as those of `Report`.
+        shared: changes in programs of at least two names, those of StableHLO first.
+        repeated: changes in several program texts of one name, numbered after the shared ones and listed in the first
+            of these texts.
+        members: the edits of all programs by group key.
+        root, packages: as in `Report`.
     """
 
     program_texts: tuple[ProgramText, ...]
@@ -125,35 +125,35 @@ class ReportTexts:
 
     @cached_property
     def patterns(self) -> tuple[EditGroup, ...]:
-        """All changes of all programs, each once, shared or not."""
+        """All changes of all programs, each once."""
         return in_order(edit_group_of(key, group, self.root, self.packages) for key, group in self.members.items())
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
-        """The edit groups that are listed with this program text."""
+        """The edit groups listed with this program text."""
         known = {one.edit_group.key for one in self.shared}
         known |= {one.edit_group.key for one in self.repeated if one.programs[0] not in program_text.programs}
         return tuple(edit_group for edit_group in program_text.edit_groups if edit_group.key not in known)
 
     def numbers(self, program_text: ProgramText) -> tuple[int, ...]:
-        """The changes that this program text has too and that are listed elsewhere."""
+        """Numbers of this program text's changes that are listed elsewhere."""
         elsewhere = {edit_group.key for edit_group in program_text.edit_groups} - {
             edit_group.key for edit_group in self.own(program_text)
         }
         return tuple(one.number for one in (*self.shared, *self.repeated) if one.edit_group.key in elsewhere)
 
     def number(self, edit_group: EditGroup) -> int:
-        """What other program texts refer to an edit group by; 0 where none does."""
+        """The number by which other program texts refer to an edit group; 0 if none does."""
         return next((one.number for one in self.repeated if one.edit_group.key == edit_group.key), 0)
 
 
 def texts_of(report: Report) -> ReportTexts:
-    """Everything a report says about its changed programs.
+    """Build the report texts of all changed programs.
 
     Args:
-        report: what a command found out.
+        report: the report.
 
     Returns:
-        program texts, and what they share.
+        program texts, and their shared changes.
 
     Example:
         >>> texts_of(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "added"),))).program_texts
@@ -172,7 +172,7 @@ def texts_of(report: Report) -> ReportTexts:
             held.setdefault(edit_group.key, []).append(program_text)
     several = [(_largest(key, by), by) for key, by in held.items() if len({text.name for text in by}) > 1]
     several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
-    # A program text shown as a digest lists no single edit group that others could refer to.
+    # A program text shown as a digest lists no edit group that others could refer to.
     repeated = [
         (_largest(key, by), by)
         for key, by in held.items()
@@ -189,7 +189,7 @@ def texts_of(report: Report) -> ReportTexts:
 def _program_texts(
     name: str, programs: Sequence[tuple[int, ProgramComparison]], report: Report, members: dict[Key, list[GroupMember]]
 ) -> Iterator[ProgramText]:
-    """The program texts of one name, equal ones once; programs that are the same only where their target changed."""
+    """The program texts of one name, equal ones once; an unchanged program is only included if its target changed."""
     lines = report.root, report.packages
     found: dict[object, list[ProgramText]] = {}
     touched = {program.target for _, program in programs if differs(program)}
@@ -211,7 +211,7 @@ def _program_texts(
             name, program.stage, targets, edit_groups, (number,), program, written, tuple(report.packages)
         )
         same: object = program.stage
-        if of_stage[program.stage] > 1:  # which of them are told alike?
+        if of_stage[program.stage] > 1:  # which of them share a text?
             plain = [replace(edit_group, edits=()) for edit_group in edit_groups]
             same = repr((program.stage, text.headline, text.sections, plain))
         found.setdefault(same, []).append(text)
@@ -228,15 +228,14 @@ def differs(program: ProgramComparison) -> bool:
 
 
 def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
-    """The names whose only changes are shared with other names: a row of the table is enough for each.
+    """The names whose changes are all shared with other names: a table row each is enough.
 
     Args:
-        report: what a command found out.
-        texts: what `texts_of` gives for it.
+        report: the report.
+        texts: result of `texts_of` for it.
 
     Returns:
-        names in the order of the report; () where everything is asked for, or where so few changed that no table
-        has their numbers.
+        names in the order of the report; () if everything is requested, or too few functions changed for a table.
 
     Example:
         >>> report = Report("diff", "a", "b", ())
@@ -255,11 +254,11 @@ def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
 
 
 def listed_shared(report: Report, texts: ReportTexts) -> tuple[SharedText, ...]:
-    """The shared changes that are listed: what was written, then the largest of what compilers made of it.
+    """The listed shared changes: those of StableHLO, then the largest of the compiled programs.
 
     Args:
-        report: what a command found out.
-        texts: what `texts_of` gives for it.
+        report: the report.
+        texts: result of `texts_of` for it.
 
     Example:
         >>> report = Report("diff", "a", "b", ())
@@ -274,7 +273,7 @@ def listed_shared(report: Report, texts: ReportTexts) -> tuple[SharedText, ...]:
 
 
 def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
-    """Which of the changes that are listed, and how many others: `[1] [4] and 2 more`.
+    """Marks of listed changes, and the number of others: `[1] [4] and 2 more`.
 
     Example:
         >>> format_marks([1, 2], ())
@@ -289,15 +288,15 @@ def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
 
 
 def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:
-    """Where the differ gave up in programs whose details are not shown: silence never means "no change".
+    """Search limits hit in programs whose details are not shown: silence never means "no change".
 
     Args:
-        report: what a command found out.
-        texts: what `texts_of` gives for it.
-        names: of folded functions.
+        report: the report.
+        texts: result of `texts_of` for it.
+        names: names of folded functions.
 
     Returns:
-        one sentence for each kind of limit, with the functions and the most computations of one of them.
+        one sentence for each kind of limit, with its functions and the largest number of computations in one of them.
 
     Example:
         >>> report = Report("diff", "a", "b", ())
@@ -321,7 +320,7 @@ def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tup
 
 
 def _largest(key: Key, by: Sequence[ProgramText]) -> tuple[EditGroup, str]:
-    """A change in the program that has most of it, and what that is called: no program has the sum over all."""
+    """A change in the program with the most occurrences, and that program's name: no program has the sum over all."""
     groups = [(next(one for one in text.edit_groups if one.key == key), text) for text in by]
     chosen, text = max(groups, key=lambda item: _instructions(item[0]))
 
@@ -338,11 +337,11 @@ def _instructions(edit_group: EditGroup) -> int:
 
 
 def format_programs(report: Report, numbers: Iterable[int]) -> str:
-    """Which programs: `6 functions on 3 targets: f, g, h and 3 more`.
+    """Programs as text: `6 functions on 3 targets: f, g, h and 3 more`.
 
     Args:
-        report: whose programs they are.
-        numbers: of programs in it.
+        report: their report.
+        numbers: indices of programs in it.
 
     Example:
         >>> programs = tuple(ProgramComparison(name, "cpu", "compiled", "changed") for name in "fg")
@@ -360,7 +359,7 @@ def format_programs(report: Report, numbers: Iterable[int]) -> str:
 
 
 def format_shared(report: Report, shared: SharedText) -> str:
-    """Which programs have a change, and what `hlodiff accept` calls it where there is something to accept."""
+    """The programs with a change, and its id for `hlodiff accept` if there is something to accept."""
     words = f"{STAGE_NAMES[shared.stage]} of {format_programs(report, shared.programs)}"
     words += f"; counted in {shared.of}" if shared.of else ""
     return f"{words}, pattern {shared.edit_group.id}" if any(program.id for program in report.programs) else words

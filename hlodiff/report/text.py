@@ -1,4 +1,4 @@
-"""The report for a terminal: a headline for each changed program, what it means, then the edits."""
+"""The report for a terminal: a headline for each changed program, its meaning, then the edits."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ from hlodiff.report.wording import format_classes, format_names, format_next, fo
 _MOST_GROUPS = 100
 _MOST_BRIEFLY = 8
 _WIDEST_TARGETS, _WIDEST_CELL, _WIDEST_NAMES = 32, 48, 20
-_MOST_LINES = 300  # what a reviewer still scrolls through; more becomes an overview
+_MOST_LINES = 300  # as far as a reviewer scrolls; longer reports become an overview
 _MOST_LINES_OF_LOG = 12
-_MOST_FINDINGS = 10  # that say different things, the worst first
-_MOST_AT_A_GLANCE = 10  # lines: the last, which has the next command, is seen with the first
+_MOST_FINDINGS = 10  # distinct ones, worst first
+_MOST_AT_A_GLANCE = 10  # lines, so that the last one, with the next command, is visible together with the first
 _MOST_ON_A_SCREEN = 40
 _BELOW = 15  # indentation of further lines about an edit
 _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan", "replaced": "yellow"}
 _WORDS = {"added": "new: no snapshot", "removed": "orphaned: no longer registered"}
-_SEVERITIES = {"warning": "warning: ", "info": "note: "}  # what fails says nothing more
+_SEVERITIES = {"warning": "warning: ", "info": "note: "}  # failing ones have no prefix
 
 
 def to_terminal(
@@ -71,12 +71,12 @@ def to_terminal(
     """The report as text.
 
     Args:
-        report: what a command found out.
-        width: columns of the window; long lines are cut or wrapped to it, at least 40.
-        color: whether terminal colours may be used. No meaning rests on them.
-        footer: whether it ends with how much was compared and the totals, as every complete report does.
-        legend: whether it says where flops and bytes come from.
-        view: returns the report's view, where several forms are made from it.
+        report: the report.
+        width: columns of the window, at least 40; long lines are truncated or wrapped.
+        color: whether to use terminal colours. They carry no meaning of their own.
+        footer: whether to end with how much was compared and the totals, as every complete report does.
+        legend: whether to explain where flops and bytes come from.
+        view: returns the report's view, to share it among several forms.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -90,7 +90,7 @@ def to_terminal(
 
 
 def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False) -> str:
-    """The text that a result was saved with, laid out for this window.
+    """The text of a saved result, laid out for this window.
 
     Example:
         >>> from hlodiff.report.view import ReportView
@@ -101,7 +101,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
 
 
 def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tuple[Line, ...]:
-    """The report as text, line by line, all but the totals: what is saved to be laid out elsewhere.
+    """The lines of the report except the totals, saved to be laid out elsewhere.
 
     Example:
         >>> lines_of(Report("diff", "a", "b", ()))
@@ -111,7 +111,7 @@ def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tu
 
 
 def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
-    """The complete report as lines, for so many columns.
+    """The complete report as lines, for a width in columns.
 
     Example:
         >>> [line.text for line in whole_lines(Report("diff", "a", "b", ()), 80)]
@@ -121,11 +121,11 @@ def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
 
 
 def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, footer: bool = True) -> list[Line]:
-    """The lines with the totals below them and the next command where it is seen: once in a report of one screen.
+    """The lines followed by the totals, with the next command where it is visible; once in a report of one screen.
 
-    A report of a few lines ends with it. A longer one says it below the verdict. One of several screens also ends with
-    it, because its first lines have scrolled away. Lines of a saved result have the place alone: what a file says to
-    type is only shown where it is known.
+    A report of a few lines ends with it. A longer one shows it below the verdict. One of several screens also ends with
+    it, because its first lines have scrolled away. Lines of a saved result have only its position: a command from a
+    file is only shown if it is known.
     """
     lines = list(lines)
     shown = [line for line in lines if line.style != NEXT]
@@ -156,10 +156,10 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield Line(0, words, style=style, wrap=True)
     listed = list(_changed_functions(report, texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
-    for line in () if report.brief else written:  # what was written and changed several functions
+    for line in () if report.brief else written:  # edited lines that changed several functions
         yield Line(2, _place(line), wrap=True)
         yield from _sources(line, 4)
-    if len(functions) != 1 or not (listed and is_short):  # one function says below its verdict who changed it
+    if len(functions) != 1 or not (listed and is_short):  # a single function shows the cause below its verdict
         yield from _toolchain_lines(report)
         yield from (Line(0, words, wrap=True) for words in format_causes(report))
     if report.next and len(functions) > 1 and not report.brief:
@@ -168,7 +168,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
         yield Line(0, "")
     if changed and len({*(one.name for one in functions), *_one_sided(report)}) >= MANY:
         yield from _in_short(report.command, functions, programs)
-    if not changed or report.brief:  # where no details are: silence never means "no change"
+    if not changed or report.brief:  # without details: silence never means "no change"
         limits = limits_of(report, texts, {program.name for program in report.programs})
         yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     if changed and report.brief:
@@ -180,7 +180,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
     if legend and any(one.targets for one in functions):
-        # Numbers that changed by less than the threshold; those that are equal on several targets once.
+        # Numbers that changed by less than the threshold; equal ones on several targets count once.
         below = sum(one.below for function in functions for one in function.targets)
         yield Line(0, format_legend(report.threshold, below), wrap=True)
         listed_lines = (line for one in functions for stage in one.stages for line in stage.lines)
@@ -191,7 +191,7 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
 
 
 def _toolchain_lines(report: Report, indent: int = 0, sentence: str = "") -> Iterator[Line]:
-    """What differs between the toolchains and is not said yet, a line for each kind and the targets that have it."""
+    """Differences between the toolchains not reported yet, a line for each kind and its targets."""
     for (kind, targets), changes in toolchain_by_kind(report.toolchain).items():
         words = [f"{change.what} {format_pair(change.old, change.new)}" for change in changes]
         further = ", ".join(one for one in words if one not in sentence)
@@ -212,7 +212,7 @@ def _checked(report: Report) -> Iterator[Line]:
 def _changed_functions(
     report: Report, texts: ReportTexts, functions: Sequence[FunctionView], written: Sequence[ChangedLine]
 ) -> Iterator[Line]:
-    """Changes that several programs share, once; then every function or file with what is its own, worst first."""
+    """Shared changes once, then every function or file with its own changes, worst first."""
     yield from _shared_changes(report, texts)
     folded = folded_of(report, texts)
     limits = limits_of(report, texts, folded)
@@ -267,7 +267,7 @@ def _briefly(report: Report, functions: Sequence[FunctionView]) -> Iterator[Line
 def _below_verdict(
     function: FunctionView, programs: list[ProgramComparison], report: Report, texts: ReportTexts
 ) -> Iterator[Line]:
-    """The lines below the verdict on a function or file."""
+    """The lines below the verdict of a function or file."""
     passing = passing_lines(report, function.name) if report.findings else ()
     for words in (*passing, *cause_lines(report, programs, function.sentence)):
         yield Line(2, words, wrap=True)
@@ -276,7 +276,7 @@ def _below_verdict(
     if not report.all:
         yield from _function_lines(function, programs, report)
         return
-    # What the compiler alone did is listed already: StableHLO is the same.
+    # Changes by the compiler alone are already marked as such: StableHLO is the same.
     compilers = {program.target for program in programs if program.by_compiler}
     for text in [one for one in texts.program_texts if one.name == function.name]:
         is_known = text.headline == SAME and text.stage == "stablehlo" and compilers.issuperset(text.targets)
@@ -297,7 +297,7 @@ def _below_verdict(
 
 
 def _function_lines(function: FunctionView, programs: list[ProgramComparison], report: Report) -> Iterator[Line]:
-    """What was written and what it changed, the numbers of each target, then what the compiler made of it."""
+    """Changes of StableHLO by Python line, the numbers of each target, then changes of the compiled program."""
     written = [stage for stage in function.stages if stage.stage == "stablehlo"]
     compiled = [stage for stage in function.stages if stage.stage == "compiled"]
     targets = {target for one in function.targets for target in one.targets}
@@ -318,7 +318,7 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
     rows: list[tuple[tuple[str, ...], str, str]] = []
     for one in function.targets if is_compiled or any(one.numbers for one in function.targets) else ():
         style = STYLES[one.verdict].removeprefix("bold").strip()
-        is_changed = any(number.mark for number in one.numbers)  # the same program may need other memory
+        is_changed = any(number.mark for number in one.numbers)  # an unchanged program may need different memory
         equal = () if is_changed else tuple(target for target in one.targets if target in same)
         others = tuple(target for target in one.targets if target not in equal)
         rows += [(others, format_numbers(one.numbers, one.below), style)] if others or not equal else []
@@ -334,7 +334,7 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
 
 
 def written_lines(function: FunctionView, report: Report) -> Iterator[Line]:
-    """What changed in the StableHLO of a function, line by line of Python, with both texts where they are known.
+    """Changes in the StableHLO of a function by Python line, with both source texts if known.
 
     Example:
         >>> list(written_lines(FunctionView("f", "same", "same cost"), Report("diff", "a", "b", ())))
@@ -348,7 +348,7 @@ def written_lines(function: FunctionView, report: Report) -> Iterator[Line]:
 
 
 def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -> Iterator[Line]:
-    """What changed in a stage, line by line of Python."""
+    """Changes in a stage by Python line."""
     words = ": ".join(filter(None, (head, stage.what)))
     deeper = indent + 2 if words else indent
     changes = [change for line in stage.lines for change in line.changes]
@@ -378,7 +378,7 @@ def _place(line: ChangedLine) -> str:
 
 
 def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
-    """The line of Python before and after; one that is new or gone has one of them."""
+    """The Python line before and after; an added or deleted line has one of them."""
     if line.old_source == line.new_source:
         yield from [Line(indent, f"| {line.new_source}", wrap=True)] if line.new_source else []
         return
@@ -391,7 +391,7 @@ def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
 def _change_lines(
     change: ChangeView, indent: int, where: str, report: Report, stage: str, head: str = ""
 ) -> Iterator[Line]:
-    """One change whole: what, what it costs, what it drags along, where."""
+    """One change in full: what, its cost, its knock-on edits, where."""
     beside = format_beside(change, stage)
     ends = tuple(filter(None, (f"({beside})" if beside else "", where)))
     yield Line(indent, head + format_listed(change), ends, _STYLES[change.kind], wrap=True)
@@ -401,7 +401,7 @@ def _change_lines(
 
 
 def _shared_changes(report: Report, texts: ReportTexts) -> Iterator[Line]:
-    """Changes that several programs share, each once, with what `hlodiff accept` calls it."""
+    """Changes shared by several programs, each once, with its id for `hlodiff accept`."""
     if not texts.shared:
         return
     yield Line(0, "the same in several programs", style="bold")
@@ -425,7 +425,7 @@ def _status_line(name: str, programs: list[ProgramComparison], report: Report, i
         if program.status in _STYLES:
             mark = f" ({program.id})" if program.id else ""
             targets.setdefault(program.status, {})[f"{program.target or ''}{mark}"] = None
-    if not targets:  # the same program, in other memory
+    if not targets:  # unchanged program, different memory
         return
     parts = []
     for status, on in targets.items():
@@ -457,7 +457,7 @@ def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> 
 
 
 def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
-    """Where the list would be too long: what is the same, the largest changes of all programs, a line for each."""
+    """The overview in place of a list that is too long: unchanged share, largest changes, a line for each program."""
     for stage, word in STAGE_NAMES.items():
         numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
         if not numbers:
@@ -474,7 +474,7 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
             words = f"... and {many(digest.others, 'more group')} of {many(digest.unlisted, 'instruction')}, {MORE}"
             yield Line(6, words)
         yield Line(0, "")
-    if any(program.id for program in report.programs):  # there is something to accept, all of it at once
+    if any(program.id for program in report.programs):  # there is something to accept
         yield from _shared_changes(report, texts)
     yield from _table(report, texts)
     for name, programs in report.by_name().items():
@@ -485,7 +485,7 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
 
 
 def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
-    """A row for each program text, most changed first: the unchanged share and the headline."""
+    """A row for each program text, most changed first: unchanged share and headline."""
     changed = [text for text in texts.program_texts if text.edit_groups]
     changed.sort(key=lambda text: -sum(group.count + group.following for group in text.edit_groups))
     rows = []
@@ -506,7 +506,7 @@ def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequenc
     rows = verdict_rows(functions, programs, command)
     cells = [("function", "target", "verdict", "largest change", "line")]
     for row in rows[:MOST_ROWS]:
-        on = ", ".join(row.targets)  # how many there are, where their names are long
+        on = ", ".join(row.targets)  # their number, if their names are long
         on = on if len(row.targets) < 2 or len(on) <= _WIDEST_NAMES else many(len(row.targets), "target")
         verdict = f"{MARKS[row.verdict]} {VERDICT_NAMES[row.verdict]}" if row.verdict in MARKS else row.verdict
         cells.append((row.label, on, verdict, row.largest, row.where))
@@ -525,7 +525,7 @@ def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequenc
 
 
 def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:
-    """A table of numbers: in how many programs each got worse and better, and where most.
+    """A table of numbers: in how many programs each got worse and better, and the largest changes.
 
     Example:
         >>> list(number_lines(()))
@@ -543,7 +543,7 @@ def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:
 
 
 def _not_checked(report: Report) -> Iterator[Line]:
-    """Reasons with the programs they hold for; one reason often holds for all programs of a target."""
+    """Reasons with their programs; one reason often applies to all programs of a target."""
     reasons: dict[tuple[bool, str, str], list[ProgramComparison]] = {}
     for program in report.programs:
         if program.status == "not_checked":
@@ -564,7 +564,7 @@ def _not_checked(report: Report) -> Iterator[Line]:
 
 
 def _further_findings(report: Report) -> Iterator[Line]:
-    """What was found beside the programs: budgets, rules, growth, parity, traces. Equal findings are listed once."""
+    """Findings other than changed programs: budgets, rules, growth, parity, traces. Equal ones are listed once."""
     from hlodiff.report.findings import first_of_rules, group_findings
 
     styles = {"broken": "bold red", "error": "bold yellow"}

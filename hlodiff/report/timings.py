@@ -1,4 +1,4 @@
-"""How long programs took to make, beside how large they are: rows for reports, and bars."""
+"""Timings of programs with their sizes: rows for reports, and bars."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def bar(share: float, width: int = _BAR) -> str:
     """A horizontal bar in eighths of a character.
 
     Args:
-        share: between 0 and 1.
-        width: characters of a whole bar.
+        share: a number between 0 and 1.
+        width: characters of a full bar.
 
     Returns:
-        the bar, not padded; what is not nothing has at least an eighth.
+        the bar, not padded; a share above 0 has at least an eighth.
 
     Example:
         >>> bar(0.5, 4), bar(1e-9, 4), bar(0, 4)
@@ -33,7 +33,7 @@ def bar(share: float, width: int = _BAR) -> str:
 
 
 def timing_lines(timings: Sequence[Timing]) -> Iterator[str]:
-    """A table for a terminal: a row for each program, the longest total as the whole bar.
+    """A table for a terminal: a row for each program; the longest total has the full bar.
 
     Example:
         >>> for line in timing_lines([Timing("f", "cpu", 0.01, 0.002, 0.1, 57, 49)]):
@@ -54,7 +54,7 @@ def timing_lines(timings: Sequence[Timing]) -> Iterator[str]:
 
 
 def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
-    """The same as a Markdown table."""
+    """The timings as a Markdown table."""
     if not timings:
         return
     yield from ("| time to make | trace | lower | XLA | StableHLO ops | compiled ops |", "|---|--:|--:|--:|--:|--:|")
@@ -65,7 +65,7 @@ def timing_rows(timings: Sequence[Timing]) -> Iterator[str]:
 
 
 def run_lines(parts: RunParts) -> Iterator[str]:
-    """Where the time of a whole run went, as text: the parts and their sum.
+    """The time of a whole run as text: the parts and their sum.
 
     Example:
         >>> for line in run_lines((("starting", 1.0), ("capturing", 3.0))):

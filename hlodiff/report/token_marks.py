@@ -1,6 +1,6 @@
-"""Which words of a line changed: of a line of Python before and after, and of a value beside its old one.
+"""Finds the changed words of a Python line or of a value, compared with the old one.
 
-What both begin and end with is the same, and what is between is marked. One edit of a line is nearly always in one
+The common prefix and suffix are the same, and the part between is marked: an edit of a line is nearly always in one
 place. A longest common subsequence (difflib) would also pair commas and brackets that have nothing to do with each
 other, which marks the wrong half of a call, and takes quadratic time on a hostile line.
 """
@@ -17,18 +17,18 @@ _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 # `shape: f32[8,2] -> f32[4,2]; precision: default -> highest`
 _CHANGE = re.compile(r"[^;]++")
 _ARROW = " -> "
-_LONGEST = 2_000  # characters: no reader compares more word by word
+_LONGEST = 2_000  # characters: nobody compares longer lines word by word
 
 
 def changed_spans(old: str, new: str) -> tuple[Span, Span]:
-    """Where two lines differ, in whole words.
+    """The spans where two lines differ, in whole words.
 
     Args:
         old, new: one line each.
 
     Returns:
-        first and last index (exclusive) on each side; (0, 0) where nothing is to be marked: the lines are equal, or
-        have nothing in common that would show what changed.
+        first and last index (exclusive) on each side; (0, 0) for no mark: the lines are equal or have nothing in
+        common.
 
     Example:
         >>> old, new = "y = jax.nn.gelu(x)", "y = jax.nn.silu(x)"
@@ -53,10 +53,10 @@ def _span(tokens: Sequence[str], before: int, after: int) -> Span:
 
 
 def value_spans(words: str) -> Iterator[Span]:
-    """Where the old and the new values of a change differ: `shape: f32[8,2] -> f32[4,2]` in `8` and `4`.
+    """The spans where the old and the new values of a change differ: `shape: f32[8,2] -> f32[4,2]` in `8` and `4`.
 
     Args:
-        words: a change, as `format_listed` writes it.
+        words: a change as formatted by `format_listed`.
 
     Example:
         >>> words = "changed dot f32[8]: precision: (default, high) -> (default, highest)"
@@ -69,7 +69,7 @@ def value_spans(words: str) -> Iterator[Span]:
         arrow = text.find(_ARROW, field + 3)
         if field < 0 or arrow < 0 or arrow + len(_ARROW) == len(text):
             continue
-        old = max(text.rfind(": ", field, arrow), field) + 2  # the name of the field is before the value
+        old = max(text.rfind(": ", field, arrow), field) + 2  # the name of the field precedes the value
         new = arrow + len(_ARROW)
         for (start, end), offset in zip(
             changed_spans(text[old:arrow], text[new:]), (begin + old, begin + new), strict=True

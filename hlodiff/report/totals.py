@@ -1,4 +1,4 @@
-"""The last line of every report: `3 changed, 1 new, 2 not checked, 44 unchanged`, and what to type next."""
+"""The last line of every report: `3 changed, 1 new, 2 not checked, 44 unchanged`, and the next command."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def format_totals(report: Report | ReportView) -> str:
 
 
 def format_checked(report: Report) -> str:
-    """How much was looked at; a program is a function, case and target, in both stages.
+    """How many programs were compared; a program is a function, case and target, in both stages.
 
     Example:
         >>> format_checked(Report("check", "a", "b", ()))
@@ -65,7 +65,7 @@ def format_checked(report: Report) -> str:
     scenarios = checked_scenarios(report.scenarios)
     if not compared:
         return scenarios or words
-    # Files of a diff belong to no known function.
+    # Files of a diff belong to no function.
     functions = dict.fromkeys(program.name.partition("/")[0] for program in compared if program.target)
     on = list(dict.fromkeys(program.target for program in compared if program.target))
     parts = [words, f"{many(len(functions), 'function')} on {', '.join(on)}" if functions else ""]
@@ -95,7 +95,7 @@ def _format_stages(compared: Sequence[ProgramComparison]) -> str:
     return " and ".join(f"{word} of {count:,}" for word, count in counts.items())
 
 
-# --- Scenarios; what is wrong with one is a finding, see `policy.scenarios`.
+# --- Scenarios. Problems with one are findings, see `policy.scenarios`.
 
 _SCENARIO_WORDS = {
     "check": {"added": "new", "removed": "orphaned", "not_checked": "could not be judged"},
@@ -106,7 +106,7 @@ _SCENARIO_ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checke
 
 
 def scenario_totals(states: Sequence[State], command: str) -> str:
-    """How many scenarios changed, "" where there is none.
+    """How many scenarios changed; "" if there are none.
 
     Example:
         >>> scenario_totals(["changed", "identical"], "check")
@@ -119,7 +119,7 @@ def scenario_totals(states: Sequence[State], command: str) -> str:
 
 
 def checked_scenarios(scenarios: Sequence[TraceComparison]) -> str:
-    """How many were run, "" for none.
+    """How many scenarios were run; "" for none.
 
     Example:
         >>> checked_scenarios([])

@@ -1,4 +1,4 @@
-"""A report view from untrusted JSON: what a pull request from a fork has uploaded."""
+"""Reads a report view from untrusted JSON, such as an upload of a fork's pull request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hlodiff.report.lines import NEXT
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import inside
 
-# What a check may name as the next command: alone, or followed by names.
+# Allowed next commands of a check: alone, or followed by names.
 _ALONE = (
     "hlodiff accept --class toolchain",
     "hlodiff check",
@@ -37,14 +37,14 @@ _ENDINGS = ("", "once it is repaired", "once it can be judged", "once within lim
 
 
 def known_command(text: str, names: Collection[str]) -> str:
-    """The next command, made again from words that are known here.
+    """The next command, rebuilt from known words.
 
     Args:
-        text: what a result names as the next command.
-        names: the functions and cases that the result is about.
+        text: the next command in a result.
+        names: functions and cases of the result.
 
     Returns:
-        the command; "" where any word of it is neither one of ours nor a name that can be registered.
+        the command; "" if any word is neither one of ours nor a name that can be registered.
 
     Example:
         >>> known_command("hlodiff update f", {"f"}), known_command("hlodiff upgrade 'x @ https://evil'", {"f"})
@@ -72,20 +72,20 @@ _DEEPEST = 30
 _LONGEST_NAME = 400
 _NAMES = ("function", "name", "of", "program")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,99}")
-_SIDES = ("old", "new")  # files, folders, revisions; of toolchains, versions
+_SIDES = ("old", "new")  # files, folders and revisions; in toolchains, versions
 _PLAIN = r"(?!-)[\w./+@~^:-]{1,400}"
 _PATH = re.compile(rf"{_PLAIN}(?: \([\w.]{{1,100}}\))?", re.ASCII)
-# The page of a comparison, of one or two files, folders or revisions: words without a sign that a shell reads.
+# The page command after a diff of one or two files, folders or revisions, without shell syntax.
 _DIFF = re.compile(rf"hlodiff diff(?: {_PLAIN}){{1,2}} --format html -o diff\.html", re.ASCII)
-_VERBATIM = ("old_source", "new_source")  # lines of Python: whole or not at all
-_ADVICE = "advice"  # a field of programs and findings: what to type
+_VERBATIM = ("old_source", "new_source")  # Python lines: kept whole or dropped
+_ADVICE = "advice"  # a field of programs and findings: a command to type
 
 
-_LARGEST_FILE = 64 * 1024**2  # bytes; what 500 changed programs need is a tenth of it
+_LARGEST_FILE = 64 * 1024**2  # bytes; 500 changed programs need a tenth of it
 
 
 def read_result(path: Path) -> str:
-    """The text of a plain file of bearable size; a device or pipe would never end."""
+    """The text of a regular file within the size limit; a device or pipe might never end."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -103,20 +103,20 @@ def read_result(path: Path) -> str:
 def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
     """Read untrusted output of `--format json`.
 
-    Every value must have the type, and every word be one of those, that a report can have; what is not known is left
-    out, what is too long is cut. People type what a report suggests, so no command is taken from it: advice is
-    dropped, the next command is made again from known words, and other texts keep the words that are known
-    (`known_text`). The texts are still untrusted: forms escape them.
+    Every value must have the type, and every word be one, that a report can have; unknown values are dropped, long ones
+    truncated. People type what a report suggests, so no command is taken from it: advice is dropped, the next command
+    is rebuilt from known words, and other texts keep only known words (`known_text`). The texts are still untrusted:
+    forms escape them.
 
     Args:
         text: the whole JSON.
         where: its file, for errors.
 
     Returns:
-        the view in it.
+        the view.
 
     Raises:
-        UsageError: it is no such JSON, or another version's.
+        UsageError: it is not such JSON, or from an unsupported version.
 
     Example:
         >>> read_untrusted_view("[]")
@@ -161,14 +161,14 @@ def _refused(where: str, what: str) -> UsageError:
 
 @dataclass(frozen=True, slots=True)
 class _ResultFile:
-    """What is read: its file, for errors, and the names of functions and cases that it is about."""
+    """Context of reading: the file, for errors, and the names of functions and cases in it."""
 
     where: str
     names: frozenset[str]
 
 
 def _names_of(view: Mapping[str, Any]) -> frozenset[str]:
-    """Names that can be registered, of programs and findings, and their parts."""
+    """The valid names of programs and findings, and their parts."""
     found: set[str] = set()
     for key, field in (("programs", "name"), ("findings", "program")):
         rows = view.get(key)
@@ -181,7 +181,7 @@ def _names_of(view: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _read(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
-    """The value as one of this type; `path` is its place in the JSON."""
+    """The value checked and converted to a type; `path` is its location in the JSON."""
     if path.count(".") > _DEEPEST:
         raise _refused(of.where, f"{path[:200]} is too deep")
     if is_dataclass(kind):

@@ -1,4 +1,4 @@
-"""What another toolchain makes of the same functions: a row for each program, and what it amounts to."""
+"""The report of `upgrade`: a row for each program under two toolchains, and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hlodiff.report.wording import Unit, format_names, format_pair, many
 
 FORMAT_VERSION = "1.1"
 Outcome = Literal["identical", "compiler", "lowering", "added", "removed", "not_checked", "broken"]
-# (metric, its title, unit), those that a reader of release notes asks about.
+# (metric, title, unit) of the numbers that matter in an upgrade.
 _NUMBERS: tuple[tuple[str, str, Unit], ...] = (
     ("memory.temp", "temp", "bytes"),
     ("fusions", "fusions", "count"),
@@ -46,17 +46,17 @@ _SAME_STABLEHLO = {"identical": "the same", "compiler": "the same", "lowering": 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeChange:
-    """One program under both toolchains.
+    """One program under two toolchains.
 
     Args:
-        name, target: which.
-        verdict: "compiler" where StableHLO is the same and the compiled program, its schedule or its memory is not,
-            "lowering" where jax already lowers it to other StableHLO.
-        classes: of the change of the compiled program.
-        numbers: (title, unit, before, after) of what a reader asks about, changed or not.
-        reason, advice: why it was not looked at.
-        cost: whether the compiled program got better or worse; "same" also where it is unchanged.
-        changes: its numbers that changed by more than the threshold, most important first.
+        name, target: the program.
+        verdict: "compiler" if StableHLO is the same but the compiled program, its schedule or its memory differs;
+            "lowering" if jax lowers it to different StableHLO.
+        classes: change classes of the compiled program.
+        numbers: (title, unit, before, after) of the main numbers, changed or not.
+        reason, advice: why it was not checked.
+        cost: whether the compiled program got better or worse; "same" also if unchanged.
+        changes: numbers that changed by more than the threshold, most important first.
     """
 
     name: str
@@ -74,7 +74,7 @@ def upgrade_changes(report: Report) -> tuple[UpgradeChange, ...]:
     """A row for each program of a report, both stages together.
 
     Args:
-        report: two toolchains compared.
+        report: comparison of two toolchains.
 
     Example:
         >>> programs = (ProgramComparison("f", "cpu", "compiled", "identical"),)
@@ -110,14 +110,14 @@ def _change_of(name: str, target: str, stages: Sequence[ProgramComparison], thre
 
 
 def _worst_first(rows: Iterable[UpgradeChange]) -> list[UpgradeChange]:
-    """Programs that were compared: worst first, the unchanged ones last."""
+    """Compared programs, worst first, unchanged ones last."""
     compared = [row for row in rows if _is_compared(row)]
     most = {id(row): max((one.rank for one in row.changes), default=0.0) for row in compared}
     return sorted(compared, key=lambda row: (row.verdict == "identical", WORST.index(row.cost), -most[id(row)]))
 
 
 def totals(rows: Sequence[UpgradeChange]) -> dict[Outcome, int]:
-    """How many programs of each verdict, in the order in which they are listed."""
+    """Number of programs of each verdict, in display order."""
     return {verdict: sum(row.verdict == verdict for row in rows) for verdict in _TOTALS}
 
 
@@ -142,7 +142,7 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
 
 
 def _following(report: Report, rows: Sequence[UpgradeChange]) -> str:
-    """The command to type next; "" where no program changed."""
+    """The next command; "" if no program changed."""
     counts = totals(rows)
     return report.next if counts["compiler"] + counts["lowering"] else ""
 
@@ -151,7 +151,7 @@ _MOST_FUNCTIONS = 3
 
 
 def _at_libraries(report: Report) -> Iterator[Line]:
-    """Of the functions that libraries of other versions changed most: the lines, called from where, and both texts."""
+    """For the functions that library versions changed most: the lines, their callers, and both source texts."""
     if not report.packages:
         return
     functions = build_view(replace(report, all=False)).functions
@@ -166,7 +166,7 @@ def _at_libraries(report: Report) -> Iterator[Line]:
 
 
 def _what_to_do(report: Report, rows: Sequence[UpgradeChange]) -> list[str]:
-    """What to do about a library's other version; nothing where jax itself or the compiler is another one."""
+    """Advice for a changed library version; none if jax itself or the compiler changed."""
     libraries = [one for one in report.toolchain if not one.targets]
     if not report.packages or len(libraries) < len(report.toolchain) or not any(map(_is_compared, rows)):
         return []
@@ -199,13 +199,13 @@ _MOST_NUMBERS = 4
 
 
 def _table(rows: Sequence[UpgradeChange], width: int) -> Iterator[str]:
-    """A row for each program, worst first, with old, new and ratio of the numbers that matter."""
+    """A row for each program, worst first, with old, new and ratio of the main numbers."""
     compared = _worst_first(rows)
     lines = _aligned([_HEAD, *(_cells(row) for row in compared)])
     if all(len(line) <= width for line in lines):
         yield from lines
         return
-    # Numbers are what the table is for: in a narrow window they follow below their program.
+    # Numbers matter most: in a narrow window they go below their program.
     first, *names = _aligned([_HEAD[:-1], *(_cells(row)[:-1] for row in compared)])
     yield clip(first, width)
     for line, row in zip(names, compared, strict=True):
@@ -244,7 +244,7 @@ def _not_checked(rows: Sequence[UpgradeChange]) -> Iterator[list[str]]:
 
 
 def _summed(rows: Sequence[UpgradeChange]) -> Iterator[str]:
-    """Of each number, in how many programs it rose and fell: a sum over functions and targets is of no program."""
+    """For each number, in how many programs it rose and fell; a sum over functions and targets would mean nothing."""
     compared = [row for row in rows if row.numbers]
     words = []
     for _, title, _ in _NUMBERS:
@@ -266,7 +266,7 @@ def _totals(rows: Sequence[UpgradeChange]) -> str:
 
 
 def upgrade_markdown(report: Report, details: bool = False) -> str:
-    """The same as GitHub-flavoured Markdown."""
+    """The report as GitHub-flavoured Markdown."""
     rows = upgrade_changes(report)
     lines = [f"### hlodiff upgrade: {format_pair(code(report.old), code(report.new))}", ""]
     lines += [
@@ -298,7 +298,7 @@ def upgrade_markdown(report: Report, details: bool = False) -> str:
 
 
 def upgrade_json(report: Report) -> str:
-    """The same for machines, with the whole report of every change under `report`."""
+    """The report as JSON, with the whole report of every change under `report`."""
     from hlodiff.report.json_form import to_json
 
     rows = upgrade_changes(report)

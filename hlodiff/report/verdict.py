@@ -1,7 +1,7 @@
-"""Better or worse: which numbers of a changed program cost more or less, by how much, and what that amounts to.
+"""Better or worse: which numbers of a changed program cost more or less, by how much, and the verdict.
 
 Memory, bytes, operations, collectives, copies, launches and transfers between host and device have a direction; other
-numbers have none. A change below the threshold is counted and not listed. Nothing here decides whether a check passes.
+numbers have none. A change below the threshold is counted but not listed. Nothing here decides whether a check passes.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 
 THRESHOLD = 0.01
-"""The share of a number below which its change is not listed, where the configuration does not say."""
+"""The default share of a number below which its change is not listed."""
 
 MARKS: dict[str, str] = {"worse": "▲", "better": "▼", "mixed": "◆", "same": "="}
-"""The symbol of each verdict: up costs more, down costs less. The word always stands beside it."""
+"""The symbol of each verdict: up costs more, down costs less. Always used with the word."""
 VERDICT_NAMES: dict[str, str] = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "same cost"}
-"""What a table calls each verdict."""
+"""The name of each verdict in a table."""
 STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": "bold yellow", "same": "bold"}
-_ALWAYS = frozenset(["host transfers", "host callbacks"])  # one of them waits for the host
+_ALWAYS = frozenset(["host transfers", "host callbacks"])  # each one waits for the host
 _MOST_DOUBLINGS = 3.0
-_DOMINATES = 4  # the larger side decides where it is so many times the other
-_OF_WHOLE = 0.1  # the share of the threshold that a part must change of its whole: bytes of copies of all bytes
+_DOMINATES = 4  # the larger side decides if it is this many times the other
+_OF_WHOLE = 0.1  # share of the threshold by which a part must change its whole, such as bytes of copies of all bytes
 _SMALL = 0.25
-_MANY_TIMES = 10  # more says less as a percentage: +3188 %
+_MANY_TIMES = 10  # above this a percentage is unclear: +3188 %
 
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    """How much a number matters beside others, and what it is a part of: "memory", "bytes", or "" for nothing."""
+    """The relative importance of a number, and what it is part of: "memory", "bytes", or "" for nothing."""
 
     weight: float
     whole: str = ""
@@ -61,12 +61,12 @@ _WEIGHTS = {
     "copies": _Weight(1, "bytes"),
 }
 _COLLECTIVE = _Weight(4, "bytes")
-# Executed metrics by the names of their numbers; families of collectives are called by their own name.
+# Executed metrics by the names of their numbers; families of collectives use their own name.
 _METRICS = {
     "copies": "copies", "host transfers": "host_transfers", "host callbacks": "host_callbacks", "launches": "launches",
     "flops": "flops", "bytes accessed": "bytes_accessed",
 }  # fmt: skip
-# Those of which a few more or fewer say more than a percentage: the word for one.
+# Numbers whose difference says more than a percentage, with the noun for one.
 _COUNTED = {"host transfers": "host transfer", "host callbacks": "host callback", "copies": "copy"}
 
 
@@ -74,8 +74,8 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     """Numbers with their marks.
 
     Args:
-        program: whose numbers they are.
-        numbers: those that changed.
+        program: their program.
+        numbers: changed numbers.
         threshold: the share of a number below which its change does not count, such as 0.01.
 
     Returns:
@@ -88,7 +88,7 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     numbers = tuple(numbers)
     if not numbers:
         return ()
-    # Memory is the bytes of arguments, results and temporaries, of the side that has more.
+    # Memory: bytes of arguments, results and temporaries of the larger side.
     pairs = [pair for name, pair in program.metrics().items() if name in _PARTS]
     wholes = {
         "memory": max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0,
@@ -103,9 +103,9 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
 
 
 def _is_prefetched(program: ProgramComparison, number: Number) -> bool:
-    """Whether launches rose or fell only by what is moved between memories of the device.
+    """Whether launches changed only by moves between memories of the device.
 
-    A TPU fetches into its fast memory beside what it computes, in as many pieces as the compiler finds best.
+    A TPU prefetches into its fast memory while it computes, in as many pieces as the compiler chooses.
     """
     moves = [one.exact for one in executed_pair(program, "memory_moves")]
     if number.name != "launches" or not number.mark or not number.comparable or None in moves or not any(moves):
@@ -115,7 +115,7 @@ def _is_prefetched(program: ProgramComparison, number: Number) -> bool:
 
 
 def _needed_memory(program: ProgramComparison) -> tuple[float, float] | None:
-    """What one device needs in all: the peak, else all parts together; None where that is not known."""
+    """Total memory of one device: the peak, else all parts together; None if unknown."""
     metrics = program.metrics()
     if "memory.peak" in metrics:
         return metrics["memory.peak"]
@@ -126,9 +126,9 @@ def _needed_memory(program: ProgramComparison) -> tuple[float, float] | None:
 
 
 def _is_moved_memory(number: Number, needed: tuple[float, float] | None) -> bool:
-    """Whether a part of the memory is larger or smaller where another part makes up for it.
+    """Whether a change of one part of memory is offset by another part.
 
-    A buffer that is no longer donated is no temporary one either, where the compiler used it as one.
+    For example, a buffer that is no longer donated is no longer temporary memory, if the compiler used it as such.
     """
     weight = _WEIGHTS.get(number.name)
     if weight is None or weight.whole != "memory" or not number.mark or needed is None:
@@ -137,7 +137,7 @@ def _is_moved_memory(number: Number, needed: tuple[float, float] | None) -> bool
 
 
 def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tuple[Number, ...]:
-    """The numbers of a program that is the same on both sides and needs other memory; () where it is not worth a line.
+    """Memory numbers of a program that is the same on both sides but needs different memory; () if below the threshold.
 
     Example:
         >>> facts = {"memory.temp": 800.0}, {"memory.temp": 1200.0}
@@ -155,7 +155,7 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     way, doublings, by = _way(program, number)
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
-        # What changed by nobody knows how much is not below a threshold.
+        # An unknown change is not below a threshold.
         is_unknown = weight is not None and not number.comparable and not _is_slight(program, number, threshold)
         return replace(number, relevant=always or by >= threshold or is_unknown)
     whole = wholes.get(weight.whole, 0)
@@ -163,14 +163,14 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     share = difference / whole if whole else 1.0
     relevant = always or (by >= threshold and share >= threshold * _OF_WHOLE)
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
-    if number.name == "copies" and whole:  # what they take is time for their bytes
+    if number.name == "copies" and whole:  # copies cost time in proportion to their bytes
         doublings = min(doublings, log2(1 + share))
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
 
 
 def _follows_results(program: ProgramComparison, number: Number) -> bool:
-    """Whether less is donated only because less is returned: no more results than before need memory of their own."""
+    """Whether less is aliased only because less is returned: results need no more memory of their own than before."""
     old, new = program.metrics().get("memory.output", (0, 0))
     own = (new - number.new) - (old - number.old)
     return own <= 0 if number.new < number.old else own >= 0
@@ -184,7 +184,7 @@ def _known(count: ExecutedCount) -> float:
 
 
 def _way(program: ProgramComparison, number: Number) -> tuple[int, float, float]:
-    """The direction (1 is more), how many times it doubled, and the change as a share of the old number."""
+    """The direction (1 is more), the number of doublings, and the change as a share of the old number."""
     pairs = [(number.old, number.new)]
     if not number.comparable:
         pairs = _parts(program, number)
@@ -201,15 +201,15 @@ def _way(program: ProgramComparison, number: Number) -> tuple[int, float, float]
 
 
 def _is_by_bytes(number: Number) -> bool:
-    """Whether the bytes of a count say more than the count: it is the same, or one more carries less."""
+    """Whether bytes matter more than the count: the count is the same, or more instances transfer less."""
     by, size = number.new - number.old, number.new_bytes - number.old_bytes
     return by == 0 or by * size < 0
 
 
 def _is_more_by_count(number: Number) -> bool:
-    """Whether there are more of a collective that carry little less in all, or fewer that carry little more.
+    """Whether a collective occurs more often with slightly fewer bytes in all, or less often with slightly more.
 
-    Each waits for all devices, whatever it carries: which of both takes longer nobody knows.
+    Each waits for all devices, whatever its bytes, so which takes longer is unknown.
     """
     pairs = (number.old, number.new), (number.old_bytes, number.new_bytes)
     counted, carried = (abs(log2(new / old)) if old > 0 < new else _MOST_DOUBLINGS for old, new in pairs)
@@ -221,7 +221,7 @@ def _metric(number: Number) -> str:
 
 
 def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> bool:
-    """Whether a range moved by less than the threshold of what it may come to, as by one copy of up to thousands."""
+    """Whether a range moved by less than the threshold of its maximum, as by one copy of up to thousands."""
     old, new = executed_pair(program, _metric(number))
     (least, most), (fewest, highest) = old.bounds, new.bounds
     if most is None or highest is None:
@@ -230,22 +230,22 @@ def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> 
 
 
 def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
-    """Both sides of each part of a number that is a range or per turn; [] where the sides have other loops.
+    """Both sides of each part of a number that is a range or per iteration; [] if the sides have different loops.
 
-    Where loops may turn more often than before, more at most is not more: then what is certain has to rise too, or what
-    one turn of each loop does.
+    If trip counts may be higher than before, a larger maximum is not an increase: the certain part, or the work per
+    iteration, has to rise too.
     """
     metric = _metric(number)
     old, new = executed_pair(program, metric)
     for (_, most), (least, _), way in ((old.bounds, new.bounds, 1), (new.bounds, old.bounds, -1)):
-        if most is not None and least > most:  # whatever loops do
+        if most is not None and least > most:  # whatever the trip counts
             return [(most, least) if way > 0 else (least, most)]
     loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
     if loops[0] != loops[1]:
         return []
     moved = [(old.least < new.least, old.least > new.least), (_known(old) < _known(new), _known(old) > _known(new))]
     if moved[0] != moved[1] and program.diff is not None and not has_same_bounds(program.diff):
-        # At equal trip counts it is more, too, where one turn of each loop does more.
+        # At equal trip counts, more work per iteration is an increase too.
         once = program.metrics().get(metric, (0, 0))
         if {way for way in moved if any(way)} != {(once[0] < once[1], once[0] > once[1])}:
             return []
@@ -254,17 +254,17 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
 
 
 def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: ProductWork | None = None) -> Verdict:
-    """What numbers of one program amount to.
+    """The verdict on the numbers of one program.
 
     Args:
-        numbers: with their marks.
-        doubtful: whether something is known that may cost more and has no number, such as a buffer that is written in
-            another order: then nothing is "better" for sure.
-        products: what became of matrix products, see `product_work`.
+        numbers: numbers with marks.
+        doubtful: whether something without a number may cost more, such as a buffer written in another order; then
+            nothing is certainly "better".
+        products: change of matrix products, see `product_work`.
 
     Returns:
-        "mixed" where some cost more, some less, and neither side is more than four times the other, and where less
-        memory is all that is surely better; "same" where none is relevant.
+        "mixed" if some cost more and some less, and neither side is more than four times the other, or if only less
+        memory is certainly better; "same" if none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.2)])
@@ -287,21 +287,21 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
 
 
 def _hides_work(numbers: Sequence[Number]) -> bool:
-    """Whether only memory and ranges are better, and of other work nobody knows: a step may do more than before."""
+    """Whether only memory and ranges are better while other work is unknown: a step may do more than before."""
     is_unknown = any(one.relevant and not one.comparable and not one.mark for one in numbers)
     better = decisive_numbers(numbers, "better")
     return is_unknown and all(one.name in MEMORY or not one.comparable for one in better)
 
 
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
-    """The two numbers that decide a verdict, most important first; of a mixed one the first of each side.
+    """The two numbers that decide a verdict, most important first; for a mixed one the first of each side.
 
     Example:
         >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
         ['flops']
     """
     ranked = sorted((one for one in numbers if one.relevant and one.mark), key=lambda one: -one.rank)
-    if any(one.name == "temp" for one in ranked):  # the peak holds it
+    if any(one.name == "temp" for one in ranked):  # the peak includes it
         ranked = [one for one in ranked if one.name != "peak"]
     if verdict == "mixed":
         first = [[one for one in ranked if one.mark == mark][:1] for mark in ("worse", "better")]
@@ -310,11 +310,11 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
 
 
 def format_short(number: Number, on: str = "") -> str:
-    """A number as a verdict has it: `+1 all-gather (32.0 KiB)`, `bytes accessed +68 %`.
+    """A number as in a verdict: `+1 all-gather (32.0 KiB)`, `bytes accessed +68 %`.
 
     Args:
-        number: one that changed.
-        on: the target, where it is to be named.
+        number: a changed number.
+        on: the target, if it is to be named.
 
     Example:
         >>> format_short(Number("all-gather", 0, 1, "count", 0, 32768))
@@ -355,11 +355,11 @@ _MOST_OF_A_TARGET = 3
 
 
 def format_numbers(numbers: Sequence[Number], below: int) -> str:
-    """The numbers of one target: what costs more, what costs less, what has no direction, and how many are not listed.
+    """The numbers of one target: higher costs, lower costs, no direction, and how many are not listed.
 
     Args:
-        numbers: those to list, most important first.
-        below: how many changed by less than the threshold; named where none is listed, the legend counts them all.
+        numbers: numbers to list, most important first.
+        below: how many changed by less than the threshold; shown if no number is listed, as the legend counts them all.
 
     Example:
         >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
@@ -371,10 +371,10 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     other = next((one for one in marked if one.mark != marked[0].mark), None)
     collective = next((one for one in marked if one.name in FAMILIES), None)
     marked = marked[:_MOST_OF_A_TARGET]
-    for place, one in ((-1, other), (-2, collective)):  # the largest of each side, and what devices wait for
+    for place, one in ((-1, other), (-2, collective)):  # the largest of each side, and collectives
         if one and one not in marked:
             marked[place if marked[place] is not other else -1] = one
-    # A range, or per turn of a loop; what devices wait for is named though more of it carries less.
+    # A range or per iteration; collectives are named even if more of them transfer less.
     unclear = [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
     shown = [*marked, *unclear] or numbers[:2]
     by_mark: dict[str, list[str]] = {}
@@ -391,8 +391,8 @@ def both_sides(number: Number, on: str = "") -> str:
     """A number with both sides and the change: `temp 1.0 KiB -> 3.0 KiB (+200 %)`.
 
     Args:
-        number: one that changed.
-        on: the target, where it is to be named.
+        number: a changed number.
+        on: the target, if it is to be named.
 
     Example:
         >>> both_sides(Number("flops", 100, 150))
@@ -400,16 +400,16 @@ def both_sides(number: Number, on: str = "") -> str:
     """
     by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
     if by and not 1 / _MANY_TIMES < number.new / number.old < _MANY_TIMES:
-        by = ""  # both sides say more than +273913698 %
+        by = ""  # both sides are clearer than +273913698 %
     words = f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")
     return f"{words} on {on}" if on else words
 
 
-# --- What products of float32 cost, which no number of a program says: flops stay what they were. A TPU multiplies
-# bfloat16: `jax.lax.Precision.HIGH` splits each operand into two such values and adds three products, `HIGHEST` takes
-# three values and six products. A GPU that has TF32, as all that are targets have, multiplies TF32 by default and
-# float32 with `HIGHEST`, outside of its matrix units. What it does with `HIGH` depends on who runs the product: cuBLAS
-# takes TF32, and Triton float32. How much longer float32 takes depends on the product.
+# --- The cost of float32 products, which no number of a program shows: flops stay the same. A TPU multiplies bfloat16:
+# `jax.lax.Precision.HIGH` splits each operand into two such values and adds three products, `HIGHEST` takes three
+# values and six products. A GPU with TF32, as all targets have, multiplies TF32 by default and float32 with `HIGHEST`,
+# outside of its matrix units. With `HIGH`, cuBLAS uses TF32 and Triton float32. How much longer float32 takes depends
+# on the product.
 
 _PRODUCTS = frozenset(["dot", "convolution"])
 _PASSES = {"default": 1, "high": 3, "highest": 6}
@@ -422,11 +422,11 @@ _GEMM = "__cublas$gemm"
 
 @dataclass(frozen=True, slots=True)
 class ProductWork:
-    """What became of matrix products.
+    """The change of matrix products.
 
     Args:
-        old, new: how much work each is, compared with the other one; 0 where nobody knows.
-        words: what is to be said of it; "" for nothing.
+        old, new: relative work of each side; 0 if unknown.
+        words: text for the report; "" for none.
     """
 
     old: int
@@ -435,19 +435,19 @@ class ProductWork:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is more or less."""
+        """Whether both sides are known."""
         return bool(self.old and self.new)
 
 
 def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | None:
-    """The work of matrix products of float32 whose precision was edited, before and after.
+    """The work of float32 matrix products whose precision was edited, before and after.
 
     Args:
         diff: of two compiled programs.
-        target: what they are compiled for: TPUs and GPUs have less precise products that cost less.
+        target: their target; TPUs and GPUs have cheaper products of lower precision.
 
     Returns:
-        that of most products; None where no product takes more or less, or some more and others less.
+        the work of most products; None if no product changes, or some cost more and others less.
 
     Example:
         >>> product_work(None, "tpu-v5e-2x2") is None
@@ -468,7 +468,7 @@ def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | N
         return None
     (old, new), count = moved.most_common(1)[0]
     total = sum(diff.op_counts.get(opcode, (0, 0))[1] for opcode in _PRODUCTS)
-    # Which of the custom calls are products too no count says.
+    # No count shows which custom calls are products too.
     part = (
         f"{count:,} of {total:,} "
         if count < total and (device == "tpu" or not diff.op_counts.get("custom-call"))
@@ -501,7 +501,7 @@ def _passes(site: Site, module: Module) -> int:
 
 
 def _work_on_gpu(site: Site, module: Module) -> int:
-    """TF32 or float32; 0 where it is neither for sure."""
+    """TF32 or float32; 0 if uncertain."""
     it = site.instruction_in(module)
     if not _is_float32(site, module):
         return _FLOAT32
@@ -518,6 +518,6 @@ def _work_on_gpu(site: Site, module: Module) -> int:
 
 
 def _is_in_triton(site: Site, module: Module) -> bool:
-    """Whether the instruction is part of a kernel that Triton compiles: what XLA computes itself is in float32."""
+    """Whether the instruction is part of a kernel that Triton compiles; XLA's own code computes in float32."""
     calls = (it for computation in module.computations for it in computation.instructions if it.called)
     return any(site.computation in it.called and "triton" in (it.attribute("backend_config") or "") for it in calls)

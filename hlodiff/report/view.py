@@ -1,4 +1,4 @@
-"""What a report says, as plain values: CI forms are made from this one record, whether it was computed or read back."""
+"""The view of a report as plain values: CI forms are rendered from this one record, computed or read back."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Verdict = Literal["better", "worse", "mixed", "same"]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number on both sides, with the bytes that belong to a count where there are any: 2 all-gathers, 24 KiB.
+    """One number on both sides, with the bytes of a count if any: 2 all-gathers, 24 KiB.
 
     Args:
         name, old, new, unit, old_bytes, new_bytes: the number.
-        per: " executed" where a loop makes it another number than the text has; "" else.
-        comparable: whether a larger number is more in a real run too: false where a side is not known exactly.
-        old_words, new_words: a number that is a range or per turn of a loop; "" where `old` and `new` say it.
-        mark: whether the change costs less or more; "" where the number has no direction, as a count of operations.
-        relevant: whether the change is above the threshold below which reports only count it.
-        rank: how much the change matters beside others of one program; 0 without a mark.
+        per: " executed" if loops make it differ from the count in the text; else "".
+        comparable: whether a larger number also means more in a real run: false if a side is not known exactly.
+        old_words, new_words: text of a range or of a number per loop iteration; "" if `old` and `new` are exact.
+        mark: whether the change costs less or more; "" if the number has no direction, such as a count of operations.
+        relevant: whether the change is above the threshold, so that reports list it.
+        rank: relative importance of the change within one program; 0 without a mark.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope of JAX (`while/body/attention`) and how many instructions below it were edited."""
+    """A JAX scope (`while/body/attention`) and the number of edited instructions in it."""
 
     name: str
     edited: int
@@ -58,14 +58,14 @@ class ProgramView:
     """One program: a stage of a function, case and target.
 
     Args:
-        name, target, stage, status, reason, advice, broken, recorded: as those of `Compared`.
-        word: the kind of change in a word or few; "" where nothing changed.
+        name, target, stage, status, reason, advice, broken, recorded: as in `ProgramComparison`.
+        word: the kind of change in a few words; "" if nothing changed.
         headline: kind and size of the change in one line.
-        edited: how many instructions were edited.
-        numbers: those that changed and that a reviewer asks for, in a fixed order.
-        scopes: the most changed ones first.
-        where: the line of Python that matters most of those that caused the change.
-        id: what `hlodiff accept` calls it; "" where it does not wait for a decision.
+        edited: number of edited instructions.
+        numbers: changed numbers, in a fixed order.
+        scopes: edited scopes, most changed first.
+        where: the most important Python line that caused the change.
+        id: id for `hlodiff accept`; "" if no decision is pending.
         verdict: whether its numbers got better or worse.
     """
 
@@ -88,13 +88,13 @@ class ProgramView:
 
     @property
     def has_verdict(self) -> bool:
-        """Whether it changed, or is the same and the compiler gives it other memory."""
+        """Whether it changed, or is the same but needs different memory."""
         return self.status == "changed" or (self.status == "identical" and bool(self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """One change of a list, in words: see `grouping.EditGroup`."""
+    """One listed change as text; see `grouping.EditGroup`."""
 
     kind: str
     count: int
@@ -109,7 +109,7 @@ class ChangeView:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Changes that are listed together; `title` is "" for the plain list."""
+    """Changes listed together; `title` is "" for the plain list."""
 
     title: str
     changes: tuple[ChangeView, ...]
@@ -125,17 +125,17 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What a report says about programs that changed alike.
+    """Details of programs that changed alike.
 
     Args:
-        name, stage, targets: of the programs.
+        name, stage, targets: the programs.
         headline: kind and size of the change.
-        sections: what differs in numbers.
+        sections: changed numbers.
         shared: changes listed elsewhere, by their marks.
         groups: the changes.
-        more: what is not listed, in words.
-        edited: how many instructions were edited.
-        folded: whether nothing changed in this function but what is shared: lists leave it out.
+        more: text on what is not listed.
+        edited: number of edited instructions.
+        folded: whether all its changes are shared, so that lists skip it.
     """
 
     name: str
@@ -152,12 +152,12 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class TargetVerdict:
-    """Whether a function got better or worse on targets where the same numbers changed alike.
+    """The verdict on a function, for targets whose numbers changed alike.
 
     Args:
-        targets: () where they are not known.
-        verdict: what the numbers amount to.
-        numbers: those to list, most important first.
+        targets: () if unknown.
+        verdict: the verdict on the numbers.
+        numbers: numbers to list, most important first.
         below: how many numbers changed by less than the threshold.
     """
 
@@ -169,14 +169,14 @@ class TargetVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """What one line of Python changed in a program.
+    """The changes of one Python line in a program.
 
     Args:
-        where: the line, as the new program has it; "" where no line is known.
-        was: the line of the old side, where it is another one.
-        old_source, new_source: the text of both lines; "" where it is not known.
-        changes: new and removed operations first.
-        is_elsewhere: whether the operations come from other lines, which each change names, and this one was edited.
+        where: the line in the new program; "" if unknown.
+        was: the line on the old side, if different.
+        old_source, new_source: the text of both lines; "" if unknown.
+        changes: the changes, added and removed operations first.
+        is_elsewhere: whether the operations come from other lines (given with each change) but this one was edited.
     """
 
     where: str
@@ -189,14 +189,14 @@ class ChangedLine:
 
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """What changed in one stage of a function, on the targets where the same changed.
+    """The changes in one stage of a function, on targets with the same changes.
 
     Args:
-        stage, targets: which programs.
-        what: what happened, in a sentence; "" where the changes say it.
-        lines: causes before consequences; only the first ones.
-        left: how many further changes are not listed.
-        notes: what must be read with it: a limit that was hit, the pass that did it.
+        stage, targets: the programs.
+        what: what happened, as a sentence; "" if the changes show it.
+        lines: changed lines, causes before consequences; only the first ones.
+        left: number of unlisted changes.
+        notes: notes that belong with it: a limit that was hit, the pass that caused it.
     """
 
     stage: Stage
@@ -209,22 +209,22 @@ class StageView:
 
 @dataclass(frozen=True, slots=True)
 class FunctionView:
-    """What a reviewer reads first of one changed function or file.
+    """The view of one changed function or file that a reviewer reads first.
 
     Args:
-        name: function and case, or the name of a file.
-        verdict: over all targets: "mixed" also where it is better on some and worse on others.
-        sentence: the verdict in words: `worse on 2 of 3 targets: +1 all-gather (32.0 KiB)`.
-        largest: the numbers of that sentence alone.
-        happened: what happened and where, as that sentence has it: `jax.nn.gelu -> jax.nn.silu at net.py:6`.
+        name: function and case, or a file name.
+        verdict: the verdict over all targets; "mixed" also if it is better on some and worse on others.
+        sentence: the verdict as a sentence: `worse on 2 of 3 targets: +1 all-gather (32.0 KiB)`.
+        largest: only the numbers of that sentence.
+        happened: what happened and where, in one line: `jax.nn.gelu -> jax.nn.silu at net.py:6`.
         what: what happened in a few words: `placement: 2 sharding constraints gone`.
-        where: the line of Python that did it.
-        targets: the verdict of each target, worst first.
-        stages: what was written, then what the compiler made of it.
-        shared: marks of changes that other functions have too.
-        folded: whether nothing changed in it but what is shared.
-        budget: the budget that it is closest to, of those that it is within: `temp_bytes at 80 % of its budget (...)`.
-        budget_target: the target of that.
+        where: the Python line that caused it.
+        targets: the verdicts by target, worst first.
+        stages: changes of StableHLO, then of the compiled program.
+        shared: marks of changes shared with other functions.
+        folded: whether all its changes are shared.
+        budget: the budget that it is closest to without exceeding it: `temp_bytes at 80 % of its budget (...)`.
+        budget_target: the target of `budget`.
     """
 
     name: str
@@ -244,11 +244,11 @@ class FunctionView:
 
 @dataclass(frozen=True, slots=True)
 class NumberTotals:
-    """One number over all programs: how many got worse and better by more than the threshold, and by how much.
+    """One number over all programs: in how many it got worse or better by more than the threshold, and by how much.
 
     Args:
-        name: of the number.
-        worse, better: how many programs.
+        name: name of the number.
+        worse, better: number of programs.
         most_worse, most_better: the largest change with its program: `+12 %, attention on cpu`.
     """
 
@@ -261,7 +261,7 @@ class NumberTotals:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All changed programs of one stage together: how much of them is the same, and the largest changes."""
+    """All changed programs of one stage together: the unchanged share, and the largest changes."""
 
     stage: Stage
     programs: int
@@ -272,11 +272,11 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class FindingView(Judgement):
-    """A finding, with where it appears in the project.
+    """A finding with its location in the project.
 
     Args:
-        where: the line of Python that caused it.
-        fingerprint: the same in every run as long as it is the same finding.
+        where: the Python line that caused it.
+        fingerprint: stable across runs for the same finding.
     """
 
     where: Place | None = None
@@ -285,31 +285,31 @@ class FindingView(Judgement):
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """Everything that a report says.
+    """The whole view of a report.
 
     Args:
-        command, old, new, toolchain, notes, next: as those of `Report`.
+        command, old, new, toolchain, notes, next: as in `Report`.
         programs: every compared program, in the order of the report.
         findings: worst first.
-        shared: changes that several functions have.
-        shared_more: how many of them are not listed.
-        details: of changed programs.
-        overviews: the same in short, for reports that are too long.
-        checked: how much was compared, in words.
-        folder: the project's folder below the top of the repository, "" where they are the same: CI names files from
-            the top.
-        timings: how long programs took to make, where that was asked for.
-        causes: where toolchains differ, how much the compiler did by itself.
+        shared: changes shared by several functions.
+        shared_more: number of unlisted ones.
+        details: details of changed programs.
+        overviews: summaries by stage, for reports that would be too long.
+        checked: how much was compared, as text.
+        folder: the project's folder below the top of the repository, "" if they are the same: CI paths start at the
+            top.
+        timings: how long programs took, if requested.
+        causes: if toolchains differ, how many programs the compiler alone changed.
         scenarios: the outcome of each scenario; problems with one are findings.
-        limits: where the differ gave up early in functions whose details are folded.
+        limits: search limits hit in functions whose details are folded.
         all: whether every change is listed, however long the report gets.
-        text: the report as text, all but the totals, before it is laid out in a window.
+        text: lines of the report except the totals, before layout.
         functions: changed functions and files, worst first.
-        written: lines of Python that were edited and that changed several functions, each once.
-        numbers: each number over all of them.
-        verdict: what a reader knows after one sentence; "" where nothing changed.
-        threshold: the share of a number below which a change is counted and not listed.
-        brief: whether verdicts are enough, without details.
+        written: edited Python lines that changed several functions, each once.
+        numbers: totals of each number over all functions.
+        verdict: the overall verdict in one sentence; "" if nothing changed.
+        threshold: the share of a number below which a change is counted but not listed.
+        brief: whether to show only verdicts, without details.
     """
 
     command: Literal["check", "diff"]
@@ -340,7 +340,7 @@ class ReportView:
     brief: bool = False
 
     def verdict_on(self, finding: FindingView) -> str:
-        """The verdict in words on the changed function that a finding is about; "" where it is about another thing."""
+        """The verdict sentence of the changed function that a finding is about; "" if it is about something else."""
         return next((one.sentence for one in self.functions if one.name == finding.program), "")
 
     def totals(self) -> dict[str, int]:
@@ -348,7 +348,7 @@ class ReportView:
         return count_programs(self.programs, self.findings)
 
     def every_finding(self) -> tuple[FindingView, ...]:
-        """The findings, worst first, and where nothing is judged (`diff`) one for each program that cannot be read."""
+        """The findings, worst first; `diff` judges nothing, so also one for each unreadable program."""
         with_findings = {(one.program, one.target) for one in self.findings}
         broken = dict.fromkeys(
             FindingView("broken", "broken", one.name, one.target, one.reason, one.advice, fingerprint="broken")

@@ -1,4 +1,4 @@
-"""A report as plain values: what every CI form says."""
+"""Builds the view of a report: plain values for every CI form."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ _DIGITS = re.compile(r"[\d.,]+")
 
 
 def build_view(report: Report, folder: str = "", texts: ReportTexts | None = None) -> ReportView:
-    """Work out everything that a report says.
+    """Build the view of a report.
 
     Args:
-        report: what a command found out.
-        folder: the project's folder below the top of the repository, with `/`; "" where they are the same.
-        texts: what `texts_of` gives, if it is known already.
+        report: the report.
+        folder: the project's folder below the top of the repository, with `/`; "" if they are the same.
+        texts: result of `texts_of`, if already computed.
 
     Returns:
         plain values, the same for the same report.
@@ -104,12 +104,12 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
 def changed_functions(
     report: Report, texts: ReportTexts, with_details: bool = True
 ) -> tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
-    """The programs with their verdicts, the changed functions, worst first, and the lines that changed several of them.
+    """Programs with their verdicts, changed functions worst first, and lines that changed several of them.
 
     Args:
-        report: what a command found out.
-        texts: what `texts_of` gives for it.
-        with_details: whether each program has its headline, its line and its scopes too; text shows none of these.
+        report: the report.
+        texts: result of `texts_of` for it.
+        with_details: whether to add headline, line and scopes of each program; text shows none of these.
 
     Example:
         >>> from hlodiff.report.shared_text import texts_of
@@ -168,7 +168,7 @@ def _program_view(
 
 
 def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
-    """The user's own line behind the first change that has one; a library's where no change has or it is asked for."""
+    """The user's line of the first change that has one; a library's line if none has, or if requested."""
     edits = [edit for program_text in own for edit_group in program_text.edit_groups for edit in edit_group.edits]
     diffs = [(report.programs[number].diff, index) for number, index in edits]
     sources = [diff.reported[index].source for diff, index in diffs if diff]
@@ -180,17 +180,17 @@ def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
 
 
 def _findings(report: Report, programs: Sequence[ProgramView]) -> tuple[FindingView, ...]:
-    """Worst first, else as they are; each with the line of the program it is about."""
+    """The findings, worst first, then in order, each with the line of its program."""
     causes: dict[tuple[str, str | None], Place] = {}
     for program in programs:
-        # StableHLO comes first: its line is what was written, the compiler's what was made of it.
+        # StableHLO comes first: its line is the edited one.
         if program.where:
             causes.setdefault((program.name, program.target), program.where)
     views = []
     for finding in report.findings:
         where = causes.get((finding.program, finding.target))
         registered = report.registered.get(finding.program.partition("/")[0])
-        if where is None and registered:  # better than nowhere for what no line caused
+        if where is None and registered:  # fallback for findings without a line
             where = Place(*registered, library=is_library(registered[0]))
         judgement = {field.name: getattr(finding, field.name) for field in fields(Judgement)}
         where = shown_place(finding.source, report.root) or where
@@ -199,7 +199,7 @@ def _findings(report: Report, programs: Sequence[ProgramView]) -> tuple[FindingV
 
 
 def fingerprint(finding: Finding) -> str:
-    """A name of a finding that stays while it is the same one, whatever its numbers and lines are by now.
+    """A fingerprint of a finding that is stable while its numbers and lines change.
 
     Example:
         >>> a, b = (Finding("error", "growth", "f", "cpu", f"{n} ops") for n in (8, 16))
@@ -258,7 +258,7 @@ def _digest(digest: Digest, report: Report, programs: bool = False) -> tuple[tup
 
 
 def _overviews(report: Report, texts: ReportTexts) -> Iterable[Overview]:
-    """For each stage: what is the same in all its programs, and the largest changes."""
+    """For each stage: the unchanged share of its programs, and the largest changes."""
     for stage in STAGES:
         numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
         if numbers:

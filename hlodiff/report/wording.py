@@ -1,4 +1,4 @@
-"""Numbers and places in words: 12.5 KiB, +17 %, model.py:31 (loss)."""
+"""Formats numbers and source locations: 12.5 KiB, +17 %, model.py:31 (loss)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from hlodiff.hlo.metadata import is_library, package_frame, shown_file
 from hlodiff.hlo.model import Frame
 
-# --- Numbers as people read them: 12.5 KiB, 1.2 M, +17 %.
+# --- Human-readable numbers: 12.5 KiB, 1.2 M, +17 %.
 
 Unit = Literal["count", "bytes"]
 
@@ -55,12 +55,12 @@ FORMATS: dict[Unit, Callable[[float], str]] = {"count": format_count, "bytes": f
 
 
 def _bounded(count: float) -> float:
-    """As a float; shapes of an untrusted file may have more elements than a float can count."""
+    """A count as a float, bounded: shapes of an untrusted file may have more elements than a float can hold."""
     return float(min(max(count, -_MOST), _MOST)) if count == count else 0.0
 
 
 def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[str, str]:
-    """Both sides of a number; numbers that differ look different: 40,962 B and 40,960 B are 40.0 KiB both.
+    """Both sides of a number; different numbers get different text: 40,962 B and 40,960 B are both 40.0 KiB.
 
     Example:
         >>> format_sides(40962, 40960, format_bytes), format_sides(8, 8, format_count)
@@ -74,7 +74,7 @@ def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[
 
 
 def format_pair(old: object, new: object) -> str:
-    """Both sides of anything, in the only form in which reports write them.
+    """Both sides of anything; every report uses this form.
 
     Example:
         >>> format_pair("tanh", "exp")
@@ -84,7 +84,7 @@ def format_pair(old: object, new: object) -> str:
 
 
 def format_arrow(old: float, new: float, show: Callable[[float], str]) -> str:
-    """Both sides of a number with an arrow between them, or one of them where they are equal.
+    """Both sides of a number with an arrow between them, or one number if equal.
 
     Example:
         >>> format_arrow(2, 3, format_count), format_arrow(40962, 40960, format_bytes), format_arrow(8, 8, format_bytes)
@@ -95,7 +95,7 @@ def format_arrow(old: float, new: float, show: Callable[[float], str]) -> str:
 
 
 def format_change(old: float, new: float) -> str:
-    """By how much a number changed.
+    """The relative change of a number.
 
     Example:
         >>> format_change(100, 117), format_change(0, 3), format_change(4, 0)
@@ -147,10 +147,10 @@ _CONDITION = re.compile(r"(.*), (once [a-z ]+)")
 
 
 def split_next(following: str) -> tuple[str, str]:
-    """The next command and the words before it, with its condition: what comes last can be typed as it is printed.
+    """The next command and the label before it, with its condition; the command comes last, so it can be copied.
 
     Args:
-        following: a command, which may end with when to type it: `hlodiff check f, once within limits`.
+        following: a command, optionally followed by a condition: `hlodiff check f, once within limits`.
 
     Example:
         >>> split_next("hlodiff check f, once within limits")
@@ -161,7 +161,7 @@ def split_next(following: str) -> tuple[str, str]:
 
 
 def format_next(following: str) -> str:
-    """The same as one line.
+    """The label and the next command as one line.
 
     Example:
         >>> format_next("hlodiff review"), format_next("hlodiff check f, once it is repaired")
@@ -170,16 +170,16 @@ def format_next(following: str) -> str:
     return ": ".join(split_next(following))
 
 
-_MOST_TYPED = 3  # names: a command with more of them nobody types
+_MOST_TYPED = 3  # names: nobody types a command with more
 
 
 def format_command(command: str, names: Collection[str], otherwise: str = "") -> str:
-    """A command with the names that it is for, where they are few.
+    """A command with its names, if they are few.
 
     Args:
         command: `hlodiff update`.
         names: functions, cases or scenarios.
-        otherwise: what to type where they are many; the command without names where it is "".
+        otherwise: the command if they are many; "" for the command without names.
 
     Example:
         >>> format_command("hlodiff update", ["f", "g"]), format_command("hlodiff update", ["f", "g", "h", "i"])
@@ -203,7 +203,7 @@ def format_seconds(seconds: float) -> str:
 
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-# For terminals that show no blocks: by height and amount of ink.
+# For terminals without block characters: by height and amount of ink.
 _ASCII = "_.-~=+*#"
 _GAP = " "
 
@@ -212,12 +212,12 @@ def sparkline(values: Sequence[float | None], *, width: int = 40, ascii_only: bo
     """Values as characters of eight heights, the lowest value lowest.
 
     Args:
-        values: oldest first; None where nothing is known, which leaves a gap.
-        width: most characters; where there are more values, each character shows the largest of several.
-        ascii_only: whether the terminal shows ASCII alone.
+        values: values, oldest first; None (unknown) leaves a gap.
+        width: maximum number of characters; with more values, each character shows the largest of several.
+        ascii_only: whether the terminal shows only ASCII.
 
     Returns:
-        one character for each value or group of values; all the lowest where the value never changes.
+        one character for each value or group of values; all the lowest if the value never changes.
 
     Example:
         >>> sparkline([1, 2, None, 8]), sparkline([1, 2, None, 8], ascii_only=True), sparkline([5, 5])
@@ -247,13 +247,13 @@ def _grouped(values: Sequence[float | None], width: int) -> list[float | None]:
     return [max((value for value in group if value is not None), default=None) for group in groups]
 
 
-# --- Where things are, in words: Python frames without the machine, memory spaces without quotes.
+# --- Locations: Python frames without the machine's paths, memory spaces without quotes.
 
 _SPACES = {"device": "device memory", "host": "host memory"}
 
 
 def place(source: tuple[Frame, ...], root: str = "", packages: Sequence[str] = ()) -> str:
-    """Where an instruction comes from, `model.py:31 (loss)`; see `shown_place`.
+    """The source location of an instruction, `model.py:31 (loss)`; see `shown_place`.
 
     Example:
         >>> place((Frame("/opt/site-packages/jax/_src/nn.py", 9, "gelu"), Frame("model.py", 31, "loss")))
@@ -263,12 +263,12 @@ def place(source: tuple[Frame, ...], root: str = "", packages: Sequence[str] = (
 
 
 def shown_place(source: tuple[Frame, ...], root: str, packages: Sequence[str] = ()) -> Place | None:
-    """The user's own line of a call stack; a library's where there is no other, or where it is asked for.
+    """The user's line of a call stack; a library's line if there is no other, or if requested.
 
     Args:
         source: the stack, innermost first.
         root: the project's folder.
-        packages: libraries whose own line is named, with the user's own line as its caller.
+        packages: libraries whose own line is shown, with the user's line as its caller.
 
     Example:
         >>> shown_place((Frame("model.py", 31, "loss"),), "").line
@@ -298,7 +298,7 @@ def _shown(frame: Frame, root: str) -> str:
 
 
 def format_place(where: Place | None) -> str:
-    """`model.py:31 (loss)`, and "" for no place.
+    """`model.py:31 (loss)`; "" for no place.
 
     Example:
         >>> from hlodiff.report.view import Place
@@ -314,7 +314,7 @@ def format_place(where: Place | None) -> str:
 
 
 def format_targets(targets: Sequence[str]) -> str:
-    """` on cpu, tpu-v5e`; "" where targets are not known.
+    """` on cpu, tpu-v5e`; "" if targets are unknown.
 
     Example:
         >>> format_targets(("cpu", "tpu-v5e")), format_targets(())
@@ -324,11 +324,11 @@ def format_targets(targets: Sequence[str]) -> str:
 
 
 def format_classes(classes: Mapping[str, Collection[str]], order: Sequence[str] = ()) -> str:
-    """Classes of a change, each with its targets where not all have it: `numerics (tpu-v5e), structure`.
+    """Classes of a change, each with its targets unless all have it: `numerics (tpu-v5e), structure`.
 
     Args:
-        classes: those of each target.
-        order: of all classes; others follow as they come.
+        classes: classes by target.
+        order: order of classes; others follow in order of appearance.
 
     Example:
         >>> format_classes({"cpu": ["structure"], "tpu-v5e": ["numerics", "structure"]}, ["numerics", "structure"])
@@ -341,7 +341,7 @@ def format_classes(classes: Mapping[str, Collection[str]], order: Sequence[str] 
 
 
 def inside(file: str) -> bool:
-    """Whether a path stays inside the folder it starts from.
+    """Whether a path stays inside its starting folder.
 
     Example:
         >>> inside("pkg/model.py"), inside("../x"), inside("/etc/passwd"), inside("<stdin>")
@@ -352,7 +352,7 @@ def inside(file: str) -> bool:
 
 
 def is_python(file: str) -> bool:
-    """Whether a path is that of Python inside the folder and not hidden: anybody may have written what names it.
+    """Whether a path is a Python file inside the folder and not hidden; the path may be untrusted.
 
     Example:
         >>> is_python("pkg/model.py"), is_python(".env"), is_python(".git/hook.py"), is_python("../x.py")
@@ -363,7 +363,7 @@ def is_python(file: str) -> bool:
 
 
 def line_in_repository(where: Place | None, folder: str) -> tuple[str, int] | None:
-    """The file below the top of the repository, and the line; None where the repository does not have it.
+    """The file relative to the top of the repository, and the line; None if it is outside of the repository.
 
     Args:
         where: a line of the project or of a library.
@@ -392,12 +392,12 @@ def format_memory_space(space: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of Python: the file relative to the project, or to a library's folder where `library` is set.
+    """A Python line: the file relative to the project, or to a library's folder if `library` is set.
 
     Args:
-        file, line, function: which.
-        library: whether it is no line of the user's own.
-        caller: the user's own line that called the library, `net.py:12 (step)`; "" where it is not told.
+        file, line, function: the location.
+        library: whether it is in a library instead of the user's code.
+        caller: the user's line that called the library, `net.py:12 (step)`; "" if not shown.
     """
 
     file: str
@@ -408,5 +408,5 @@ class Place:
 
     @property
     def stored(self) -> str:
-        """Its file as programs name it."""
+        """Its file name in programs."""
         return f"site-packages/{self.file}" if self.library else self.file
