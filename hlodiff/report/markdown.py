@@ -369,7 +369,7 @@ def without_blank_items(lines: Iterable[str]) -> list[str]:
 SIGNS: dict[str, str] = {"worse": "🔴", "better": "🟢", "mixed": "🟡", "same": "⚪"}
 """The mark of each verdict, because Markdown has no colours; always used with the word."""
 _WIDEST = 160
-_LONGEST = 640  # of a change: more is no prose that a reader takes in
+_LONGEST = 640  # characters of a change: readers skip longer text
 _MOST_TARGETS = 3
 
 
