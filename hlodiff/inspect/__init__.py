@@ -1,4 +1,4 @@
-"""Questions about one function: its variants, its profile, what makes it larger than necessary.
+"""Questions about one function: its variants, its profile, and what makes it larger than necessary.
 
-The core imports none of it.
+The core does not import this package.
 """

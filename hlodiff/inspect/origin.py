@@ -1,4 +1,4 @@
-"""Where an instruction comes from: found by its name in XLA's text or a snapshot, and followed through all passes."""
+"""The origin of an instruction: found by name in XLA's text or a snapshot, and followed through all passes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hlodiff.workflows.sides import SideFailure
 
 _MOST = 5
 _MOST_NAMES = 8
-# Operations of StableHLO that HLO calls otherwise; the others differ in `_` and `-` alone.
+# StableHLO operations with a different name in HLO; all others differ only in `_` and `-`.
 _IN_HLO = {
     "dot_general": "dot",
     "broadcast_in_dim": "broadcast",
@@ -40,13 +40,13 @@ _IN_HLO = {
 def origin_views(
     name: str, target: str | None, found: DumpedProgram | SideFailure, asked: str, limits: Limits
 ) -> list[OriginView]:
-    """Where the instructions of one name come from in one program.
+    """The origins of the instructions with one name in one program.
 
     Args:
-        name, target: which program.
+        name, target: the program.
         found: its dump, or why there is none.
         asked: the instruction's name, in any text of the dump or in a snapshot; with or without `%`.
-        limits: how much may be tried for each pass.
+        limits: limits on the work for each pass.
     """
     if isinstance(found, SideFailure):
         return [OriginView(name, target, asked, problem=found.reason, advice=found.advice, broken=found.broken)]
@@ -67,7 +67,7 @@ def origin_views(
 
 
 def _found(history: PassHistory, asked: str) -> tuple[int, list[Place]]:
-    """The instructions of a name: in the last text that has one, or as a snapshot of the last text names them."""
+    """The instructions with a name: in the last text that has one, or as a snapshot of the last text names them."""
     state, places = history.find(asked)
     if places:
         return state, places
@@ -87,7 +87,7 @@ def _found(history: PassHistory, asked: str) -> tuple[int, list[Place]]:
 
 
 def _near(history: PassHistory) -> str:
-    """Names that there are: those that a question is most likely about."""
+    """Existing names that the user most likely meant."""
     body = history.modules[-1].entry_computation.instructions
     names = [f"%{it.name}" for it in body if it.opcode not in ("parameter", "constant", "tuple", "bitcast")]
     more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
@@ -95,7 +95,7 @@ def _near(history: PassHistory) -> str:
 
 
 class _Operations:
-    """The operations of a StableHLO program, by what the first text of a dump shows of them too."""
+    """The operations of a StableHLO program, by the properties that the first text of a dump shows too."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -109,7 +109,7 @@ class _Operations:
                 )
 
     def of(self, first: Module, origin: InstructionOrigin) -> str:
-        """The operation that an instruction of the first text was made of; "" where several may be meant."""
+        """The operation that an instruction of the first text was made from; "" if it is ambiguous."""
         if origin.first is None:
             return ""
         places = Counter(_key(first, it) for body in first.computations for it in body.instructions)
@@ -143,15 +143,15 @@ _UNTOLD = frozenset(["computation", "attribute:root"])
 
 @dataclass(frozen=True, slots=True)
 class OriginView:
-    """Where one instruction of one program comes from.
+    """The origin of one instruction of one program.
 
     Args:
-        name, target: which program; no target for a folder.
-        asked: the instruction that was asked for.
-        origin: the answer; None where there is none.
-        stablehlo: the operation of StableHLO, printed; "" where none is known for certain.
-        problem: why there is no answer; then `advice` is what helps.
-        broken: whether something is wrong, rather than missing here.
+        name, target: the program; no target for a folder.
+        asked: the requested instruction.
+        origin: the answer; None if there is none.
+        stablehlo: the StableHLO operation, printed; "" if it is not known for certain.
+        problem: why there is no answer; `advice` is then a hint.
+        broken: whether something is wrong, rather than missing on this machine.
     """
 
     name: str
@@ -165,7 +165,7 @@ class OriginView:
 
     @property
     def label(self) -> str:
-        """What the program is called: `train_step on cpu`."""
+        """Display name of the program: `train_step on cpu`."""
         return f"{self.name} on {self.target}" if self.target else self.name
 
 
@@ -184,7 +184,7 @@ def headline(origin: InstructionOrigin) -> str:
 
 
 def touch_words(touch: PassTouch) -> str:
-    """What one pass did: `layout: {1,0} -> {0,1}`."""
+    """The effect of one pass: `layout: {1,0} -> {0,1}`."""
     renamed = f" (it was %{touch.was})" if touch.was and touch.was != touch.name else ""
     if touch.kind == "added":
         return f"adds it as {touch.opcode} %{touch.name}"
@@ -225,7 +225,7 @@ def origin_lines(view: OriginView, root: str, stacks: bool) -> Iterator[Line]:
 
 
 def rows(view: OriginView, root: str) -> Iterator[tuple[str, str]]:
-    """Titles and words: the instruction, its line of Python, StableHLO, each pass."""
+    """Titles and texts: the instruction, its line of Python, StableHLO, each pass."""
     found = view.origin
     assert found is not None
     yield "instruction", f"{clip(found.site.text, _LONGEST_LINE)}, in %{found.site.computation_name}"

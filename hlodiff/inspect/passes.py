@@ -1,4 +1,4 @@
-"""What each of XLA's passes did to a program: asked of registered functions, or of a folder with a dump."""
+"""The effect of each XLA pass on a program, for registered functions or for a folder with a dump."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from hlodiff.workflows.sides import SideFailure
 def dumped_programs(
     names: Sequence[str], targets: Sequence[str], modules: Sequence[str], project: Path
 ) -> Iterator[tuple[str, str | None, DumpedProgram | SideFailure]]:
-    """The programs that a command names, each with its dump, which lasts until the next one is asked for.
+    """The selected programs, each with its dump, which exists until the next program is requested.
 
     Args:
         names: folders with dumps; or functions, cases and patterns.
-        targets: patterns for targets; all where empty.
+        targets: patterns for targets; all targets if empty.
         modules: regular expressions for the modules of a folder.
-        project: where the configuration is looked for.
+        project: where to look for the configuration.
 
     Returns:
         name, target, and the program or why there is none.
 
     Raises:
-        UsageError: names fit nothing, or folders and functions are mixed.
+        UsageError: a name matches nothing, or folders and functions are mixed.
     """
     folders = [name for name in names if is_dump_folder(Path(name))]
     if folders and len(folders) != len(names):
@@ -60,7 +60,7 @@ def dumped_programs(
         raise UsageError("--module chooses modules of a folder", hint="give a folder with a pass dump")
     paths = [name for name in names if "/" in name and Path(name).is_dir()]
     if paths:
-        folder_dumps(Path(paths[0]))  # says what it lacks
+        folder_dumps(Path(paths[0]))  # reports what is missing
     config = load(project)
     keys = select((Key(r.function, r.case, r.target) for r in discover(config).requests()), names, targets)
     with progress(len(keys), "compiling") as step:
@@ -72,18 +72,18 @@ def dumped_programs(
 
 
 def limits_of(project: Path) -> tuple[Limits, str]:
-    """How much may be tried, and the project's folder."""
+    """Limits on the work, and the project's folder."""
     config: Config | None = load_if_any(project)
     return (Limits(**dict(config.limits)), str(config.root)) if config else (DEFAULTS, str(project.absolute()))
 
 
 def passes_view(name: str, target: str | None, found: DumpedProgram | SideFailure, limits: Limits) -> PassesView:
-    """What each pass did to one program.
+    """The effect of each pass on one program.
 
     Args:
-        name, target: which program.
+        name, target: the program.
         found: its dump, or why there is none.
-        limits: how much may be tried for each pass.
+        limits: limits on the work for each pass.
     """
     if isinstance(found, SideFailure):
         return PassesView(name, target, problem=found.reason, advice=found.advice, broken=found.broken)
@@ -96,16 +96,16 @@ def passes_view(name: str, target: str | None, found: DumpedProgram | SideFailur
     return PassesView(name, target, found.dump.texts, found.dump.last, steps, first)
 
 
-# Origins of more instructions than these take longer to work out than a page is worth.
+# Computing the origins of more instructions than this takes longer than a page is worth.
 _MOST_REMARKS = 60_000
 _MOST_REASONS = 6_000
 
 
 def passes_page(views: Sequence[PassesView], root: str) -> str:
-    """One HTML file with a slider over the passes: the program before and after each, and where its lines come from.
+    """One HTML file with a slider over the passes: the program before and after each, and the origins of its lines.
 
     Args:
-        views: what each pass did to each program.
+        views: the effect of each pass on each program.
         root: the project's folder.
     """
     from hlodiff.report.html import to_page
@@ -132,7 +132,7 @@ def _page_programs(view: PassesView, with_label: bool) -> Iterator[ProgramCompar
 
 
 def _remark(history: PassHistory, state: int, with_reasons: bool, side: int, place: Place) -> str:
-    """Where an instruction comes from, in a few lines."""
+    """The origin of an instruction, in a few lines."""
     state = state if side else state - 1
     if with_reasons:
         found = origin_of(history, state, place)
@@ -157,16 +157,16 @@ _STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cy
 
 @dataclass(frozen=True, slots=True)
 class PassesView:
-    """What each pass did to one program.
+    """The effect of each pass on one program.
 
     Args:
-        name, target: which program; no target for a folder.
-        texts: how many texts XLA dumped.
+        name, target: the program; no target for a folder.
+        texts: number of texts that XLA dumped.
         last: the highest number among them.
-        steps: neighbouring texts that differ, in order.
-        first: what the program holds before all passes.
-        problem: why there is nothing to show; then `advice` is what helps.
-        broken: whether something is wrong, rather than missing here.
+        steps: consecutive texts that differ, in order.
+        first: the instructions of the program before all passes.
+        problem: why there is nothing to show; `advice` is then a hint.
+        broken: whether something is wrong, rather than missing on this machine.
 
     Example:
         >>> PassesView("f", "tpu-v5e-2x2", problem="libtpu is not installed").edited
@@ -191,17 +191,17 @@ class PassesView:
 
     @property
     def label(self) -> str:
-        """What the program is called: `train_step on cpu`."""
+        """Display name of the program: `train_step on cpu`."""
         return f"{self.name} on {self.target}" if self.target else self.name
 
     @property
     def folded(self) -> int:
-        """Texts without an edit."""
+        """Number of texts without an edit."""
         return max(self.texts - 1 - len(self.edited), 0)
 
 
 def matching(view: PassesView, pattern: re.Pattern[str] | None) -> tuple[PassStep, ...]:
-    """The steps whose pass or pipeline a regular expression finds; none without one."""
+    """The steps whose pass or pipeline matches a regular expression; none without one."""
     if pattern is None:
         return ()
     words = ((step, f"{step.passed.pipeline} {step.passed.label}") for step in view.steps)
@@ -214,12 +214,12 @@ def passes_text(
     """The report for a terminal.
 
     Args:
-        views: in the order in which they are shown.
+        views: in display order.
         pattern: passes whose edits are listed.
-        everything: whether texts without an edit and all edits are listed.
+        everything: whether to list texts without an edit, and all edits.
         root: the project's folder.
-        width: columns of the window.
-        color: whether terminal colours may be used; they carry no meaning.
+        width: columns of the terminal.
+        color: whether to use terminal colors, which carry no meaning.
     """
     lines = [line for view in views for line in _lines(view, pattern, everything, root, width)]
     return lay_out(lines, width=width, color=color)
@@ -279,7 +279,7 @@ _NARROWEST = 20  # columns for the name of a pipeline or a pass, which are clipp
 
 
 def _table(view: PassesView, everything: bool, room: int) -> Iterator[str]:
-    """A row for each text; where the window is too narrow for a table, a line of words for each."""
+    """One row per text; if the terminal is too narrow for a table, one sentence per text."""
     rows = [_TITLES, *_rows(view, everything)]
     wide = [max(len(row[n]) for row in rows) for n in range(len(_TITLES))]
     names = [n for n, title in enumerate(_TITLES) if title in _LEFT]
@@ -300,7 +300,7 @@ def _table(view: PassesView, everything: bool, room: int) -> Iterator[str]:
 
 
 def _fit(text: str, size: int) -> str:
-    """A name within so many columns; what is said behind it in brackets stays."""
+    """A name within so many columns; text in brackets after it is kept."""
     name, bracket, bracketed = text.partition(" [")
     return text if len(text) <= size else clip(name, size - len(bracket + bracketed)) + bracket + bracketed
 
@@ -331,7 +331,7 @@ def _rows(view: PassesView, everything: bool) -> Iterator[tuple[str, ...]]:
 
 
 def _channels(step: PassStep) -> str:
-    """What else a step changed than the program."""
+    """Changes of a step besides the program."""
     words = [word for word, edits in (("schedule", step.diff.schedule), ("tuning", step.diff.tuning)) if edits]
     return f" [{', '.join(words)}]" if words else "" if step.diff.edits else " [names only]"
 
@@ -361,7 +361,7 @@ def _folded(view: PassesView) -> str:
 
 
 def _limits(view: PassesView) -> str:
-    """Where matching was cut short: never silent, and `--pass` has the words for each."""
+    """Where matching was cut short. This is always reported; `--pass` has the details."""
     cut = [step for step in view.steps if step.diff.limit_hits]
     if not cut:
         return ""

@@ -1,4 +1,4 @@
-"""`hlodiff inspect profile`: the time of a first call, phase by phase and pass by pass, measured and shown."""
+"""`hlodiff inspect profile`: measures and shows the time of a first call, by phase and by pass."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Profile:
     """How long one program took to trace, lower and compile, several times.
 
     Args:
-        name, target: which program.
-        stablehlo, compiled: instructions of both stages.
+        name, target: the program.
+        stablehlo, compiled: number of instructions of both stages.
         first: seconds by phase in a fresh process.
         later: the same for each repetition in that process.
-        passes: XLA's passes in one more compile, the longest first.
-        source: where their times come from, a key of `_BY`.
-        observed: how long XLA took in that compile.
-        problem: why nothing was timed; then `advice` is what helps.
+        passes: XLA's passes in one more compilation, slowest first.
+        source: the source of their times, a key of `_BY`.
+        observed: XLA's total time in that compilation.
+        problem: why nothing was timed; `advice` is then a hint.
         reasons: what makes the program larger than necessary.
 
     Example:
@@ -75,7 +75,7 @@ class Profile:
         return statistics.median(times) if times else None
 
     def outside(self) -> float:
-        """Seconds of the observed compile outside all passes."""
+        """Seconds of the observed compilation outside all passes."""
         return max(self.observed - sum(each.seconds for each in self.passes), 0.0)
 
 
@@ -84,16 +84,16 @@ def _of(run: Mapping[str, float], phase: str) -> float:
 
 
 def measure_profiles(config: Config, keys: Sequence[Key], repeat: int, passes: bool) -> list[Profile]:
-    """Compile each program in a process of its own, one after the other, and time it; nothing is run.
+    """Compile each program in its own process, one after the other, and time it; nothing is run.
 
     Args:
         config: the project's.
-        keys: which programs.
-        repeat: how often to compile again in the same process.
+        keys: the programs.
+        repeat: number of further compilations in the same process.
         passes: whether to compile once more to time XLA's passes.
 
     Returns:
-        one record for each; one that could not be compiled says why.
+        one record each; a program that could not be compiled gives the reason.
     """
     check_jax()
     found: list[Profile] = []
@@ -150,9 +150,9 @@ def profiles_text(profiles: Sequence[Profile], everything: bool = False, color: 
     """The report for a terminal.
 
     Args:
-        profiles: in the order in which they are shown.
-        everything: whether every pass is listed.
-        color: whether bars may be coloured; colour carries no meaning.
+        profiles: in display order.
+        everything: whether to list every pass.
+        color: whether to color bars; color carries no meaning.
 
     Returns:
         text ending in a newline.
@@ -216,7 +216,7 @@ def _passes(profile: Profile, everything: bool) -> Iterator[str]:
 
 
 def _split(profile: Profile) -> str:
-    """One more compile, split into HLO passes and code generation."""
+    """One more compilation, split into HLO passes and code generation."""
     passes = [each for each in profile.passes if each.pipeline]
     seconds = sum(each.seconds for each in passes)
     return (
@@ -227,7 +227,7 @@ def _split(profile: Profile) -> str:
 
 
 def _pass_rows(profile: Profile, everything: bool) -> Iterator[tuple[str, float, str]]:
-    """Name, seconds and a note: the longest passes, the sum of the others, and the time outside passes."""
+    """Name, seconds and a note: the slowest passes, the sum of the others, and the time outside passes."""
     shown = profile.passes if everything else profile.passes[:_MOST_PASSES]
     for each in shown:
         pipeline = f"HLO pass, {each.pipeline}" if each.pipeline else "code generation and the rest"
@@ -274,7 +274,7 @@ def _markdown(profile: Profile, everything: bool) -> Iterator[str]:
 
 
 def profiles_json(profiles: Sequence[Profile]) -> str:
-    """Everything as JSON text, seconds with microseconds."""
+    """All data as JSON text, seconds to the microsecond."""
     value = {"format_version": "1.0", "command": "profile", "programs": [_json(profile) for profile in profiles]}
     return json_text(value)
 
@@ -307,7 +307,7 @@ def _seconds(run: Mapping[str, float]) -> dict[str, float]:
 
 
 def _colored(text: str) -> str:
-    """The text with coloured bars."""
+    """The text with colored bars."""
     from rich.console import Console
     from rich.text import Text
 

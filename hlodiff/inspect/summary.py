@@ -1,4 +1,4 @@
-"""`hlodiff show NAME`: what one recorded program, or a program file, is made of, its picture, and why it is large."""
+"""`hlodiff show NAME`: the contents of one recorded program or program file, its picture, and why it is large."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def traces_text(one: RecordedTraces) -> Iterator[str]:
 
 
 def file_summary(path: Path) -> dict[str, Any]:
-    """What a program file alone says, in the form of a summary."""
+    """The facts in a program file alone, in the form of a summary."""
     from hlodiff.differ.executed import executed_table
     from hlodiff.differ.metrics import count, metrics_of, raw_metrics
     from hlodiff.differ.placement import donations, placements
@@ -50,7 +50,7 @@ def file_summary(path: Path) -> dict[str, Any]:
 
 
 def summary_text(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A summary, line by line; nothing in it is trusted to have the right type."""
+    """A summary, line by line; no type in it is trusted."""
     names = [summary.get("function"), summary.get("case")]
     yield "  ".join(["/".join(str(n) for n in names if n), *([str(summary["target"])] if "target" in summary else [])])
     for title, words in _rows(summary):
@@ -88,13 +88,13 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _tables(summary: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tables in a table, by their names."""
+    """The tables inside a table, by name."""
     table = table_in(summary, name)
     return ((key, table_in(table, key)) for key in table)
 
 
 def _executed(name: str, value: Any) -> str:
-    """A number, a range (`12 to 90`, `at most 90`), or what is known and what one turn of a loop adds."""
+    """A number, a range (`12 to 90`, `at most 90`), or the known part and what each loop iteration adds."""
     show = _bytes if "bytes" in name else _number
     if not isinstance(value, Mapping):
         return _amount(name, value)
@@ -170,7 +170,7 @@ def file_picture(path: Path) -> str:
         path: HLO or StableHLO, as text or proto.
 
     Raises:
-        HlodiffError: it cannot be read.
+        HlodiffError: the file cannot be read.
     """
     from hlodiff.hlo import read
     from hlodiff.report.html.picture import PicturedProgram, to_picture
@@ -183,8 +183,8 @@ def snapshot_picture(tree: Tree, keys: Sequence[Key], root: Path) -> str:
 
     Args:
         tree: a folder or a git revision.
-        keys: which programs.
-        root: the folder that Python files are named relative to.
+        keys: the programs.
+        root: the folder that Python file names are relative to.
 
     Raises:
         StoreError: a snapshot cannot be read.
@@ -212,11 +212,11 @@ def file_reasons(path: Path, root: Path) -> dict[str, Any]:
     """The reasons for the size of a program file.
 
     Args:
-        path: of a program file.
-        root: the folder of the Python files that it names.
+        path: the program file.
+        root: the folder of the Python files that it refers to.
 
     Returns:
-        plain values: its name, everything found, and the same as sentences.
+        plain values: its name, all findings, and the same as sentences.
     """
     from hlodiff.hlo import read
 
@@ -234,11 +234,11 @@ def snapshot_reasons(tree: Tree, key: Key, root: Path) -> dict[str, Any]:
 
 
 def to_mend(text: str, root: Path) -> tuple[AnalysisNote, ...]:
-    """What makes a program larger than necessary, as far as there is advice.
+    """The reasons why a program is larger than necessary, if there is advice.
 
     Args:
         text: StableHLO with source locations.
-        root: the folder of the Python files that it names.
+        root: the folder of the Python files that it refers to.
 
     Returns:
         notes, each with advice.

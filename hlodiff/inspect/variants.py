@@ -1,4 +1,4 @@
-"""The variants of one computation: running them, what the programs of each come to, their budgets and the report."""
+"""The variants of one computation: runs them, summarizes their programs, and checks and reports their budgets."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def compare_variants(config: Config, names: tuple[str, ...], calls: int) -> list
 
     Args:
         config: the project's.
-        names: what `@hlodiff.variants` registers, or patterns; all where empty.
-        calls: how many calls after the first are timed.
+        names: names registered with `@hlodiff.variants`, or patterns; all if empty.
+        calls: number of timed calls after the first.
 
     Returns:
-        one record for each computation; a variant that could not be run says why.
+        one record per computation; a variant that could not be run gives the reason.
     """
     check_jax()
     setting = Setting(False, 1)
@@ -44,7 +44,7 @@ def compare_variants(config: Config, names: tuple[str, ...], calls: int) -> list
             step(name, 0)
             try:
                 found.append(cast(VariantsResult, pool.ask(setting, "vary", (name, calls))))
-            except WorkerDeath as death:  # the others are run in a new worker
+            except WorkerDeath as death:  # the others run in a new worker
                 died = VariantRun(name, problem=death.describe(name))
                 found.append(VariantsResult(name, (died,), (), version("jax")))
     return [_comparison(varied, str(config.root)) for varied in found]
@@ -68,13 +68,13 @@ def _comparison(varied: VariantsResult, root: str) -> Comparison:
     limits = variant_limits(varied)
     inner = [(border.name, border.file) for border in varied.borders]
     variants: list[Variant] = []
-    whole: list[tuple[str, Module]] = []  # compiled programs of the variants that are one program
+    whole: list[tuple[str, Module]] = []  # compiled programs of the variants that are a single program
     programs = []
     for ran in varied.variants:
         executables = () if ran.problem else ran.executables
         before = [read_text(each.stablehlo) for each in executables]
         programs.append((before, [read_text(each.compiled) for each in executables]))
-    # XLA's estimate counts one turn of a loop: beside a variant without one it would look like less work.
+    # XLA's estimate counts one iteration of a loop: next to a variant without loops it would look like less work.
     bodies = [body for _, after in programs for module in after for body in module.computations]
     counted = any(it.opcode in ("while", "conditional") for body in bodies for it in body.instructions)
     for ran, read in zip(varied.variants, programs, strict=True):
@@ -129,7 +129,7 @@ def _variant(
 def _per_call(
     executables: tuple[Executable, ...], modules: list[Module], what: str, counted: bool, root: str
 ) -> tuple[float | None, str]:
-    """What one later call costs; None with the reason where that is not known of everything that is launched."""
+    """The cost of one later call; None with the reason if it is unknown for any launched executable."""
     total = 0.0
     for each, module in zip(executables, modules, strict=True):
         if not each.launches:
@@ -155,7 +155,7 @@ def _counted(module: Module, what: str, root: str) -> tuple[float | None, str]:
 def _compared(
     ran: VariantRun, before: list[Module], after: list[Module], whole: list[tuple[str, Module]]
 ) -> tuple[Calls | None, str, str, int | None]:
-    """Calls of inner functions, and how the program compares with that of an earlier variant."""
+    """Calls of inner functions, and the comparison of the program with that of an earlier variant."""
     from hlodiff.differ import diff
 
     if len(ran.executables) != 1 or ran.executables[0].eager or ran.executables[0].launches != 1:
@@ -178,7 +178,7 @@ Limits = Mapping[str, Mapping[str, float]]
 
 
 def variant_limits(varied: VariantsResult) -> Limits:
-    """The budget of a computation, checked.
+    """The validated budget of a computation.
 
     Args:
         varied: the result, with its unchecked budget.
@@ -187,7 +187,7 @@ def variant_limits(varied: VariantsResult) -> Limits:
         limits by variant and count.
 
     Raises:
-        ConfigError: it names a variant or a count that does not exist, or a limit is not a number.
+        ConfigError: the budget has an unknown variant or count, or a limit that is not a number.
 
     Example:
         >>> budget = {"outer": {"launches": 1}}
@@ -205,7 +205,7 @@ def variant_limits(varied: VariantsResult) -> Limits:
 
 
 def _table(value: object, where: str, names: Sequence[str], what: str) -> Mapping[str, object]:
-    """A table whose keys are some of these names."""
+    """A table whose keys must be among these names."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ConfigError(f"must be a table, not {value!r}", where=where, hint='budget={"outer": {"launches": 1}}')
     for name in value:
@@ -221,11 +221,11 @@ def over_limits(limits: Limits, variants: Sequence[Variant], ran: Sequence[Varia
 
     Args:
         limits: by variant and count.
-        variants: their counts.
+        variants: the counts of the variants.
         ran: the same variants, with their executables.
 
     Returns:
-        one line for each count over its limit; a count that XLA does not report is over too, since its limit has no
+        one line per count over its limit; a count that XLA does not report counts as over, because its limit has no
         effect.
 
     Example:
@@ -239,7 +239,7 @@ def over_limits(limits: Limits, variants: Sequence[Variant], ran: Sequence[Varia
                 yield f"{variant.name}: {what} is limited and not known"
             elif found > most:
                 over = f"{_format_amount(what, found)} {what}, at most {_format_amount(what, most)} allowed"
-                # The executables that a call launches show a function compiled in parts, or an eager operation.
+                # Many launched executables indicate a function compiled in parts, or eager operations.
                 launched = [one for one in each.executables if one.launches and what in _LAUNCHED]
                 names = ", ".join(f"{one.name}{' (eager)' if one.eager else ''}" for one in launched)
                 yield f"{variant.name}: {over}{f': {names}' if names else ''}"
@@ -257,25 +257,25 @@ def _format_amount(count: str, number: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One variant: what it compiled, what a call of it launches, how long it takes.
+    """One variant: its executables, the launches of one call, and its times.
 
     Args:
         name: its name.
-        problem: why it could not be run; then the other fields are not set.
-        executables, eager: how many were compiled, and how many of these are eager operations.
-        launches: how many executables one later call runs.
-        again: executables that a second, equal call compiled again.
-        stablehlo, instructions, fusions: of all executables together, each counted once.
-        bytes_accessed, flops: of one later call: XLA's estimate, or counted as often as loops run them where a variant
-            has a loop.
-        traces: how often Python code was traced.
+        problem: why it could not be run; the other fields are then not set.
+        executables, eager: number of compiled executables, and of eager operations among them.
+        launches: number of launches in one later call.
+        again: number of executables that a second, equal call compiled again.
+        stablehlo, instructions, fusions: totals over all executables, each counted once.
+        bytes_accessed, flops: for one later call: XLA's estimate, or multiplied by trip counts if some variant has a
+            loop.
+        traces: number of traces of Python code.
         unknown: why a figure is missing, one sentence each.
         trace, compile, first, later: seconds; `later` is a median.
-        least, most: seconds of the fastest and the slowest later call.
-        kernels: of the programs, without eager operations.
-        calls: of inner functions, where the variant is one program.
-        same_as: an earlier variant whose compiled program is the same; "" where there is none.
-        edits: how many edits from the first variant that is one program to this one; None where not compared.
+        least, most: seconds of the fastest and slowest later call.
+        kernels: kernels of the programs, without eager operations.
+        calls: calls of inner functions, if the variant is a single program.
+        same_as: an earlier variant with the same compiled program; "" if there is none.
+        edits: number of edits from the first single-program variant to this one; None if they were not compared.
 
     Example:
         >>> Variant("outer", executables=1, launches=1).launches
@@ -313,11 +313,11 @@ class Comparison:
     """One computation in all its variants, on cpu.
 
     Args:
-        name: what it is registered as.
-        jax: the version that ran it.
+        name: its registered name.
+        jax: the version of JAX that ran it.
         inner: names of the inner functions.
-        variants: in the order in which they are registered.
-        over: one sentence for each budget that is exceeded.
+        variants: in order of registration.
+        over: one sentence per exceeded budget.
     """
 
     name: str
@@ -331,7 +331,7 @@ COUNTS = (
     "executables", "eager", "launches", "again", "stablehlo", "instructions", "fusions", "bytes_accessed", "flops",
     "traces",
 )  # fmt: skip
-"""The counts that a budget can limit. Times cannot be limited: they vary between runs."""
+"""Counts that a budget can limit. Times cannot be limited, because they vary between runs."""
 
 
 _ROWS: tuple[tuple[str, Callable[[Variant], str]], ...] = (
@@ -355,7 +355,7 @@ def variants_text(comparisons: Sequence[Comparison]) -> str:
     """The report for a terminal.
 
     Args:
-        comparisons: in the order in which they are shown.
+        comparisons: in display order.
 
     Returns:
         text ending in a newline.
@@ -388,7 +388,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _shown_rows(ran: Sequence[Variant]) -> list[tuple[str, Callable[[Variant], str]]]:
-    """The rows in which at least one variant has something."""
+    """The rows in which at least one variant has a value."""
     return [row for row in _ROWS if any(row[1](variant) for variant in ran)]
 
 
@@ -439,7 +439,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _apart(variant: Variant, crossing: bool) -> Iterator[str]:
-    """Kernels on one side of the border only, where there are two sides to fuse."""
+    """Kernels on only one side of the border, if there are two sides to fuse."""
     alone: dict[str, list[str]] = {}
     for kernel in variant.kernels:
         if not kernel.crosses:

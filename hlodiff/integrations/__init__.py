@@ -1,1 +1,1 @@
-"""Git, code hosts and CI around hlodiff. The core imports none of it."""
+"""Git, code hosts and CI. The core does not import this package."""

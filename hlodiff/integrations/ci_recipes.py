@@ -1,4 +1,4 @@
-"""The files of a CI that `hlodiff init --ci` writes, made from the recipes beside this file."""
+"""CI files written by `hlodiff init --ci`, made from the recipes beside this file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "tpu": ("libtpu",),
     "cuda": ("jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),
 }
-"""Extras of hlodiff, which are the kinds of targets that need them -> their packages."""
+"""Packages of each extra of hlodiff; an extra is a kind of target."""
 
 UNKNOWN = "git+<ADDRESS>@<COMMIT>"
-"""In place of an address that nobody knows; pip refuses it."""
+"""Placeholder for an unknown address; pip refuses it."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _PATH = r"/*([\w.~-]+(?:/[\w.~-]+)*)/*"
@@ -36,7 +36,7 @@ _SSH = re.compile(rf"(?:ssh://(?:[^/@\s]+@)?([\w.-]+)(?::\d+)?/|(?:[^/@\s]+@)?([
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)", re.ASCII)
 _PINNED = re.compile(r"\s*+([A-Za-z0-9._-]++)\s*+(?:\[[^]]*\])?\s*+===?\s*+([^,;\s*]++)\s*+(?:;.*|#.*)?")
 _OURS = re.compile(r"\s*hlodiff\s*(?:\[[^]]*\])?\s*([^A-Za-z0-9._-].*)?", re.IGNORECASE)
-_MOST_SNAPSHOTS = 200  # of a large project these say enough
+_MOST_SNAPSHOTS = 200  # enough snapshots of a large project
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +48,22 @@ class Source:
 
     @property
     def action(self) -> str:
-        """The same as a GitHub action: `owner/hlodiff@commit`; "" where it is not on GitHub."""
+        """The source as a GitHub action, `owner/hlodiff@commit`; "" if it is not on GitHub."""
         match = _GITHUB.fullmatch(self.address)
         return f"{match[1]}@{self.commit}" if match else ""
 
     @property
     def requirement(self) -> str:
-        """What pip installs it from."""
+        """The requirement that pip installs it from."""
         return f"git+{self.address}@{self.commit}"
 
 
 def installed_from() -> Source | None:
-    """Where this hlodiff was installed from, if others can get it there.
+    """Where this hlodiff was installed from, if others can install it from there.
 
     Returns:
-        the commit that pip recorded; for a clone, the commit that is checked out, if its remote has it too. Addresses
-        are free of user names and passwords.
+        the commit that pip recorded; for a clone, the checked-out commit, if its remote has it too. Addresses contain
+        no user names or passwords.
     """
     try:
         source = json.loads(distribution("hlodiff").read_text("direct_url.json") or "{}")
@@ -87,7 +87,7 @@ def installed_from() -> Source | None:
 
 
 def _source(address: str, commit: str) -> Source | None:
-    """`git@host:owner/hlodiff.git` and `https://user:token@host/owner/hlodiff` are the same address."""
+    """Parse an address; `git@host:owner/hlodiff.git` and `https://user:token@host/owner/hlodiff` are equal."""
     match = _HTTPS.fullmatch(address) or _SSH.fullmatch(address)
     if not match or not _COMMIT.fullmatch(commit):
         return None
@@ -101,13 +101,13 @@ def _source(address: str, commit: str) -> Source | None:
 
 
 def targets_of(config: Config) -> tuple[tuple[str, ...], str]:
-    """Every target that a check of a project looks at, and why some may be missing.
+    """Every target that a check of the project uses, and why some may be missing.
 
     Args:
-        config: of the project; its modules are imported.
+        config: configuration of the project; its modules are imported.
 
     Returns:
-        those of the configuration, of functions that name their own, and of snapshots; "" where all are known.
+        targets of the configuration, of functions with their own, and of snapshots; "" if all are known.
     """
     from hlodiff.capture import discover
 
@@ -121,16 +121,16 @@ def targets_of(config: Config) -> tuple[tuple[str, ...], str]:
 
 
 def command(folder: Path, hlodiff: str, targets: Iterable[str], snapshots: Path | None) -> str:
-    """The shell command that installs a project and hlodiff, in one go, so that pip sees all of it together.
+    """The shell command that installs a project and hlodiff together, so that pip resolves them together.
 
     Args:
-        folder: of the project.
-        hlodiff: a folder or `git+ADDRESS@COMMIT`, quoted where the shell has to see it quoted.
-        targets: what is compiled for.
-        snapshots: the folder whose recorded versions are installed; None for those of this environment.
+        folder: folder of the project.
+        hlodiff: a folder or `git+ADDRESS@COMMIT`, quoted if the shell needs it.
+        targets: the targets to compile for.
+        snapshots: the folder whose recorded versions are installed; None for the versions of this environment.
 
     Returns:
-        one line. A project that names hlodiff's address itself keeps it.
+        one line. A project whose requirements name an address of hlodiff keeps that address.
     """
     kinds = [kind for kind in PACKAGES if any(target.startswith(f"{kind}-") for target in targets)]
     extras = f"[{','.join(kinds)}]" if kinds else ""
@@ -144,14 +144,14 @@ def command(folder: Path, hlodiff: str, targets: Iterable[str], snapshots: Path 
 
 
 def _named(folder: Path) -> Iterator[str]:
-    """What stands behind the name of hlodiff in each requirement of the project."""
+    """The text after the name hlodiff in each requirement of the project."""
     for line in _requirements(folder):
         if match := _OURS.fullmatch(line):
             yield (match[1] or "").strip()
 
 
 def _pins(folder: Path, kinds: Iterable[str], snapshots: Path | None) -> Iterator[str]:
-    """The packages that decide what is compiled, with the versions of the snapshots; the project's own pins win."""
+    """The packages that affect compilation, at the versions of the snapshots; pins of the project take precedence."""
     matches = [match for line in _requirements(folder) if (match := _PINNED.fullmatch(line))]
     pinned = {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in matches}
     recorded = _recorded(snapshots) if snapshots else {}
@@ -161,7 +161,7 @@ def _pins(folder: Path, kinds: Iterable[str], snapshots: Path | None) -> Iterato
     lib = next(filter(None, (table.get(n) for table in (pinned, recorded) for n in ("jaxlib", "jax"))), "")
     for package in (name for kind in kinds for name in PACKAGES[kind]):
         found = recorded.get(package) or installed_version(package)
-        if package.startswith("jax-cuda"):  # both must be of jaxlib's version
+        if package.startswith("jax-cuda"):  # both must have jaxlib's version
             found = lib or installed_version("jaxlib")
         yield f"{package}=={found}" if found and package not in pinned else package
 
@@ -210,10 +210,10 @@ RECIPES: dict[str, tuple[tuple[str, str], ...]] = {
     "github-upgrade": (("github-upgrade.yml", ".github/workflows/hlodiff-upgrade.yml"),),
     "gitlab": (("gitlab.yml", ".gitlab/hlodiff.yml"),),
 }
-"""What `--ci` may name -> recipes and where they go in the repository."""
+"""Values of `--ci`: recipes and their paths in the repository."""
 
 _HERE = Path(__file__).parent / "recipes"
-# Neither is a name that anybody could own: GitHub and pip refuse them.
+# Nobody can own either name: GitHub and pip refuse them.
 _ACTION_UNKNOWN = "<OWNER>/hlodiff@<COMMIT>"
 _PLACEHOLDERS = {
     _ACTION_UNKNOWN: "the repository of hlodiff on GitHub and a commit of it",
@@ -226,26 +226,26 @@ _INCLUDE = "include: [{local: .gitlab/hlodiff.yml}]"
 
 @dataclass(frozen=True, slots=True)
 class CiFiles:
-    """What is to be written, and notes on it."""
+    """The files to write, and notes on them."""
 
     files: tuple[tuple[Path, str], ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config: Config | None) -> CiFiles:
-    """The files of some recipes, fitted to a project.
+    """The files of some recipes, adapted to a project.
 
     Args:
-        folder: of the project.
+        folder: folder of the project.
         recipes: some of RECIPES.
-        action: where the GitHub action is: `owner/project@ref`; None for where this hlodiff was installed from.
-        config: of the project; None where it gets one now.
+        action: address of the GitHub action: `owner/project@ref`; None for where this hlodiff was installed from.
+        config: configuration of the project; None if it is being created now.
 
     Returns:
-        files with their texts; files that exist with the same text are not among them.
+        files with their texts, without files that already exist with the same text.
 
     Raises:
-        UsageError: a file exists and says something else, or the address is none.
+        UsageError: a file exists with another text, or the address is invalid.
     """
     if action is not None and not _ACTION.fullmatch(action):
         raise UsageError(f"`{action}` is not the address of an action", where="--action", hint="OWNER/REPO@COMMIT")
@@ -273,7 +273,7 @@ def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config:
                 open_.setdefault(mark, []).append(str(shown_path(path)))
     for mark, paths in open_.items():
         notes.append(f"in {' and '.join(paths)}: put {_PLACEHOLDERS[mark]} in place of {mark}")
-    if "gitlab" in recipes:  # GitLab reads one file at the top, which takes ours in; one that is there is its owner's
+    if "gitlab" in recipes:  # GitLab reads one top-level file, which includes ours; an existing one is kept
         first = top / ".gitlab-ci.yml"
         if not first.exists():
             files.append((first, _INCLUDE + "\n"))
@@ -284,7 +284,7 @@ def ci_files(folder: Path, recipes: tuple[str, ...], action: str | None, config:
 
 @dataclass(frozen=True, slots=True)
 class _RecipeSetting:
-    """What recipes need to know of a project: the action, hlodiff for pip, the commands, and what is not known."""
+    """Project settings in recipes: the action, hlodiff for pip, the commands, and unknown values."""
 
     action: str
     source: str
@@ -298,10 +298,10 @@ def _setting(folder: Path, config: Config | None, action: str | None) -> _Recipe
     requirement = source.requirement if source else UNKNOWN
     targets, problem = targets_of(config) if config else (("cpu",), "")
     notes = [f"targets that functions name themselves are not known: {problem}"] if problem else []
-    if any(not rest.startswith("@") for rest in _named(folder)):  # pip looks it up in the public index then
+    if any(not rest.startswith("@") for rest in _named(folder)):  # pip then looks it up in the public index
         notes.append("requirements name hlodiff without its address: write `hlodiff @ git+ADDRESS@COMMIT`")
     snapshots = config.snapshots if config else None
-    # The action lies in a folder while its steps run.
+    # The action is in a folder while its steps run.
     commands = [command(folder, one, targets, snapshots) for one in ("$GITHUB_ACTION_PATH", requirement)]
     return _RecipeSetting(
         action or (source.action if source else ""), requirement, commands[0], commands[1], tuple(notes)
@@ -309,7 +309,7 @@ def _setting(folder: Path, config: Config | None, action: str | None) -> _Recipe
 
 
 def _repository(folder: Path) -> tuple[Path, str]:
-    """The top of the git repository, and the project's folder below it with `/`; "" where they are the same."""
+    """The top of the git repository, and the project's folder below it with `/`; "" if they are the same."""
     for top in (folder, *folder.parents):
         if (top / ".git").exists():
             below = folder.relative_to(top).as_posix()
@@ -326,6 +326,6 @@ def _fitted(recipe: str, name: str, below: str, setting: _RecipeSetting) -> str:
     if setting.action:
         text = text.replace(_ACTION_UNKNOWN, setting.action)
     if below:
-        # JSON's quotes are YAML's too. Where it comments, the action looks at no file of the project.
+        # JSON's quotes are valid YAML. When it comments, the action reads no file of the project.
         text = _WHERE.sub(lambda m: f"{m[1]}working-directory: {json.dumps(below)}\n{m[0]}", text)
     return text

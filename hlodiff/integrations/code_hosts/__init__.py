@@ -1,4 +1,4 @@
-"""One comment on a pull or merge request, from a result that need not be trusted."""
+"""One comment on a pull or merge request, from an untrusted result."""
 
 from hlodiff.integrations.code_hosts.github import GitHubRequest as GitHubRequest
 from hlodiff.integrations.code_hosts.github import TriggerEvent as TriggerEvent

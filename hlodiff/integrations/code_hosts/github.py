@@ -1,4 +1,4 @@
-"""GitHub: the event that started a workflow is its own word; everything that a run uploaded is somebody else's."""
+"""GitHub: the event that started a workflow is trusted; everything that a run uploaded is untrusted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COMMIT = re.compile(r"[0-9a-f]{40,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class TriggerEvent:
-    """The run that a `workflow_run` event is about.
+    """The run that a `workflow_run` event refers to.
 
     Args:
-        repository: where the workflows run: `owner/project`.
-        run: its id.
-        head: the repository that the commit comes from, "" if it was deleted; a fork's for a pull request from a fork.
-        branch: the branch there.
-        commit: its hash.
+        repository: the repository that runs the workflows: `owner/project`.
+        run: id of the run.
+        head: the repository of the commit; "" if it was deleted. For a pull request from a fork it is the fork.
+        branch: branch in that repository.
+        commit: hash of the commit.
     """
 
     repository: str
@@ -41,20 +41,20 @@ def triggered_by(event: Any) -> TriggerEvent:
     """Read a `workflow_run` event.
 
     Args:
-        event: the JSON that GitHub gives to the workflow.
+        event: the JSON event that GitHub passes to the workflow.
 
     Returns:
-        the run; none of it comes from the run itself.
+        the run; none of it is under the control of the run itself.
 
     Raises:
-        UsageError: it is no such event, or its run was not started by a pull request.
+        UsageError: it is not such an event, or its run was not started by a pull request.
     """
     run = _table(event, "workflow_run")
     if run.get("event") != "pull_request":
         what = f"its run was started by {str(run.get('event'))[:40]!r}, not by a pull request"
         hint = "add to the job: if: github.event.workflow_run.event == 'pull_request'"
         raise UsageError(what, where="the event", hint=hint)
-    # The repository of a fork that was deleted meanwhile is null.
+    # The repository of a fork that has been deleted is null.
     head = run.get("head_repository")
     return TriggerEvent(
         _text(_table(event, "repository"), "full_name", _REPOSITORY),
@@ -71,9 +71,9 @@ class GitHubRequest:
 
     Args:
         client: GitHub's API.
-        repository: where it was opened.
-        number: of the pull request.
-        author: who writes our comments; a comment of anyone else is never changed.
+        repository: the repository of the pull request.
+        number: number of the pull request.
+        author: the account that writes our comments; comments of others are never changed.
     """
 
     client: HttpClient
@@ -103,19 +103,20 @@ class GitHubRequest:
 def pull_request_of(client: HttpClient, run: TriggerEvent, claimed: int | None, author: str) -> GitHubRequest | None:
     """The open pull request whose last commit a run was about.
 
-    GitHub is queried for it by the fields of the event. The number in the artifact only chooses among the matches.
+    It is looked up on GitHub by the fields of the event. The number in the artifact only selects among the matches.
 
     Args:
         client: GitHub's API.
-        run: from the event.
+        run: the run in the event.
         claimed: the number in the artifact.
-        author: whose comments are ours.
+        author: the account that writes our comments.
 
     Returns:
-        its comments; None where there is none any more: closed, or pushed to since.
+        its comments; None if it no longer exists: it was closed, or has newer commits.
 
     Raises:
-        CodeHostError: the artifact claims a pull request that the run was not about, or several fit and it names none.
+        CodeHostError: the artifact claims a pull request that the run was not about, or several match and it names
+            none.
     """
     if not run.head or not run.branch:
         return None
@@ -145,15 +146,15 @@ def _is_about(pull: Mapping[str, Any], run: TriggerEvent) -> bool:
 
 
 def uploaded(client: HttpClient, run: TriggerEvent, name: str) -> UploadedArtifact | None:
-    """What a run has uploaded under a name.
+    """The artifact that a run uploaded under a name.
 
     Args:
         client: GitHub's API.
-        run: from the event.
-        name: of the artifact.
+        run: the run in the event.
+        name: name of the artifact.
 
     Returns:
-        what it holds; None where there is no such artifact.
+        its content; None if there is no such artifact.
 
     Raises:
         CodeHostError: it is too large or cannot be read.
@@ -201,7 +202,7 @@ def _count(table: Mapping[str, Any], name: str) -> int:
 
 # --- The artifact that a run uploaded: an untrusted zip file, read in memory and never unpacked.
 
-LARGEST = 64 * 1024**2  # bytes, of the zip file and of the result in it; `hlodiff diff` reads no more either
+LARGEST = 64 * 1024**2  # bytes, of the zip file and of the result in it; the limit of `hlodiff diff`
 RESULT, NUMBER = "hlodiff.json", "pull-request"
 _MOST_FILES = 1_000
 _NUMBER = re.compile(r"[1-9][0-9]{0,9}", re.ASCII)
@@ -209,11 +210,11 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class UploadedArtifact:
-    """What is taken from an artifact.
+    """The data used from an artifact.
 
     Args:
-        result: the text of the result; None where the run left none.
-        number: the pull request that it says it belongs to; None where it does not say. Believe it only after asking.
+        result: the text of the result; None if the run left none.
+        number: the pull request that it claims to belong to; None if it names none. Verify it before use.
     """
 
     result: str | None
@@ -221,17 +222,17 @@ class UploadedArtifact:
 
 
 def read_artifact(content: bytes, where: str) -> UploadedArtifact:
-    """Read the two files that count. No name in the zip file becomes a path, so none can lead anywhere.
+    """Read the two expected files. No name in the zip file is used as a path, so none can lead anywhere.
 
     Args:
         content: the zip file.
-        where: what it is called, for errors.
+        where: its name, for errors.
 
     Returns:
-        what it holds.
+        its content.
 
     Raises:
-        CodeHostError: it is damaged, has too many files or a file too large, or names one twice.
+        CodeHostError: it is damaged, has too many files or a too large file, or has a name twice.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -242,7 +243,7 @@ def read_artifact(content: bytes, where: str) -> UploadedArtifact:
             number = _member(packed, members, NUMBER, 64, where)
     except CodeHostError:
         raise
-    except Exception as error:  # zipfile has errors of its own, and each way to pack has others
+    except Exception as error:  # zipfile has its own errors, and each compression method has others
         raise CodeHostError(f"cannot be read: {error}", where=where) from None
     return UploadedArtifact(result, _number(number, where))
 
@@ -253,7 +254,7 @@ def _member(packed: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str, 
         raise CodeHostError(f"names {name} {len(found)} times", where=where)
     if not found:
         return None
-    # The size in the zip file is untrusted too.
+    # The size stated in the zip file is untrusted too.
     with packed.open(found[0]) as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:

@@ -11,7 +11,7 @@ from hlodiff.integrations.code_hosts.http_client import HttpClient
 from hlodiff.integrations.code_hosts.post_comment import PostedComment
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}", re.ASCII)
-# A line that begins so is a command, which whoever owns the token would give: `/merge`.
+# A line with this prefix is a command, which would run as the owner of the token: `/merge`.
 _COMMAND = re.compile(r"^([^\S\n]*)/", re.MULTILINE)
 
 
@@ -22,7 +22,7 @@ class GitLabRequest:
     Args:
         client: GitLab's API.
         project: its id.
-        number: of the merge request in the project.
+        number: number of the merge request in the project.
     """
 
     client: HttpClient
@@ -53,7 +53,7 @@ class GitLabRequest:
 
 
 def without_commands(body: str) -> str:
-    """The text with no line that GitLab would obey.
+    """Escape lines that GitLab would run as commands.
 
     Example:
         >>> without_commands("a\\n/merge")
@@ -63,11 +63,11 @@ def without_commands(body: str) -> str:
 
 
 def merge_request_of(client: HttpClient, variables: Mapping[str, str]) -> GitLabRequest:
-    """The merge request that a pipeline belongs to.
+    """The merge request of a pipeline.
 
     Args:
         client: GitLab's API.
-        variables: of the job: CI_PROJECT_ID, CI_MERGE_REQUEST_IID.
+        variables: variables of the job: CI_PROJECT_ID, CI_MERGE_REQUEST_IID.
 
     Raises:
         UsageError: this is not a merge request pipeline.

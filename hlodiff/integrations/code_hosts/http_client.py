@@ -1,4 +1,4 @@
-"""The HTTP client for code hosts: answers are bounded, and the token goes to no other host."""
+"""The HTTP client for code hosts. Responses are bounded, and the token is sent to no other host."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class HttpClient:
     """The API of a code host.
 
     Args:
-        base: its address, as `https://api.example/v3`.
-        headers: sent with each request, the token among them.
-        refused: what to do after an answer of 401, 403 or 404.
+        base: its address, such as `https://api.example/v3`.
+        headers: headers of each request, including the token.
+        refused: hint for a response of 401, 403 or 404.
     """
 
     base: str
@@ -47,19 +47,19 @@ class HttpClient:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str | int] | None = None,
     ) -> Any:
-        """Send a request and read the JSON that comes back.
+        """Send a request and read the JSON response.
 
         Args:
-            method: of HTTP.
-            path: below the base, quoted.
-            body: what is sent as JSON.
-            query: what follows the `?`.
+            method: HTTP method.
+            path: path below the base, quoted.
+            body: value to send as JSON.
+            query: parameters after the `?`.
 
         Returns:
-            the answer.
+            the response.
 
         Raises:
-            CodeHostError: there is none, or one that is not JSON or too large.
+            CodeHostError: there is no response, or it is not JSON or too large.
         """
         address = f"{self.base}{path}" + (f"?{urlencode(query)}" if query else "")
         content = self._read(self._open(method, address, dict(self.headers), body), _LARGEST_ANSWER, path)
@@ -69,10 +69,10 @@ class HttpClient:
             raise CodeHostError("did not answer with JSON", where=f"{method} {path}", hint=self.refused) from None
 
     def pages(self, path: str, query: Mapping[str, str | int] | None = None) -> list[Any]:
-        """A list that comes in pages of 100; the first 5,000.
+        """A list returned in pages of 100; at most 5,000 entries.
 
         Raises:
-            CodeHostError: as for `request`, or the answer is not a list.
+            CodeHostError: as for `request`, or the response is not a list.
         """
         found: list[Any] = []
         for page in range(1, _PAGES + 1):
@@ -85,14 +85,14 @@ class HttpClient:
         return found
 
     def download(self, path: str, limit: int) -> bytes:
-        """Download a file that may be on a different host, which never gets the token.
+        """Download a file that may be on another host, which never gets the token.
 
         Args:
-            path: below the base.
-            limit: the most bytes that are read.
+            path: path below the base.
+            limit: maximum number of bytes to read.
 
         Raises:
-            CodeHostError: it is missing or larger, or its address cannot be trusted.
+            CodeHostError: the file is missing or larger, or its address cannot be trusted.
         """
         address = f"{self.base}{path}"
         response = self._open("GET", address, dict(self.headers), None, moved=True)
@@ -106,7 +106,7 @@ class HttpClient:
     def _open(
         self, method: str, address: str, headers: dict[str, str], body: Mapping[str, Any] | None, moved: bool = False
     ) -> Any:
-        """The response; where it `moved`, and that is allowed, the address it gives."""
+        """The response; or, if it `moved` and that is allowed, the new address."""
         data = json.dumps(body).encode() if body is not None else None
         headers |= {"User-Agent": "hlodiff"} | ({"Content-Type": "application/json"} if data else {})
         request = urllib.request.Request(address, data, headers, method=method)

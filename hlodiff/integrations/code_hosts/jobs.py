@@ -1,4 +1,4 @@
-"""What a job of GitHub Actions or GitLab CI knows: where its comment belongs, and which result it is about."""
+"""Settings of a GitHub Actions or GitLab CI job: where its comment goes, and the result it is about."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _TOKENS = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("HLODIFF_GITLAB_TO
 
 @dataclass(frozen=True, slots=True)
 class CommentTask:
-    """What to post where.
+    """A comment to post, and where.
 
     Args:
-        comments: of the pull request.
+        comments: comments of the pull request.
         result: the saved result.
-        where: where that comes from, for errors.
-        link: to the run.
-        record: what to type to record what CI captured.
-        commit: the hash that the result is about; "" where the job does not say it.
-        source: address of the files of that commit, ending in a slash; "" where it is not known.
+        where: origin of the result, for errors.
+        link: address of the run.
+        record: the command that records what CI captured.
+        commit: hash of the commit that the result is about; "" if the job does not give it.
+        source: address of the files of that commit, ending in a slash; "" if unknown.
     """
 
     comments: Comments
@@ -45,20 +45,20 @@ class CommentTask:
 
 
 def comment_task(result: Path | None, artifact: str, author: str, variables: Mapping[str, str]) -> CommentTask | None:
-    """What this job has to post.
+    """The comment that this job has to post.
 
     Args:
-        result: a saved result; None for that of the run that triggered this one.
-        artifact: what that run uploaded.
-        author: on GitHub, whose comment is ours.
+        result: a saved result; None for the result of the run that triggered this one.
+        artifact: name of the artifact that this run uploaded.
+        author: on GitHub, the account that writes our comment.
         variables: environment variables of the job.
 
     Returns:
-        the task; None where there is nothing to post, which is logged.
+        the task; None if there is nothing to post, which is logged.
 
     Raises:
-        UsageError: this is no such job, or a variable, token or file is missing.
-        CodeHostError: the code host does not answer as expected.
+        UsageError: this is not such a job, or a variable, token or file is missing.
+        CodeHostError: the code host responds unexpectedly.
     """
     job = _Job(variables)
     return job.gitlab(result) if variables.get("GITLAB_CI") else job.github(result, artifact, author)
@@ -66,7 +66,7 @@ def comment_task(result: Path | None, artifact: str, author: str, variables: Map
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What the environment variables of a job say."""
+    """Settings in the environment variables of a job."""
 
     variables: Mapping[str, str]
 
@@ -170,9 +170,9 @@ def _run(server: str, repository: str, run: str) -> str:
 
 
 def _download(repository: str, run: str, artifact: str) -> str:
-    """What a reviewer types; nothing in it comes from the measured run."""
+    """The command for a reviewer; nothing in it comes from the checked run."""
     if not run.isdigit():
         return ""
-    # A folder of its own for each run: gh writes over nothing. It holds a .gitignore, so it is not committed either.
+    # A separate folder per run, because gh does not overwrite. It contains a .gitignore, so it is not committed either.
     folder = f"{artifact}-{run}"
     return f"gh run download {run} -R {repository} -n {artifact}-pending -D {folder} && hlodiff accept --from {folder}"

@@ -1,4 +1,4 @@
-"""One comment that is kept up to date: created when there is something to report, not touched if it is current."""
+"""Maintains one comment: created when there is something to report, unchanged if it is current."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Act = Literal["added", "changed", "left as it is", "not needed"]
 
 @dataclass(frozen=True, slots=True)
 class PostedComment:
-    """A comment that is there."""
+    """An existing comment."""
 
     id: int
     body: str
@@ -23,20 +23,20 @@ class Comments(Protocol):
 
     @property
     def name(self) -> str:
-        """What the request is called: `owner/project#7`."""
+        """Display name of the request: `owner/project#7`."""
 
     def mine(self) -> list[PostedComment]:
-        """Those that the same account has written, oldest first."""
+        """Comments written by this account, oldest first."""
 
     def add(self, body: str) -> None:
         """Write a comment."""
 
     def change(self, id: int, body: str) -> None:
-        """Replace the text of one."""
+        """Replace the text of a comment."""
 
 
 def is_quiet(view: ReportView) -> bool:
-    """Whether there is nothing that anybody has to know.
+    """Whether there is nothing to report.
 
     Example:
         >>> is_quiet(ReportView("check", "snapshots", "this work tree", ()))
@@ -48,7 +48,7 @@ def is_quiet(view: ReportView) -> bool:
 
 
 def named(body: str, name: str) -> str:
-    """A comment for one of several projects: a marker of its own, and the name in its heading.
+    """A comment for one of several projects, with its own marker and its name in the heading.
 
     Example:
         >>> named("<!-- hlodiff -->\\n### hlodiff: check\\n", "models")
@@ -59,19 +59,19 @@ def named(body: str, name: str) -> str:
 
 
 def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
-    """Post one comment, or update the one that is there.
+    """Post one comment, or update the existing one.
 
     Args:
-        comments: of the pull request.
-        body: the text; its first line is the marker by which the comment is found again.
-        quiet: whether there is nothing to report: then only a comment with a different text is changed.
+        comments: comments of the pull request.
+        body: the text; its first line is the marker that identifies the comment.
+        quiet: whether there is nothing to report: then an existing comment is updated, but none is added.
         write: False for a dry run.
 
     Returns:
-        what was done.
+        the action taken.
 
     Raises:
-        CodeHostError: the code host refuses.
+        CodeHostError: the code host refuses the request.
     """
     found = next((one for one in comments.mine() if _first(one.body) == _first(body)), None)
     if found is None:
@@ -88,7 +88,7 @@ def post(comments: Comments, body: str, quiet: bool, write: bool = True) -> Act:
 
 
 def above_totals(body: str, sentence: str) -> str:
-    """A comment with one more paragraph above the totals, which stay its last line.
+    """A comment with one more paragraph above the totals, which remain its last line.
 
     Example:
         >>> above_totals("a\\n\\n1 changed\\n", "Of commit 0123abc.")
@@ -103,5 +103,5 @@ def _first(body: str) -> str:
 
 
 def _plain(body: str) -> str:
-    """Code hosts change line endings and drop trailing blanks."""
+    """Normalize text: code hosts change line endings and strip trailing whitespace."""
     return body.replace("\r\n", "\n").strip()

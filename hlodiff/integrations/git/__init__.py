@@ -1,1 +1,1 @@
-"""The git drivers: what `hlodiff git install` sets up, and what git then calls."""
+"""The git drivers, set up by `hlodiff git install` and called by git."""

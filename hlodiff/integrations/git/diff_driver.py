@@ -1,4 +1,4 @@
-"""The diff driver: what `git diff` shows in the place of the lines of a snapshot's file."""
+"""The diff driver: the report that `git diff` shows in place of the lines of a snapshot's file."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class NamedFile:
     """A file of a snapshots folder.
 
     Args:
-        path: as git names it, from the top of the work tree.
+        path: path in git, from the top of the work tree.
         name: function and case, or scenario.
-        target: "" for records that are not of one target.
-        known: whether the project's configuration says so; else the folders alone do.
+        target: target; "" for records without one.
+        known: whether the project's configuration confirms it, not only the folder names.
     """
 
     path: str
@@ -53,25 +53,25 @@ class NamedFile:
 
     @property
     def file(self) -> str:
-        """Its own name."""
+        """Name of the file itself."""
         return self.path.rpartition("/")[2]
 
     @property
     def again(self) -> str:
-        """The command that records it anew."""
+        """The command that records it again."""
         if self.name.startswith(f"{PYTEST}/"):
             return "pytest --hlodiff-update"
         return f"hlodiff update {self.name}" if self.known else "hlodiff update"
 
 
 def named_file(path: str) -> NamedFile:
-    """Find out of which program a file is.
+    """Find the program that a file belongs to.
 
     Args:
-        path: below the top of the work tree, which is the current folder of every driver.
+        path: path below the top of the work tree, which is the current folder of every driver.
 
     Returns:
-        its names; where no configuration is found, those of its folders.
+        its names; derived from folder names if there is no configuration.
 
     Example:
         >>> named_file("no such/snapshots/f/cpu/compiled.hlo").name
@@ -86,8 +86,8 @@ def named_file(path: str) -> NamedFile:
 
 
 def _below_snapshots(file: PurePosixPath) -> tuple[tuple[str, ...], bool]:
-    """The folders between the snapshots folder and the file, and whether the configuration knows that folder."""
-    # In the middle of a merge pyproject.toml may be no TOML.
+    """The folders between the snapshots folder and the file, and whether the configuration names that folder."""
+    # During a merge, pyproject.toml may not be valid TOML.
     with contextlib.suppress(HlodiffError, OSError):
         config = load_if_any(Path(file.parent))
         if config is not None:
@@ -98,24 +98,24 @@ def _below_snapshots(file: PurePosixPath) -> tuple[tuple[str, ...], bool]:
     return file.parent.parts, False
 
 
-# What is imported here is imported once for each file of `git log -p`: the store is, where it is asked.
-# What a person waits for in a pager; `hlodiff diff` reads more.
+# Imports here run once per file of `git log -p`, so the store is imported only when needed. The size limit is what a
+# user waits for in a pager; `hlodiff diff` reads more.
 LARGEST = 32 * 1024 * 1024
 _LARGEST_SOURCE = 64 * 1024 * 1024
 _LINK = "120000"
-_PATIENCE = 2.0  # seconds, for finding the commit that a blob is from
+_PATIENCE = 2.0  # seconds for finding the commit of a blob
 
 
 @dataclass(frozen=True, slots=True)
 class GitSide:
-    """One side.
+    """One side of a diff.
 
     Args:
-        path: as git names it: from the top of the work tree, which is the current folder, or below that (`--relative`).
-        place: the same from the top, as far as it is known.
-        file: where its content lies for the moment.
-        blob: its object id, zeros for the work tree.
-        mode: as git writes it, "." where the side does not exist.
+        path: path in git: from the top of the work tree, which is the current folder, or below that (`--relative`).
+        place: path from the top, as far as it is known.
+        file: temporary location of the content.
+        blob: object id; zeros for the work tree.
+        mode: mode as written by git; "." if the side does not exist.
     """
 
     path: str
@@ -130,10 +130,10 @@ class GitSide:
         return self.mode != "."
 
     def content(self) -> bytes | None:
-        """What it holds, unpacked; None where it does not exist.
+        """The content, decompressed; None if it does not exist.
 
         Raises:
-            StoreError: a link, larger than a person waits for, or no gzip.
+            StoreError: a link, a file too large for interactive use, or invalid gzip.
         """
         if not self.exists:
             return None
@@ -150,10 +150,10 @@ class GitSide:
         return content
 
     def module(self, content: bytes) -> Module:
-        """The program, with the Python lines it came from where they are known.
+        """The program, with its Python lines if they are known.
 
         Args:
-            content: of the file.
+            content: content of the file.
 
         Raises:
             ReadError: it is not a program.
@@ -165,10 +165,10 @@ class GitSide:
         return attach_source(module, self.source()[0].get(module.stage))
 
     def source(self) -> tuple[Mapping[str, Any], str]:
-        """The source.json that was recorded together with this content, and why its lines are missing.
+        """The source.json recorded with this content, and why its lines are missing.
 
         Returns:
-            the table, empty where there is none; the reason, "" where nothing is wrong.
+            the table, empty if there is none; the reason, "" if nothing is wrong.
         """
         beside = f"{self.place.rpartition('/')[0]}/source.json"
         try:
@@ -188,7 +188,7 @@ class GitSide:
 
 
 def _beside(path: str) -> bytes:
-    """A file of the work tree; no link and no pipe is read, and of a large one only so much that it shows."""
+    """A file of the work tree; links and pipes are not read, and a large file only up to just above the limit."""
     file = Path(path)
     if not stat.S_ISREG(file.lstat().st_mode):
         return b""
@@ -197,7 +197,7 @@ def _beside(path: str) -> bytes:
 
 
 def _recorded_with(path: str, blob: str, beside: str) -> bytes:
-    """Git says which blob, not of which commit: the index, HEAD, or the last commit that brought it or took it away."""
+    """The file beside a blob. Git names no commit: try the index, HEAD, and the last commit that added or removed it."""
     for listing in _listings(path, blob, beside):
         objects: dict[str, str] = {}
         for row in listing.split(b"\0"):  # `ls-files -s`: mode, id, stage, path; `ls-tree`: mode, kind, id, path
@@ -223,10 +223,10 @@ def _listings(path: str, blob: str, beside: str) -> Iterator[bytes]:
 
 
 def _ask(*arguments: str) -> bytes:
-    """What a git command prints; nothing where it fails.
+    """Output of a git command; empty if it fails.
 
     Raises:
-        TimeoutExpired: it takes longer than a person waits.
+        TimeoutExpired: it takes longer than a user waits.
     """
     try:
         done = subprocess.run(
@@ -238,14 +238,14 @@ def _ask(*arguments: str) -> bytes:
 
 
 def sides_of(arguments: Sequence[str]) -> tuple[GitSide, GitSide]:
-    """Both sides, from what git hands to an external diff.
+    """Parse git's arguments for an external diff into both sides.
 
     Args:
-        arguments: path, then file, id and mode of the old side and of the new one; of a rename also the new path.
+        arguments: path, then file, id and mode of the old and the new side; for a rename also the new path.
     """
     path, old_file, old_blob, old_mode, new_file, new_blob, new_mode = arguments[:7]
     new_path = arguments[7] if len(arguments) > 7 else path
-    # Of a file in the work tree git says where it lies, from the top.
+    # For a file in the work tree, git gives its location from the top.
     below_top = (file for file in (new_file, old_file) if file.endswith(f"/{path}") and not Path(file).is_absolute())
     above = next((file.removesuffix(path) for file in below_top), "")
     old = GitSide(path, above + path, Path(old_file), old_blob, old_mode)
@@ -260,22 +260,22 @@ _MOST_LINES = 200
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How wide the window is, and whether git shows colours."""
+    """Width of the terminal, and whether git uses colors."""
 
     width: int
     color: bool
 
 
 def external_diff(arguments: Sequence[str], width: int = 160, color: bool = False) -> str:
-    """What git asks its external diff for.
+    """The output of the external diff.
 
     Args:
-        arguments: as git gives them: the path alone of a file that a merge has left in conflict, else both sides.
-        width: columns of the window.
-        color: whether colours are shown where git does not say.
+        arguments: git's arguments: only the path of a file in conflict, else both sides.
+        width: columns of the terminal.
+        color: whether to use colors if git's settings leave it open.
 
     Returns:
-        text for the pager, in colours where git shows them.
+        text for the pager, colored if git uses colors.
 
     Example:
         >>> print(external_diff(["snapshots/f/cpu/summary.yaml"]), end="")
@@ -295,7 +295,7 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
     try:
         named, contents = named_file(new.place), (old.content(), new.content())
         if contents[0] == contents[1]:
-            return titles  # git knows no id of a file in the work tree: only its mode has changed
+            return titles  # git has no id for a file in the work tree: only its mode has changed
         if named.file.endswith(".yaml"):
             return titles + "".join(f"  {printable(line)}\n" for line in format_facts(named, *contents))
         return titles + _report(named, (old, contents[0]), (new, contents[1]), look)
@@ -307,7 +307,7 @@ def external_diff(arguments: Sequence[str], width: int = 160, color: bool = Fals
 
 
 def _head(old: GitSide, new: GitSide, renamed: str) -> Iterator[str]:
-    """What git itself says of a file before its lines."""
+    """The lines that git itself prints before a file's diff."""
     yield f"diff --git a/{printable(old.path)} b/{printable(new.path)}"
     if not old.exists:
         yield f"new file mode {new.mode}"
@@ -319,7 +319,7 @@ def _head(old: GitSide, new: GitSide, renamed: str) -> Iterator[str]:
     if renamed:
         yield from (printable(line) for line in renamed.splitlines() if line and not line.startswith("index "))
     if old.blob != new.blob:
-        # With this line `git apply` refuses what is for people; without it, it would drop the file in silence.
+        # With this line `git apply` refuses the report; without it, it would silently drop the file.
         yield f"index {_short(old)}..{_short(new)}"
 
 
@@ -328,7 +328,7 @@ def _short(side: GitSide) -> str:
 
 
 def _report(named: NamedFile, old: tuple[GitSide, bytes | None], new: tuple[GitSide, bytes | None], look: _Look) -> str:
-    """The report of one program, as `hlodiff diff` writes it, without what sums up a whole run."""
+    """The report of one program in the form of `hlodiff diff`, without totals of a run."""
     from hlodiff.differ import diff
     from hlodiff.differ.comparison import ProgramComparison
     from hlodiff.differ.metrics import op_counts
@@ -356,7 +356,7 @@ def _report(named: NamedFile, old: tuple[GitSide, bytes | None], new: tuple[GitS
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    """How many operations, and which ones most."""
+    """Number of operations, and the most frequent ones."""
     most = sorted(counts.items(), key=lambda item: -item[1])
     words = [f"{name} {count:,}" for name, count in most[:_MOST_OPCODES]]
     words += [f"{len(most) - _MOST_OPCODES} more kinds"] if len(most) > _MOST_OPCODES else []
@@ -364,7 +364,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _git_shows_colors(default: bool) -> bool:
-    """Git's own settings and its pager decide; NO_COLOR turns ours off in any case."""
+    """Git's own settings and its pager decide; NO_COLOR turns colors off in any case."""
     if process_environment().get("NO_COLOR"):
         return False
     terminal = str(sys.stdout is not None and sys.stdout.isatty()).lower()
@@ -377,7 +377,7 @@ def _git_shows_colors(default: bool) -> bool:
 
 
 def _plain_diff(old: GitSide, new: GitSide) -> str:
-    """The lines that git would show without us, as far as anybody reads them, behind the head that stands there."""
+    """The lines that git would show without the driver, up to a readable number, without the header already printed."""
     command = ["git", "--no-pager", "diff", "--no-index", "--no-ext-diff", "--no-textconv", "--color=never", "--"]
     done = subprocess.run([*command, str(old.file), str(new.file)], capture_output=True, check=False)
     text = done.stdout.decode("utf-8", "backslashreplace")
@@ -392,7 +392,7 @@ def _plain_diff(old: GitSide, new: GitSide) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-# Counted in the programs, whose own report stands beside this one.
+# Derived from the programs, whose own report is printed too.
 _FOLLOWING = (
     "turns", "op_counts", "fusions", "placement", "collectives", "custom_calls", "metrics", "donation", "fingerprints",
 )  # fmt: skip
@@ -400,18 +400,18 @@ _NOTHING = "(nothing)"
 
 
 def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iterator[str]:
-    """What changed in a summary.yaml, traces.yaml or growth.yaml.
+    """The changes in a summary.yaml, traces.yaml or growth.yaml.
 
     Args:
-        named: which file.
-        old, new: its content; None on the side where it does not exist.
+        named: the file.
+        old, new: its content; None on a side where it does not exist.
 
     Returns:
         lines.
 
     Raises:
-        StoreError: a side is not YAML of ours, or holds conflict markers.
-        ValueError: a record that is none.
+        StoreError: a side is not valid YAML of hlodiff, or contains conflict markers.
+        ValueError: a record is malformed.
     """
     for content in (old, new):
         refuse_conflict(content or b"", named.path, named.again)
@@ -467,7 +467,7 @@ def _section(name: str) -> str:
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Everything that is no mapping, called by its keys; rows of a list by their `path`, or by their number."""
+    """All values that are not mappings, named by their keys; rows of a list by their `path`, or by their number."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _leaves(inner, f"{name}.{key}" if name else str(key))
@@ -488,16 +488,16 @@ def _shown(value: Any) -> str:
 
 
 def textconv(file: Path) -> str:
-    """A program as lines that git can compare; where it is none, why, and its own text.
+    """A program as lines that git can compare; for an invalid program the error and the text itself.
 
     Args:
-        file: where git has put the content for the moment, under the name it has.
+        file: temporary file with the content, under its original name.
 
     Returns:
         text ending in a newline.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     side = GitSide(file.name, file.name, file, "", "100644")
     try:
@@ -529,17 +529,17 @@ def merge(ours: Path, path: str) -> int:
     """Keep one side of a file that both sides of a merge have changed.
 
     Args:
-        ours: the file that git takes the result from; it holds our side.
-        path: where the result goes.
+        ours: the file that git takes the result from; it contains our side.
+        path: path of the result.
 
     Returns:
-        1: git calls it a conflict and waits. With 0 it would commit a program that neither side nor the merged code
-        compiles to, and nobody would have been asked.
+        1: git treats it as a conflict and stops. With 0 it would silently commit a program that neither side nor the
+            merged code compiles to.
 
     Raises:
         OSError: the file cannot be read or written.
     """
-    if path.endswith(".yaml") and ours.stat().st_size <= LARGEST:  # a larger one is refused where it is read
+    if path.endswith(".yaml") and ours.stat().st_size <= LARGEST:  # a larger file is refused when it is read
         ours.write_bytes(marked_stale(ours.read_bytes()))
         named = named_file(path)
         what = f"{named.name} on {named.target}" if named.target else f"{named.file} of {named.name or 'this folder'}"
@@ -548,7 +548,7 @@ def merge(ours: Path, path: str) -> int:
     return _CONFLICT
 
 
-# --- A program as a list that git can compare line by line: what it takes and gives, its operations, counted.
+# --- A program as a listing that git can compare line by line: its arguments and results, and counts of its operations.
 
 _PLACES = {
     "entry": "operations of the entry",
@@ -558,23 +558,23 @@ _PLACES = {
     "reduction": "operations of reductions",
     "other": "operations elsewhere",
 }
-# Attributes that distinguish two operations of one opcode and type for a reader, apart from their operands.
+# Attributes that distinguish operations with the same opcode and type for a reader, besides their operands.
 _LISTED = ("kind", "custom_call_target", "call_target_name", "direction", "comparison_direction", "replica_groups",
          "source_target_pairs", "sharding")  # fmt: skip
-_SHORT = 24  # of a constant's value: scalars, not tables
+_SHORT = 24  # characters of a constant's value: scalars, not tables
 _WIDE = 160
 _ONLY = "content  (if nothing else changes, operands or attributes did: see `git diff` or `git log -p --ext-diff`)"
 
 
 def program_listing(module: Module, text: str) -> str:
-    """What `git log -p` compares in the place of a program's text.
+    """The listing that `git log -p` compares in place of a program's text.
 
     Args:
         module: a program of either stage.
-        text: what it was read from; its hash is the last line, so that every change shows.
+        text: the text of the program; its hash is the last line, so that every change shows.
 
     Returns:
-        sections with titles in column 0 and sorted rows below them; ends in a newline.
+        sections with titles in column 0 and sorted, indented rows; ends in a newline.
 
     Example:
         >>> from hlodiff.hlo import read_text
@@ -617,7 +617,7 @@ def _interface(module: Module) -> Iterator[str]:
 
 
 def _by_place(module: Module) -> dict[str, Counter[str]]:
-    """Rows by the kind of computation that they run in, counted as often as the computation is called."""
+    """Rows by kind of computation, multiplied by how often the computation is called."""
     found: dict[str, Counter[str]] = {}
     for computation, weight in zip(module.computations, multiplicities(module), strict=True):
         rows = Counter(

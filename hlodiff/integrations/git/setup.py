@@ -1,4 +1,4 @@
-"""`hlodiff git install` and `uninstall`: what is written, and what is taken back, to the byte."""
+"""`hlodiff git install` and `uninstall`: write the settings, and restore them byte for byte."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from hlodiff.snapshots.records import TRACES, growth_path, scenarios_of
 from hlodiff.snapshots.trees import git
 
 PROGRAMS, FACTS, SOURCES = "hlodiff", "hlodiff-facts", "hlodiff-source"
-"""What .gitattributes calls the drivers: of programs, of the YAML files beside them, and of source.json."""
-# The function's name is how a value is known as ours. Git runs values by its shell, with the arguments behind them.
+"""Names of the drivers in .gitattributes: for programs, for the YAML files beside them, and for source.json."""
+# The function's name identifies our values. Git runs values in its shell, with the arguments appended.
 _FUNCTION = "hlodiff_driver"
 _OURS = re.compile(rf"{_FUNCTION}\(\) \{{ (?:p=(?P<python>'(?:[^']|'\"'\"')*'|[^\s';]+); |: source.json; )")
-# Where our Python no longer exists, git must not stop in the middle of a diff: what it would show without us is shown.
+# If our Python no longer exists, git must not stop in the middle of a diff: show what it would show without the driver.
 _PLAIN_DIFF = '[ $# -lt 7 ] || git --no-pager diff --no-index --no-ext-diff --no-textconv -- "$2" "$5" || :'
 _TELL = "echo 'hlodiff is not where it was any more: run hlodiff git install, or hlodiff git uninstall' >&2"
 _PLAIN_TEXT = 'gzip -cdf "$1" 2>/dev/null || cat "$1"'
-# Reports say what is in it, and nobody compares it: no line in `git diff`, one where `git log -p` shows a new file.
+# Reports show its content, and nobody compares it: no line in `git diff`, one line if `git log -p` shows a new file.
 _SILENCE = f"{_FUNCTION}() {{ : source.json; }}; {_FUNCTION}"
 _ONE_LINE = f"{_FUNCTION}() {{ : source.json; echo '(Python lines of the programs beside it)'; }}; {_FUNCTION}"
 
@@ -40,8 +40,8 @@ class GitSetting:
 
     Args:
         key: as in `git config KEY`.
-        value: what we set it to.
-        driver: which of "diff driver", "textconv" and "merge driver" it belongs to.
+        value: the value that we set.
+        driver: the driver that it belongs to: "diff driver", "textconv" or "merge driver".
     """
 
     key: str
@@ -50,10 +50,10 @@ class GitSetting:
 
 
 def settings(python: str = sys.executable) -> tuple[GitSetting, ...]:
-    """Everything that is set, in the order in which it is reported.
+    """All settings, in the order in which they are reported.
 
     Args:
-        python: the interpreter that has hlodiff; its full path, so that no PATH and no folder matters.
+        python: the interpreter with hlodiff; its full path, so that neither PATH nor the current folder matters.
 
     Returns:
         keys and values.
@@ -73,25 +73,25 @@ def settings(python: str = sys.executable) -> tuple[GitSetting, ...]:
         GitSetting(f"diff.{SOURCES}.textconv", _ONE_LINE, "textconv"),
         GitSetting(f"merge.{PROGRAMS}.name", "hlodiff: keep ours and mark the snapshot stale", "merge driver"),
         GitSetting(f"merge.{PROGRAMS}.driver", f"{merge} %O %A %B %P", "merge driver"),
-        # Between two bases of a criss-cross merge nothing has to be reported.
+        # Nothing needs to be reported between two bases of a criss-cross merge.
         GitSetting(f"merge.{PROGRAMS}.recursive", "binary", "merge driver"),
     )
 
 
 def _function(python: str, command: str, arguments: str, otherwise: str) -> str:
-    # One line for each file of `git diff`; `git log -p` has thousands, and shows what it would show without us.
+    # One line per file of `git diff`; `git log -p` has thousands, and shows what it would show without the driver.
     there = '[ -x "$p" ]' if command == "textconv" else f'{{ [ -x "$p" ] || {{ {_TELL}; false; }}; }}'
-    # -P: a yaml.py at the top of a repository that is looked at is no module of ours.
+    # -P: a yaml.py at the top of the repository must not be imported.
     run = f'{there} && "$p" -P -m hlodiff git {command} {arguments}'
     return f"{_FUNCTION}() {{ p={shlex.quote(python)}; {run} || {otherwise}; }}; {_FUNCTION}"
 
 
 def is_ours(setting: GitSetting, value: str) -> bool:
-    """Whether a value is one that this or another version or place of hlodiff has set.
+    """Whether a value was set by this or another version or installation of hlodiff.
 
     Args:
         setting: the key.
-        value: what stands there.
+        value: the current value.
 
     Example:
         >>> is_ours(settings("/old/python")[0], settings("/new/python")[0].value)
@@ -103,7 +103,7 @@ def is_ours(setting: GitSetting, value: str) -> bool:
 
 
 def python_of(value: str) -> str:
-    """The interpreter in a value of ours; "" where none stands in it.
+    """The interpreter in one of our values; "" if it contains none.
 
     Example:
         >>> python_of(settings("/a b/python")[0].value)
@@ -114,11 +114,12 @@ def python_of(value: str) -> str:
 
 
 def runs(python: str, folder: Path) -> bool:
-    """Whether git can run hlodiff with an interpreter: it is there, and finds hlodiff without looking into folders.
+    """Whether git can run hlodiff with an interpreter: it exists, and finds hlodiff without searching the current
+    folder.
 
     Args:
-        python: its path.
-        folder: where git would run it.
+        python: path of the interpreter.
+        folder: the folder that git would run it in.
     """
     command = [python, "-P", "-m", "hlodiff", "--version"]
     try:
@@ -136,7 +137,7 @@ _BLOCK = re.compile(
 _PACKED = f"-text diff={PROGRAMS} merge={PROGRAMS} linguist-generated"
 _TEXT = f"text eol=lf diff={PROGRAMS} merge={PROGRAMS} linguist-generated"
 _FACTS = f"text eol=lf diff={FACTS} merge={PROGRAMS}"
-# A reviewer reads programs as a report and the YAML files as they are: those stay open on a pull request's page.
+# Reviewers read programs as a report and the YAML files as they are: those stay expanded on a pull request's page.
 _ROWS = (
     ("*.hlo", _TEXT),
     ("*.mlir", _TEXT),
@@ -152,17 +153,17 @@ PROBES = {
     "f/cpu/stablehlo.mlir.gz": PROGRAMS, "f/cpu/source.json": SOURCES, "f/cpu/summary.yaml": FACTS,
     "f/traces.yaml": FACTS, "f/growth.yaml": FACTS,
 }  # fmt: skip
-"""Files of a snapshots folder of which git is asked what it takes their attributes to be, and their diff drivers."""
+"""Sample files of a snapshots folder whose attributes git is asked for, and their diff drivers."""
 
 
 def rows(below: str) -> tuple[str, ...]:
-    """Our lines.
+    """Our lines for .gitattributes.
 
     Args:
-        below: the snapshots folder below the folder of .gitattributes; "" where it is that folder.
+        below: the snapshots folder below the folder of .gitattributes; "" if it is that folder.
 
     Returns:
-        one line for each kind of file, without line ends.
+        one line per kind of file, without line ends.
 
     Example:
         >>> rows("snapshots")[0]
@@ -174,7 +175,7 @@ def rows(below: str) -> tuple[str, ...]:
 
 
 def own_row(below: str) -> str:
-    """The line of this clone alone: whoever has no driver sees of source.json that it differs, not its one long line.
+    """The line for this clone only: without a driver, git only reports that source.json differs, not its one long line.
 
     Args:
         below: the snapshots folder below the top of the work tree.
@@ -187,7 +188,7 @@ def own_row(below: str) -> str:
 
 
 def with_row(text: str, row: str) -> str:
-    """The text of .git/info/attributes with a line of ours as its last.
+    """The text of .git/info/attributes with our line at its end.
 
     Example:
         >>> with_row("*.png binary", "a b")
@@ -197,7 +198,7 @@ def with_row(text: str, row: str) -> str:
 
 
 def without_row(text: str, row: str) -> str:
-    """The same as it was before us.
+    """Undo `with_row`.
 
     Example:
         >>> without_row(with_row("*.png binary", "a b"), "a b")
@@ -211,7 +212,7 @@ def without_row(text: str, row: str) -> str:
 def _pattern(below: str, name: str) -> str:
     if not below:
         return name
-    # What git would take for a wildcard, or a name that begins like a comment, is taken literally.
+    # Wildcards and leading comment characters in names are taken literally.
     folder = re.sub(r"([\\*?\[])", r"\\\1", below)
     folder = f"/{folder}" if folder[0] in '#!"' else folder
     pattern = f"{folder}/**/{name}"
@@ -222,10 +223,10 @@ def _pattern(below: str, name: str) -> str:
 
 
 def with_block(text: str, below: str) -> str:
-    """The text of .gitattributes with our lines as they should be: in their place, or at its end.
+    """The text of .gitattributes with our lines up to date: in place, or at its end.
 
     Args:
-        text: as it is, "" where there is no file.
+        text: current text; "" if there is no file.
         below: see `rows`.
 
     Example:
@@ -239,15 +240,15 @@ def with_block(text: str, below: str) -> str:
         last = end if found.group().endswith("\n") else ""
         return text[: found.start()] + block + last + text[found.end() :]
     if text and not text.endswith("\n"):
-        return text + end + block  # a last line without an end had none before us: so it is known again
+        return text + end + block  # the last line had no newline, which `without_block` restores
     return text + block + end
 
 
 def without_block(text: str) -> str:
-    """The text of .gitattributes as it was before us.
+    """The text of .gitattributes without our lines.
 
     Args:
-        text: with our lines, or without.
+        text: the text, with or without our lines.
 
     Example:
         >>> without_block(with_block("*.png binary", "snapshots"))
@@ -262,27 +263,27 @@ def without_block(text: str) -> str:
 
 
 def block_of(text: str) -> tuple[str, ...] | None:
-    """Our lines as they stand; None where there are none.
+    """Our current lines; None if there are none.
 
     Args:
-        text: of .gitattributes.
+        text: text of .gitattributes.
     """
     found = _BLOCK.search(text)
     return tuple(found.group().splitlines()[1:-1]) if found else None
 
 
 def install(repository: Repository) -> Iterator[str]:
-    """Set the drivers up in this clone, and name our files in .gitattributes.
+    """Set up the drivers in this clone, and add our lines to .gitattributes.
 
     Args:
-        repository: where.
+        repository: the repository.
 
     Returns:
-        what was done, one line each; nothing where everything was as it should be.
+        the actions taken, one line each; nothing if everything was set up already.
 
     Raises:
-        UsageError: a key holds somebody's own value, git could not run hlodiff, or a file cannot be written. Nothing is
-            written then.
+        UsageError: a key has a value set by somebody else, git could not run hlodiff, or a file cannot be written.
+            Nothing is written then.
     """
     before = read_attributes(repository.attributes)
     changes = [one for one in settings() if repository.values(one.key) != (one.value,)]
@@ -313,13 +314,13 @@ def install(repository: Repository) -> Iterator[str]:
 
 
 def uninstall(repository: Repository) -> Iterator[str]:
-    """Take back what `install` has written; what is somebody's own stays.
+    """Undo `install`; settings made by others are kept.
 
     Args:
-        repository: where.
+        repository: the repository.
 
     Returns:
-        what was done, one line each; nothing where nothing was installed.
+        the actions taken, one line each; nothing if nothing was installed.
 
     Raises:
         UsageError: a file cannot be written.
@@ -353,13 +354,13 @@ def uninstall(repository: Repository) -> Iterator[str]:
 
 
 def _for_all(repository: Repository) -> str:
-    """What to report where the lines are committed."""
+    """The report if the lines are committed."""
     is_committed = repository.ask(["ls-files", "-z", "--", str(repository.attributes)])
     return "; committed, that takes them from everybody" if is_committed else ""
 
 
 def read_attributes(path: Path) -> str:
-    """The text of a .gitattributes; "" where there is none. Bytes that are no text stay as they are.
+    """The text of a .gitattributes; "" if there is none. Bytes that are not text are preserved.
 
     Raises:
         UsageError: it is a link, which git does not follow either, or cannot be read.
@@ -378,13 +379,13 @@ _INSTALL = "hlodiff git install"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of what is set up.
+    """One part of the setup.
 
     Args:
         name: "diff driver", "textconv", "merge driver", "attributes", "snapshots".
-        state: "stale" no longer does what it should; "overridden" by lines or values of somebody's own.
-        what: more words; "" where the state says all.
-        next: the command that repairs it; "" where it is well.
+        state: "stale" no longer works as intended; "overridden" by lines or values set by others.
+        what: details; "" if the state is sufficient.
+        next: the command that repairs it; "" if it is fine.
     """
 
     name: str
@@ -394,18 +395,18 @@ class Part:
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing has to be done about it."""
+        """Whether nothing needs to be done about it."""
         return self.state in ("installed", "ok")
 
 
 def status(repository: Repository) -> tuple[Part, ...]:
-    """Look at everything that `hlodiff git install` sets up, and at what merges have left in the snapshots.
+    """Check everything that `hlodiff git install` sets up, and leftovers of merges in the snapshots.
 
     Args:
-        repository: where.
+        repository: the repository.
 
     Returns:
-        one record for each part.
+        one record per part.
     """
     return (*_drivers(repository), _attributes(repository), _snapshots(repository))
 
@@ -455,7 +456,7 @@ def _attributes(repository: Repository) -> Part:
 
 
 def _overridden(repository: Repository) -> Iterator[str]:
-    """Files of which git, asked, says other than our lines do."""
+    """Files for which git reports other attributes than our lines set."""
     top = os.path.realpath(repository.top)
     below = repository.snapshots.relative_to(top).as_posix()
     drivers = {f"{below}/{path}" if below != "." else path: driver for path, driver in PROBES.items()}
@@ -489,17 +490,17 @@ def _snapshots(repository: Repository) -> Part:
     return Part("snapshots", "stale", what, " && ".join(commands))
 
 
-# --- The git repository that a project lies in: its top, its own configuration, attributes.
+# --- The git repository of a project: its top, its own configuration, attributes.
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A work tree of git with a project in it.
+    """A git work tree that contains a project.
 
     Args:
         top: the top folder of the work tree.
         root: the project's folder.
-        snapshots: its snapshots folder, links resolved.
+        snapshots: its snapshots folder, with links resolved.
     """
 
     top: Path
@@ -508,31 +509,31 @@ class Repository:
 
     @property
     def attributes(self) -> Path:
-        """The .gitattributes that names our files: the project's, or that of snapshots that lie outside of it."""
+        """The .gitattributes with our lines: the project's, or that of the snapshots if they are outside it."""
         root = Path(os.path.realpath(self.root))
         return (self.root if self.snapshots.is_relative_to(root) else self.snapshots) / ".gitattributes"
 
     @property
     def below(self) -> str:
-        """The snapshots folder below that file's folder, with `/`; "" where it is that folder."""
+        """The snapshots folder relative to that file's folder, with `/`; "" if it is that folder."""
         root = Path(os.path.realpath(self.attributes.parent))
         relative = self.snapshots.relative_to(root).as_posix()
         return "" if relative == "." else relative
 
     @property
     def own_attributes(self) -> Path:
-        """The attributes of this clone and its worktrees, which nobody else gets."""
+        """The attributes of this clone and its worktrees, which are not shared."""
         path = os.fsdecode(self.ask(["rev-parse", "--git-path", "info/attributes"])).rstrip("\n")
         return Path(os.path.realpath((self.top / path).parent), "attributes")  # git's directory is the user's own
 
     @property
     def below_top(self) -> str:
-        """The snapshots folder below the top of the work tree, with `/`; "" where it is that folder."""
+        """The snapshots folder relative to the top of the work tree, with `/`; "" if it is that folder."""
         relative = self.snapshots.relative_to(os.path.realpath(self.top)).as_posix()
         return "" if relative == "." else relative
 
     def values(self, key: str) -> tuple[str, ...]:
-        """What the repository's own configuration says of a key; not the user's, not the system's."""
+        """Values of a key in the repository's own configuration, not the user's or the system's."""
         found = self.ask(["config", "--local", "-z", "--get-all", key], accept=(0, 1))
         return tuple(os.fsdecode(value) for value in found.split(b"\0")[:-1])
 
@@ -541,25 +542,25 @@ class Repository:
         self.ask(["config", "--local", "--replace-all", key, value])
 
     def unset(self, key: str) -> None:
-        """Take a key out of the repository's own configuration; a section that is left empty goes too."""
+        """Remove a key from the repository's own configuration, and its section if that becomes empty."""
         self.ask(["config", "--local", "--unset-all", key], accept=(0, 5))
 
     def ask(self, arguments: Sequence[str], accept: Sequence[int] = (0,)) -> bytes:
-        """One git command at the top of the work tree."""
+        """Run one git command at the top of the work tree."""
         return git(self.top, arguments, "git", accept=accept)
 
 
 def repository_of(config: Config) -> Repository:
-    """The repository that a project lies in.
+    """The repository that a project is in.
 
     Args:
         config: the project's.
 
     Returns:
-        its work tree; of a linked worktree or a submodule its own.
+        its work tree; for a linked worktree or a submodule, its own one.
 
     Raises:
-        UsageError: there is no git, no repository, no work tree, or the snapshots lie outside of it.
+        UsageError: there is no git, no repository, no work tree, or the snapshots are outside it.
     """
     try:
         top = Path(os.fsdecode(git(config.root, ["rev-parse", "--show-toplevel"], "")).rstrip("\n"))

@@ -1,4 +1,4 @@
-"""What git knows of recorded programs: their numbers over the commits that changed them, without compiling anything."""
+"""The history of recorded programs in git: their numbers over the commits that changed them, without compiling."""
 
 from hlodiff.integrations.history.metrics import check_metrics as check_metrics
 from hlodiff.integrations.history.metrics import completed as completed

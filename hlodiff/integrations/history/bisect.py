@@ -1,4 +1,4 @@
-"""The commit that changed a number: which it is, what it did to the program, and the command that shows all of it."""
+"""Finds the commit that changed a number, its effect on the program, and the command that shows all of it."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.sides import open_side
 
 FORMAT_VERSION = "1.0"
-_MOST_COMPARED = 3  # commits of one program whose programs are compared; the rest is listed
+_MOST_COMPARED = 3  # number of commits per program whose programs are compared; the rest is listed
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./~-]*", re.ASCII)
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%?")
 _MOST_ENTRIES = 5
 _MOST_FURTHER = 8
 _INDENT, _TITLES = 2, 12
-_PLACE = re.compile(r"([^\s:]+\.py):\d+")  # of a file below the project's folder
+_PLACE = re.compile(r"([^\s:]+\.py):\d+")  # a file below the project's folder
 
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """A commit that was looked for.
+    """A commit that was searched for.
 
     Args:
-        change: the commit and the number on both sides.
-        programs: both stages, compared; none for a scenario.
+        change: the commit and the number before and after it.
+        programs: the comparisons of both stages; none for a scenario.
         next: the command that shows the whole difference.
-        problem: why the programs could not be compared; "" where they could.
-        forgotten: which older commit changed the line and recorded nothing; "" where the commit itself changed it.
+        problem: why the programs could not be compared; "" if they could.
+        forgotten: an older commit that changed the line and recorded nothing; "" if the commit itself changed it.
     """
 
     change: NumberChange
@@ -78,14 +78,14 @@ class Culprit:
 
 @dataclass(frozen=True, slots=True)
 class BisectResult:
-    """What was found for one program.
+    """The result for one program.
 
     Args:
         shown: its history, with the metric.
-        looked_for: what was asked, in words: "the largest change".
-        culprits: the commits in question, first the one that matters most.
+        looked_for: the query in words: "the largest change".
+        culprits: the matching commits, most important first.
         further: other commits that changed the metric, in the same order.
-        nothing: why no commit was found; "" where one was.
+        nothing: why no commit was found; "" if one was.
     """
 
     shown: ShownHistory
@@ -96,7 +96,7 @@ class BisectResult:
 
     @property
     def metric(self) -> str:
-        """The number that was looked at."""
+        """Name of the metric."""
         return self.shown.metrics[0]
 
     @property
@@ -107,14 +107,14 @@ class BisectResult:
 
 @dataclass(frozen=True, slots=True)
 class ChangeQuery:
-    """What is looked for: one of a limit to be crossed, a least change in percent, or the largest change."""
+    """The query: a limit to cross, a minimum change in percent, or the largest change."""
 
     above: float | None = None
     below: float | None = None
     percent: float | None = None
 
     def among(self, found: tuple[NumberChange, ...]) -> tuple[NumberChange, ...]:
-        """The commits in question, first the one that matters most."""
+        """The matching commits, most important first."""
         if self.above is not None:
             return crossings(found, self.above, above=True)
         if self.below is not None:
@@ -122,7 +122,7 @@ class ChangeQuery:
         return at_least(found, self.percent) if self.percent is not None else by_size(found)[:1]
 
     def words(self, metric: str) -> str:
-        """What is looked for, in words."""
+        """The query in words."""
         if self.above is not None:
             return f"went above {format_value(metric, self.above)}"
         if self.below is not None:
@@ -131,7 +131,7 @@ class ChangeQuery:
 
 
 def change_query(metric: str, above: str | None, below: str | None, percent: str | None) -> ChangeQuery:
-    """What `--above`, `--below` or `--change` ask for; at most one is given.
+    """The query of `--above`, `--below` or `--change`; at most one is given.
 
     Raises:
         UsageError: several are given, or one is not a number.
@@ -158,14 +158,14 @@ def _limit(metric: str, value: str | None, option: str) -> float | None:
 def bisect_history(
     one: History, metric: str, stage: Stage, query: ChangeQuery, config: Config, project: Path
 ) -> BisectResult:
-    """The commits of one history that a query asks for, with what they did to the program.
+    """The commits of one history that match a query, and their effect on the program.
 
     Args:
         one: the history of a program or scenario.
-        metric: the number.
+        metric: name of the number.
         stage: which program of each snapshot.
-        query: which changes of the number.
-        config, project: where snapshots and sources lie.
+        query: the changes of the number to find.
+        config, project: location of snapshots and sources.
     """
     shown = ShownHistory(one, (metric,), stage)
     every = changes(one, metric)
@@ -232,7 +232,7 @@ def _culprit(one: History, change: NumberChange, config: Config, project: Path) 
 
 
 def _forgotten(one: History, row: HistoryRow, programs: Sequence[ProgramComparison], root: Path) -> str:
-    """The commit before this one that changed the line of the largest edit, and did not update the snapshot."""
+    """The last commit before this one that changed the line of the largest edit without updating the snapshot."""
     line = one.line()
     older = line[: line.index(row)] if row in line else ()
     places = [
@@ -258,7 +258,7 @@ def _forgotten(one: History, row: HistoryRow, programs: Sequence[ProgramComparis
 
 
 def _typed(command: list[str]) -> str:
-    """A command as people type it; shlex also quotes the `~` of a revision, which no shell minds inside a word."""
+    """A command as users type it; shlex also quotes the `~` of a revision, which shells leave alone inside a word."""
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in command)
 
 
@@ -266,10 +266,10 @@ def bisect_text(found: Sequence[BisectResult], *, width: int = 100, ascii_only: 
     """The report for a terminal.
 
     Args:
-        found: for each program.
-        width: columns of the window, at least 40.
-        ascii_only: whether the terminal shows ASCII alone.
-        root: the project's folder: Python files are named relative to it.
+        found: results of each program.
+        width: columns of the terminal, at least 40.
+        ascii_only: whether the terminal only shows ASCII.
+        root: the project's folder; Python file names are relative to it.
 
     Returns:
         text ending in a newline.
@@ -317,7 +317,7 @@ def _culprit_lines(one: BisectResult, culprit: Culprit, width: int, root: str) -
             yield from wrapped(_format_entry(entry), width, _INDENT + 2)
         if len(entries) > _MOST_ENTRIES:
             yield f"    ... and {len(entries) - _MOST_ENTRIES:,} more"
-    yield f"{' ' * _INDENT}{'next':<{_TITLES}}{printable(culprit.next)}"  # whole, so that it can be copied
+    yield f"{' ' * _INDENT}{'next':<{_TITLES}}{printable(culprit.next)}"  # not wrapped, so that it can be copied
 
 
 def _both(one: BisectResult, change: NumberChange) -> str:
@@ -360,11 +360,11 @@ def bisect_markdown(found: Sequence[BisectResult], root: str = "") -> str:
     """The report as Markdown.
 
     Args:
-        found: for each program.
+        found: results of each program.
         root: the project's folder.
 
     Returns:
-        text ending in a newline; what others wrote stands in it as plain text.
+        text ending in a newline; text written by others is escaped.
     """
     return "\n".join("".join(f"{line}\n" for line in _markdown(one, root)) for one in found)
 
@@ -408,8 +408,8 @@ def bisect_json(found: Sequence[BisectResult], revision: str, root: str = "") ->
     """The report as JSON.
 
     Args:
-        found: for each program.
-        revision: the range that was looked at.
+        found: results of each program.
+        revision: the searched range.
         root: the project's folder.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The commits of a git repository that touched some files, and what the files held: a few processes, however many."""
+"""The commits that touched certain files, and the contents of the files, in a fixed number of git processes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from hlodiff.errors import StoreError
 from hlodiff.snapshots.trees import LARGEST, find_object, git, is_shallow
 
 _HEAD = "%x01%H%x00%P%x00%aN%x00%aI%x00%s"
-# Settings of a user's git that change what `git log` prints.
+# User settings of git that change the output of `git log`.
 _SETTINGS = ("-c", "log.showRoot=true", "-c", "log.showSignature=false")
-# Merges are recognized by what none of their parents has (`-c`), and history is simplified as for a person.
+# Merges are listed with the files that differ from all parents (`-c`), and history is simplified as by default.
 _LOG = (
     "log", "--topo-order", "--parents", "-c", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative",
     "--no-color", "--no-ext-diff", "--no-decorate", "--no-notes", "--encoding=UTF-8", f"--format=tformat:{_HEAD}",
 )  # fmt: skip
-_MOST_LISTED = 256 * 1024 * 1024  # bytes of all commits: 100,000 with ten files each
+_MOST_LISTED = 256 * 1024 * 1024  # bytes for all commits: 100,000 with ten files each
 _REGULAR = ("100644", "100755")
 _CUT_OFF = "this clone is shallow and may lack it: `git fetch --unshallow`"
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit as a report names it.
+    """A commit as reports show it.
 
     Args:
-        id: its whole object id.
-        parents: ids of the next older commits that touched the files, as git has simplified the history.
+        id: full object id.
+        parents: ids of the next older commits that touched the files, after git's history simplification.
         author: name only.
-        date: when it was written, in ISO 8601 with the author's time zone.
-        subject: the first line of its message, not yet escaped.
+        date: author date, in ISO 8601 with the author's time zone.
+        subject: the first line of its message, unescaped.
 
     Example:
         >>> Commit("3f2a1bc9d0", (), "Ann", "2026-02-11T10:00:00+01:00", "Fuse the loss").short
@@ -47,22 +47,22 @@ class Commit:
 
     @property
     def short(self) -> str:
-        """The beginning of its id."""
+        """The abbreviated id."""
         return self.id[:7]
 
     @property
     def day(self) -> str:
-        """The day it was written on."""
+        """The day of the author date."""
         return self.date[:10]
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a commit did to one file.
+    """The change of one file in a commit.
 
     Args:
-        path: from the top of the repository, with `/`.
-        old, new: object ids on both sides; "" where there is no such file, or it is a link.
+        path: path from the top of the repository, with `/`.
+        old, new: object ids on both sides; "" if there is no such file, or it is a link.
     """
 
     path: str
@@ -72,7 +72,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A commit with the files that it changed; a merge with those that it has from none of its parents."""
+    """A commit with the files that it changed; for a merge, those that differ from all its parents."""
 
     commit: Commit
     changes: tuple[FileChange, ...]
@@ -80,12 +80,12 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class GitObjects:
-    """Where history is read from.
+    """The repository that history is read from.
 
     Args:
         folder: any folder in the repository.
-        below: path of the snapshots folder from the top of the repository, with `/`; "" where it is the top.
-        shallow: commits at which a shallow clone ends; their parents exist, and are not here.
+        below: path of the snapshots folder from the top of the repository, with `/`; "" if it is the top.
+        shallow: commits at which a shallow clone ends; their parents exist, but not in this clone.
     """
 
     folder: Path
@@ -104,7 +104,7 @@ def open_repository(folder: Path, snapshots: Path) -> GitObjects:
         the repository.
 
     Raises:
-        StoreError: there is none, or the snapshots lie outside it.
+        StoreError: there is none, or the snapshots are outside it.
 
     Example:
         >>> open_repository(Path("."), Path("snapshots").absolute()).below  # doctest: +SKIP
@@ -128,10 +128,10 @@ def _line(output: bytes) -> str:
 
 
 def revisions_of(repository: GitObjects, revision: str) -> tuple[str, ...]:
-    """What a revision or a range of revisions means, as ids: where history starts, and with `^` what it leaves out.
+    """Resolve a revision or range to ids: the starting points, and with `^` the excluded commits.
 
     Args:
-        repository: where to look.
+        repository: the repository.
         revision: `HEAD`, `main..`, `v1.0...HEAD`, as in `git log`.
 
     Raises:
@@ -156,13 +156,13 @@ def revisions_of(repository: GitObjects, revision: str) -> tuple[str, ...]:
 def touching(
     repository: GitObjects, revisions: Sequence[str], folders: Iterable[str], options: Sequence[str] = ()
 ) -> tuple[Touch, ...]:
-    """The commits that touched folders or files, newest first, by one `git log`.
+    """The commits that touched folders or files, newest first, from one `git log`.
 
     Args:
-        repository: where to look.
-        revisions: ids, those with `^` left out.
-        folders: pathspecs; plain paths from the top are made by `literally`.
-        options: further ones of `git log`.
+        repository: the repository.
+        revisions: ids; those with `^` are excluded.
+        folders: pathspecs; `literally` makes them from plain paths.
+        options: additional options of `git log`.
 
     Returns:
         commits in an order in which no parent comes before its child.
@@ -175,12 +175,12 @@ def touching(
 
 
 def literally(path: str) -> str:
-    """The pathspec of a path from the top of the repository, whatever characters it has."""
+    """The pathspec of a path from the top of the repository, whatever characters it contains."""
     return f":(top,literal){path}"
 
 
 def _touches(output: bytes) -> Iterator[Touch]:
-    """Fields are parted by NUL; how many a head has is known, so that no subject can look like anything else."""
+    """Parse `git log`. Fields are separated by NUL and each header has a fixed number, so no subject can be misread."""
     fields = iter(output.split(b"\0"))
     commit, changes = None, list[FileChange]()
     for one in fields:
@@ -206,15 +206,15 @@ def _change(raw: str, path: str) -> FileChange:
 
 
 def objects(repository: GitObjects, names: Iterable[str], limit: int = LARGEST) -> Mapping[str, bytes | str]:
-    """What git has under many names, by two processes.
+    """The git objects with the given names, read by two processes.
 
     Args:
-        repository: where to look.
+        repository: the repository.
         names: object ids, or `COMMIT:PATH`.
-        limit: bytes above which nothing is read.
+        limit: maximum size in bytes; larger objects are not read.
 
     Returns:
-        for each name its bytes; where there are none, in words why not.
+        for each name its bytes, or the reason in words why there are none.
 
     Raises:
         StoreError: git fails.
@@ -241,7 +241,7 @@ def _about(repository: GitObjects, names: Sequence[str]) -> list[str]:
         return []
     request = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
     output = git(repository.folder, ["cat-file", "--batch-check"], "git cat-file", request)
-    # What is missing is listed with its name, which may have spaces.
+    # Missing objects are listed by name, which may contain spaces.
     lines = output.decode("utf-8", "surrogateescape").split("\n")[:-1]
     return ["" if line.endswith((" missing", " ambiguous")) else line for line in lines]
 

@@ -1,4 +1,4 @@
-"""Which metrics a history shows: the selected ones, or the few that matter; counted from programs if needed."""
+"""The metrics that a history shows: the selected ones, or a few important ones, counted from programs if needed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from hlodiff.integrations.history.rows import History, HistoryRow, value_in
 from hlodiff.snapshots.keys import COMPILED, STABLEHLO
 from hlodiff.snapshots.read import unpack
 
-# The default columns; those that are 0 or unknown throughout are not shown.
+# The default columns; columns that are always 0 or unknown are hidden.
 SHOWN: dict[str, tuple[str, ...]] = {
     "compiled": ("instructions", "fusions", "copies", "collective_bytes", "temp_bytes", "flops"),
     "stablehlo": ("instructions", "ops", "converts", "broadcasts", "transposes", "lowered_functions"),
     "scenario": ("traces", "compiles", "programs", "waste"),
 }
-_ROWS_AT_ONCE = 32  # whose programs are held in memory
+_ROWS_AT_ONCE = 32  # rows whose programs are held in memory
 _MOST_NAMED = 40
 
 
 def available(histories: Iterable[History]) -> tuple[str, ...]:
-    """The metrics that some version of some program has, in order of their first appearance."""
+    """The metrics of any version of any program, in order of first appearance."""
     found: dict[str, None] = {}
     for one in histories:
         for row in one.rows:
@@ -39,15 +39,15 @@ def available(histories: Iterable[History]) -> tuple[str, ...]:
 
 
 def check_metrics(selected: Sequence[str], histories: Sequence[History], kind: Kind, stage: Stage) -> None:
-    """Refuse what no program can have.
+    """Refuse metrics that no program can have.
 
     Args:
         selected: names of metrics.
-        histories: of one kind.
-        kind, stage: what they are of.
+        histories: histories of one kind.
+        kind, stage: their kind and stage.
 
     Raises:
-        UsageError: an unknown metric; the message has similar names and the known ones.
+        UsageError: an unknown metric; the message lists similar names and the known ones.
     """
     known = available(histories)
     for metric in selected:
@@ -59,16 +59,16 @@ def check_metrics(selected: Sequence[str], histories: Sequence[History], kind: K
 
 
 def _can_be(metric: str, known: Sequence[str], stage: Stage) -> bool:
-    """Whether a program may have a metric that its summary does not show, because it is 0, unknown or not kept."""
+    """Whether a program may have a metric that its summary omits, because it is 0, unknown or not stored."""
     named = measured_as(metric)
     if named is None or (stage == "stablehlo" and metric in FACTS and metric != "lowered_functions"):
         return False
-    # Any word is a name of one of these, so one that never turns up is a slip.
+    # Any word is a valid name here, so one that never occurs is a typo.
     return not metric.startswith(("op.", "fusions.", "custom_calls."))
 
 
 def _there_are(metric: str, known: Sequence[str]) -> str:
-    """The nearest names, and those there are: of one table where the name begins so, else the plain ones."""
+    """The nearest names and all names: those of one table if the name has its prefix, else the plain ones."""
     head, dot, _ = metric.partition(".")
     listed = [name for name in known if dot and name.startswith(f"{head}.")]
     listed = listed or [name for name in known if "." not in name] or list(known)
@@ -80,7 +80,7 @@ def _there_are(metric: str, known: Sequence[str]) -> str:
 
 
 def shown_metrics(selected: Sequence[str], history: History, stage: Stage) -> tuple[str, ...]:
-    """What a table of one history has columns for."""
+    """The columns of a history's table."""
     if selected:
         return tuple(dict.fromkeys(selected))
     names = SHOWN["scenario" if history.kind == "scenario" else stage]
@@ -90,16 +90,16 @@ def shown_metrics(selected: Sequence[str], history: History, stage: Stage) -> tu
 def completed(
     histories: Sequence[History], selected: Sequence[str], repository: GitObjects, stage: Stage
 ) -> tuple[History, ...]:
-    """Histories in which metrics that no summary keeps were counted in the programs themselves.
+    """Complete histories with metrics that summaries do not store, counted in the programs themselves.
 
     Args:
-        histories: of programs.
+        histories: histories of programs.
         selected: names of metrics.
-        repository: where the programs are read.
+        repository: the repository with the programs.
         stage: which program.
 
     Returns:
-        the same histories; a program that cannot be read keeps the number unknown.
+        the same histories; if a program cannot be read, the number stays unknown.
     """
     needed = [metric for metric in selected if _needs_program(metric, stage)]
     return tuple(_completed(one, needed, repository, stage) for one in histories)
@@ -116,7 +116,7 @@ def _needs_program(metric: str, stage: Stage) -> bool:
 def _completed(one: History, needed: Sequence[str], repository: GitObjects, stage: Stage) -> History:
     lacking = [row for row in one.rows if any(_lacks(row, metric) for metric in needed)]
     found: dict[str, Reading] = {}
-    known: dict[bytes, Reading | None] = {}  # many commits hold the same program
+    known: dict[bytes, Reading | None] = {}  # many commits have the same program
     for start in range(0, len(lacking), _ROWS_AT_ONCE):
         places = [place for row in lacking[start : start + _ROWS_AT_ONCE] for place in _places(row)]
         found |= _counted([place for place in dict.fromkeys(places) if place not in found], repository, stage, known)
@@ -129,7 +129,7 @@ def _lacks(row: HistoryRow, metric: str) -> bool:
 
 
 def _places(row: HistoryRow) -> tuple[str, str]:
-    """The snapshot's folder on both sides, as git reads it: `COMMIT:FOLDER`."""
+    """The snapshot's folder on both sides in git's notation, `COMMIT:FOLDER`."""
     since = row.since.id if row.since else f"{row.commit.id}^1"
     return f"{since}:{row.step.was or row.step.folder}", f"{row.commit.id}:{row.step.folder}"
 
@@ -170,7 +170,7 @@ def _counted(
 
 
 def _count(content: bytes, where: str, packed: bool) -> Reading | None:
-    """What is counted in a program; None where it cannot be read."""
+    """The counts of a program; None if it cannot be read."""
     try:
         module = read_bytes(unpack(content, where) if packed else content, path=where)
         counts = count(module)

@@ -1,4 +1,4 @@
-"""The numbers in a recorded file: one reading for each version of a snapshot, without its programs."""
+"""Numbers in recorded files: one reading for each version of a snapshot, without its programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hlodiff.snapshots.records import TRACES
 
 Kind = Literal["program", "scenario"]
 _NAMES = {internal: name for name, internal in FACTS.items()}
-# Of StableHLO a summary does not keep these: they are in tables of the compiled program only.
+# A summary does not store these for StableHLO: they are in tables of the compiled program only.
 COMPILED_ONLY = ("fusions", "custom_calls", "collectives", "collective_bytes")
 _LARGEST = 16 * 1024 * 1024
 
@@ -29,15 +29,15 @@ class Reading:
     """One version of a recorded file.
 
     Args:
-        values: numbers by the names that budgets use; what is not there is not known.
-        toolchain: what produced it.
-        fingerprints: of what it stands for, by stage; of a scenario those of its programs.
-        version: `format_version` of a summary, which rises whenever something is counted differently; 0 for a scenario.
-        problem: why it cannot be read; "" where it could.
-        whole: whether the program itself was counted too, so that what is not there is 0.
-        turns: of each loop, as `turns` in summary.yaml; None where an older summary does not have them.
-        inexact: numbers of one call that are known within bounds or per turn of a loop alone.
-        fresh: the values that were counted in the program now, and not when it was recorded.
+        values: numbers by their names in budgets; a missing number is unknown.
+        toolchain: the toolchain that produced it.
+        fingerprints: fingerprints of the programs, by stage; for a scenario, of its programs.
+        version: `format_version` of a summary, increased whenever something is counted differently; 0 for a scenario.
+        problem: why it cannot be read; "" if it was read.
+        whole: whether the program itself was counted too, so that a missing number is 0.
+        turns: trip counts of loops, as `turns` in summary.yaml; None if an older summary lacks them.
+        inexact: numbers of one call that are only known within bounds or per loop iteration.
+        fresh: the values counted in the program now, not when it was recorded.
 
     Example:
         >>> Reading({"fusions": 3}).values["fusions"]
@@ -57,7 +57,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _OneFile:
-    """A tree of one file, so that history is read by the same code as everything else."""
+    """A tree of one file, so that the same code reads history and everything else."""
 
     content: bytes
     where: str = ""
@@ -70,10 +70,10 @@ class _OneFile:
 
 
 class Readings:
-    """Readings of versions of files by what git calls them, each read once.
+    """Readings of file versions by their git names, each read once.
 
     Args:
-        repository: where to read.
+        repository: the repository.
         stage: which of a snapshot's two programs to read.
     """
 
@@ -82,7 +82,7 @@ class Readings:
         self._known: dict[str, Reading] = {}
 
     def read(self, asked: Iterable[tuple[str, Kind, Key]]) -> None:
-        """Read many versions at once: what git calls each, its kind, and whose it is."""
+        """Read many versions at once, each given by git name, kind and key."""
         new = {name: (kind, key) for name, kind, key in asked if name and name not in self._known}
         contents = objects(self._repository, new, _LARGEST)
         for name, (kind, key) in new.items():
@@ -97,13 +97,13 @@ def reading_of(content: bytes | str, kind: Kind, key: Key, stage: Stage) -> Read
     """Read one version of a recorded file.
 
     Args:
-        content: the bytes of a summary.yaml or traces.yaml, or in words why there are none.
-        kind: which of the two.
-        key: whose it is.
+        content: the bytes of a summary.yaml or traces.yaml, or the reason in words why there are none.
+        kind: kind of the file.
+        key: the program or scenario.
         stage: which of a snapshot's two programs to read.
 
     Returns:
-        its numbers; where it is broken, in conflict or of a format of the future, a reading that says so.
+        its numbers; if it is broken, in conflict or in a newer format, a reading with `problem` set.
 
     Example:
         >>> reading_of(b"format_version: 99", "program", Key("f", "", "cpu"), "compiled").problem
@@ -132,14 +132,14 @@ def _of_summary(summary: Mapping[str, Any], stage: Stage) -> Reading:
 
 
 def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:
-    """The numbers of one program in a summary, by the names that budgets use.
+    """The numbers of one program in a summary, by their names in budgets.
 
     Args:
         summary: plain values of a summary.yaml.
         stage: "compiled" or "stablehlo".
 
     Returns:
-        numbers in a fixed order; a count that is left out in the file is 0, a fact of the compiler is not known.
+        numbers in a fixed order; a count missing in the file is 0, a missing fact of the compiler is unknown.
 
     Example:
         >>> values_of({"memory": {"temp": 8}, "metrics": {"compiled": {"ops": 2}}}, "compiled")["temp_bytes"]
@@ -164,7 +164,7 @@ def values_of(summary: Mapping[str, Any], stage: Stage) -> dict[str, float]:
 
 
 def _with_executed(found: dict[str, float], table: Mapping[str, Any], is_known: bool) -> dict[str, float]:
-    """Numbers of one call in the place of those of the text; one that is not known exactly is left out."""
+    """Replace numbers of the text by numbers of one call; those not known exactly are removed."""
     if not is_known:
         return {name: value for name, value in found.items() if name != "launches"}
     names = {name: name for name in EXECUTED if name in found or name in ("flops", "bytes_accessed")}
@@ -179,7 +179,7 @@ def _with_executed(found: dict[str, float], table: Mapping[str, Any], is_known: 
 
 
 def budget_name(metric: str) -> str:
-    """What budgets call a metric: `collectives.all-gather.bytes`.
+    """The name of a metric in budgets: `collectives.all-gather.bytes`.
 
     Example:
         >>> budget_name("collective_bytes.all-gather"), budget_name("copies")
@@ -190,7 +190,7 @@ def budget_name(metric: str) -> str:
 
 
 def _tables(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Fusions, custom calls and collectives: each a table of its own."""
+    """Fusions, custom calls and collectives, each in its own table."""
     found: dict[str, float] = {}
     for name in ("fusions", "custom_calls"):
         table = _numbers(table_in(summary, name))
@@ -221,7 +221,7 @@ def _of_traces(record: RecordedTraces | None) -> Reading:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can say: a hand may have written a date, or a number that is none."""
+    """Convert to a JSON value: a hand-edited file may contain a date, or NaN."""
     if isinstance(value, list):
         return [str(one) for one in value]
     return value if value is None or isinstance(value, (str, bool, int)) else str(value)

@@ -1,4 +1,4 @@
-"""The report of `log`: for people sparklines and a line for each commit; for machines JSON and CSV."""
+"""The report of `log`: sparklines and one line per commit for people; JSON and CSV for programs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hlodiff.report.wording import format_bytes, format_change, format_count, fo
 UNSHALLOW = "this clone is shallow; `git fetch --unshallow` brings the rest"
 _MOST_FRESH = 4
 _MANY_TIMES = 10
-_EXACT = 1e6  # above, a change is shown in percent
+_EXACT = 1e6  # larger changes are shown in percent
 
 
 def format_value(metric: str, value: float | None) -> str:
-    """A metric with its unit; "" where it is not known.
+    """A metric with its unit; "" if unknown.
 
     Example:
         >>> format_value("temp_bytes", 2048), format_value("fusions", 12), format_value("flops", None)
@@ -34,7 +34,7 @@ def format_value(metric: str, value: float | None) -> str:
 
 
 def format_delta(metric: str, old: float | None, new: float | None) -> str:
-    """By how much a metric changed, short: small counts by their difference, the rest in percent; "" for not at all.
+    """The change of a metric, short: the difference for small counts, percent for the rest; "" if unchanged.
 
     Example:
         >>> format_delta("fusions", 3, 5), format_delta("temp_bytes", 2048, 1024), format_delta("fusions", 3, 3)
@@ -48,19 +48,19 @@ def format_delta(metric: str, old: float | None, new: float | None) -> str:
 
 
 def _change(metric: str, old: float, new: float) -> str:
-    """In percent; where that says nothing, how many times as much, or the difference itself with its unit."""
+    """The change in percent; if that is not informative, the factor, or the difference with its unit."""
     words = format_change(old, new)
     if not old or not new:
         return words
     if new / old >= _MANY_TIMES:
         return f"{new / old:,.0f} times"
-    if words == "-100 %":  # nearly, and not all of it
+    if words == "-100 %":  # almost all, but not all
         return f"{max(100 * (new - old) / old, -99.9):.1f} %"
     return f"{new - old:+,.0f} B" if is_bytes(metric) and not words.endswith("%") else words
 
 
 def format_both(metric: str, old: float | None, new: float | None, comparable: bool = True) -> str:
-    """Both sides and the change: `2.0 KiB -> 1.0 KiB (-50 %)`; without the change where the loops of both differ.
+    """Both sides and the change: `2.0 KiB -> 1.0 KiB (-50 %)`; without the change if the loops of both differ.
 
     Example:
         >>> format_both("fusions", 3, 4), format_both("fusions", 3, 3), format_both("temp_bytes", 40962, 40960)
@@ -75,7 +75,7 @@ def format_both(metric: str, old: float | None, new: float | None, comparable: b
 
 
 def format_toolchain(row: HistoryRow) -> tuple[str, ...]:
-    """What a commit changed in the toolchain: `jax 0.9.2 -> 0.10.2`; not a jaxlib that follows its jax."""
+    """The toolchain changes of a commit: `jax 0.9.2 -> 0.10.2`; a jaxlib that follows its jax is not listed."""
     changes = row.toolchain()
     jax = next(((one.old, one.new) for one in changes if one.what == "jax"), None)
     shown = [one for one in changes if not (one.what == "jaxlib" and (one.old, one.new) == jax)]
@@ -87,11 +87,11 @@ def notes_of(row: HistoryRow, history: History, metrics: Sequence[str]) -> tuple
 
     Args:
         row: the commit.
-        history: whose it is.
-        metrics: those that are shown, so that a note can report changes of others.
+        history: its history.
+        metrics: the shown metrics, so that notes can report changes of others.
 
     Returns:
-        sentences without markup, not yet escaped, most important first.
+        sentences without markup, unescaped, most important first.
     """
     return tuple(_notes(row, history, metrics))
 
@@ -157,7 +157,7 @@ def _same_numbers(row: HistoryRow, history: History) -> Iterator[str]:
 
 
 def _old_name(row: HistoryRow) -> str:
-    """The old name of a function; where it is the same, or other snapshots held it, the folder."""
+    """The old name of a function; if it is the same, or other snapshots had it, the folder."""
     step = row.step
     own = "/".join(filter(None, (step.key.function, step.key.case, step.key.target)))
     if step.was.endswith(f"/{own}"):
@@ -169,7 +169,7 @@ def _old_name(row: HistoryRow) -> str:
 
 
 def format_summary(history: History, metric: str) -> str:
-    """A metric from the oldest version that counts it as the newest does to the newest: `164 -> 210 (+28 %)`."""
+    """A metric from the oldest comparable version to the newest: `164 -> 210 (+28 %)`."""
     values = [value for row in comparable(history, metric) if (value := row.value(metric)) is not None]
     if not values:
         return "not known"
@@ -199,7 +199,7 @@ def _value(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_LEAST_SUBJECT = 24  # columns: below that a subject gets a line of its own
+_LEAST_SUBJECT = 24  # columns; a narrower subject gets a line of its own
 _WIDEST_SPARK, _SMALL_SPARK = 40, 16
 _BELOW = 11  # notes on a commit are printed below its date
 _NO_SUBJECT = "(no subject)"
@@ -207,13 +207,13 @@ _NO_SUBJECT = "(no subject)"
 
 @dataclass(frozen=True, slots=True)
 class ShownHistory:
-    """One history as it is to be shown.
+    """One history and how to show it.
 
     Args:
-        history: of one program.
+        history: history of one program.
         metrics: the columns.
-        stage: which of its two programs the numbers are of.
-        most: how many commits are listed; 0 for all.
+        stage: the stage of the numbers.
+        most: maximum number of listed commits; 0 for all.
     """
 
     history: History
@@ -228,7 +228,7 @@ class ShownHistory:
 
     @property
     def untold(self) -> int:
-        """How many older rows are not listed."""
+        """Number of older rows that are not listed."""
         return len(self.history.rows) - len(self.rows)
 
 
@@ -237,8 +237,8 @@ def history_text(shown: Sequence[ShownHistory], *, width: int = 100, ascii_only:
 
     Args:
         shown: histories.
-        width: columns of the window, at least 40.
-        ascii_only: whether the terminal shows ASCII alone.
+        width: columns of the terminal, at least 40.
+        ascii_only: whether the terminal only shows ASCII.
 
     Returns:
         text ending in a newline.
@@ -249,17 +249,17 @@ def history_text(shown: Sequence[ShownHistory], *, width: int = 100, ascii_only:
 
 
 def overview_text(shown: Sequence[ShownHistory], *, width: int = 100, ascii_only: bool = False) -> str:
-    """A line for each history: its first metric, and the commit that changed it last or removed it all.
+    """One line per history: its first metric, and the last commit that changed or removed it.
 
     Args:
         shown: histories.
-        width: columns of the window, at least 40.
-        ascii_only: whether the terminal shows ASCII alone.
+        width: columns of the terminal, at least 40.
+        ascii_only: whether the terminal only shows ASCII.
 
     Returns:
         text ending in a newline; "" for none.
     """
-    # What was renamed goes on under its new name.
+    # A renamed program continues under its new name.
     rows = [_in_one_line(one, ascii_only) for one in shown if not one.history.successor]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -306,7 +306,7 @@ def _block(one: ShownHistory, width: int, ascii_only: bool) -> Iterator[str]:
 
 
 def _columns(one: ShownHistory) -> list[str]:
-    """The table without subjects: a head, then a line for each row."""
+    """The table without subjects: a header, then one line per row."""
     cells = [[(format_value(m, row.value(m)), _delta(m, row)) for m in one.metrics] for row in one.rows]
     lines = [f"{'commit':<7}  {'date':<10}", *(f"{row.commit.short}  {row.commit.day:<10}" for row in one.rows)]
     for number, metric in enumerate(one.metrics):
@@ -326,7 +326,7 @@ def _delta(metric: str, row: HistoryRow) -> str:
 
 
 def _narrow(one: ShownHistory, width: int) -> Iterator[str]:
-    """Several lines for each commit: which it is, and the numbers that it changed."""
+    """Several lines per commit: its id, and the numbers that it changed."""
     for row in one.rows:
         yield fitted(f"  {row.commit.short}  {row.commit.day}  {_subject(row)}", width)
         for metric in one.metrics:
@@ -342,16 +342,16 @@ def _subject(row: HistoryRow) -> str:
 
 
 def wrapped(sentence: str, width: int, indent: int, title: str = "") -> Iterator[str]:
-    """A sentence that others may have written, behind a title, wrapped at spaces; further lines stand deeper.
+    """Wrap untrusted text at spaces, after a title; continuation lines are indented.
 
     Args:
-        sentence: anything.
-        width: columns of the window.
+        sentence: any text.
+        width: columns of the terminal.
         indent: columns before it.
         title: printed before the first line only.
 
     Returns:
-        lines without their ends.
+        lines without line ends.
     """
     room = width - indent - len(title)
     lines = [""]
@@ -364,7 +364,7 @@ def wrapped(sentence: str, width: int, indent: int, title: str = "") -> Iterator
 
 
 def columns_of(text: str) -> int:
-    """How many columns a terminal takes for a text.
+    """Number of terminal columns that a text takes.
 
     Example:
         >>> columns_of("abc"), columns_of("日本")
@@ -378,7 +378,7 @@ def _more_columns(char: str) -> int:
 
 
 def fitted(text: str, width: int) -> str:
-    """The text cut to the columns of a terminal, the cut marked.
+    """The text cut to a number of terminal columns, with the cut marked.
 
     Example:
         >>> fitted("日本語", 5), fitted("abc", 5)
@@ -398,7 +398,7 @@ def history_markdown(shown: Sequence[ShownHistory]) -> str:
         shown: histories.
 
     Returns:
-        a table for each history; what others wrote stands in it as plain text.
+        a table per history; text written by others is escaped.
     """
     return "\n".join("".join(f"{line}\n" for line in _markdown(one)) for one in shown)
 
@@ -426,11 +426,11 @@ def _markdown(one: ShownHistory) -> Iterator[str]:
         yield f"... and {one.untold:,} older, `-n 0` lists all"
 
 
-# --- For machines: JSON with everything, CSV with a line for each commit.
+# --- For programs: JSON with everything, CSV with one line per commit.
 
 FORMAT_VERSION = "1.0"
 _FIXED = ("function", "case", "target", "stage", "commit", "date", "author", "subject", "status", "notes")
-# Spreadsheets take a cell that begins so for a formula.
+# Spreadsheets treat a cell with this prefix as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -439,7 +439,7 @@ def history_json(shown: Sequence[ShownHistory], revision: str) -> str:
 
     Args:
         shown: histories.
-        revision: what was asked for, as in `git log`.
+        revision: the requested range, as in `git log`.
 
     Returns:
         one JSON object, ending in a newline; rows are newest first.
@@ -462,7 +462,7 @@ def history_json(shown: Sequence[ShownHistory], revision: str) -> str:
 
 
 def row_json(row: HistoryRow, one: ShownHistory) -> dict[str, Any]:
-    """One commit: who and when, what became of the file, values before and after it, and toolchain."""
+    """One commit: author and date, status of the file, values before and after it, and toolchain."""
     readable = row.now if row.now is not None and not row.now.problem else None
     return {
         "commit": row.commit.id,
@@ -493,7 +493,7 @@ def history_csv(shown: Sequence[ShownHistory]) -> str:
         shown: histories.
 
     Returns:
-        lines with a head; text that a spreadsheet would take for a formula begins with an apostrophe.
+        lines with a header; text that a spreadsheet would treat as a formula is prefixed with an apostrophe.
     """
     metrics = list(dict.fromkeys(metric for one in shown for metric in one.metrics))
     out = io.StringIO()

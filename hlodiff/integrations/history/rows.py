@@ -1,4 +1,4 @@
-"""The history of recorded programs as rows: one for each commit, with what it changed in numbers and in toolchain."""
+"""The history of recorded programs as rows: one per commit, with its changes of numbers and toolchain."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class HistoryRow:
 
     Args:
         step: the commit, and the file on both sides.
-        status: what became of the file; "new" also where it was recorded again after it had been removed.
-        before: the reading it is compared with: of the parent, or where that is unreadable of the newest older one.
-        now: the reading after it; None where it removed the file.
-        since: the commit that `before` is of, where it is not the parent's.
+        status: status of the file; "new" also if it was recorded again after it had been removed.
+        before: the reading to compare with: the parent's, or the newest older one if that is unreadable.
+        now: the reading after the commit; None if it removed the file.
+        since: the commit of `before`, if it is not the parent.
         again: whether an older row exists although this one is "new".
-        ends: for the oldest row, why there is no older one; "" else.
+        ends: for the oldest row, why there is no older one; otherwise "".
     """
 
     step: Step
@@ -61,24 +61,24 @@ class HistoryRow:
         return len(self.commit.parents) > 1
 
     def value(self, metric: str) -> float | None:
-        """A metric after the commit; None where it is not known."""
+        """A metric after the commit; None if unknown."""
         return value_in(self.now, metric)
 
     def old_value(self, metric: str) -> float | None:
-        """A metric before the commit; None where there was nothing, it is not known, or it was counted differently."""
+        """A metric before the commit; None if there was no file, it is unknown, or it was counted differently."""
         return None if self.recounts(metric) else value_in(self.before, metric)
 
     @property
     def recounted(self) -> bool:
-        """Whether hlodiff counts differently since this commit, so that the numbers before it are other ones."""
+        """Whether hlodiff counts differently since this commit, so that earlier numbers are not comparable."""
         known = self.before is not None and self.now is not None and not self.now.problem
         return known and bool(self.before and self.now and self.before.version != self.now.version)
 
     def recounts(self, metric: str) -> bool:
-        """Whether a metric is counted differently since this commit; what the compiler says is not counted."""
+        """Whether a metric is counted differently since this commit; facts of the compiler are not counted."""
         if not self.recounted or (metric in FACTS and not executed_as(metric)):
             return False
-        # Fresh is what was counted in the program now, by this hlodiff.
+        # Fresh values were counted in the program now, by this hlodiff.
         is_fresh = (
             metric in side.fresh or (side.whole and metric not in side.values)
             for side in (self.before, self.now)
@@ -87,17 +87,17 @@ class HistoryRow:
         return not all(is_fresh)
 
     def comparable(self, metric: str) -> bool:
-        """Whether a larger number is more in a real run too: programs whose loops differ say that of memory alone."""
+        """Whether a larger number means more work in a real run; if the loops differ, that only holds for memory."""
         if self.before is None or self.now is None or FACTS.get(metric, "").startswith("memory.") or metric == "loops":
             return True
         if executed_as(metric) and min(self.before.version, self.now.version) > 2:
-            return True  # of one call of the program, whatever its loops are
+            return True  # counts one call of the program, whatever its loops are
         if self.before.turns is not None and self.now.turns is not None:
             return self.before.turns == self.now.turns
         return value_in(self.before, "loops") == value_in(self.now, "loops")
 
     def toolchain(self) -> tuple[ToolchainStep, ...]:
-        """What the commit changed in the toolchain."""
+        """The toolchain changes of the commit."""
         if self.before is None or self.now is None or self.now.problem:
             return ()
         old, new = self.before.toolchain, self.now.toolchain
@@ -105,7 +105,7 @@ class HistoryRow:
         return tuple(ToolchainStep(key, old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
 
     def other_programs(self) -> tuple[str, ...]:
-        """The stages whose program is another one after the commit; of a scenario the functions."""
+        """The stages whose program changed in the commit; for a scenario, the functions."""
         if self.before is None or self.now is None or self.now.problem:
             return ()
         old, new = self.before.fingerprints, self.now.fingerprints
@@ -114,14 +114,14 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is known of one recorded program, newest first.
+    """The history of one recorded program, newest first.
 
     Args:
         key: function, case and target; a scenario has no target.
         rows: newest first.
-        successor: its new name, if it was removed by the newer end.
-        predecessors: names that were removed in the commit in which it begins, with other programs.
-        of_tests: whether it is a snapshot of a test, which lies in a folder of its own.
+        successor: its new name, if it no longer exists at the newer end.
+        predecessors: names removed in its first commit, with other programs.
+        of_tests: whether it is a snapshot of a test, which is in a folder of its own.
     """
 
     key: Key
@@ -137,16 +137,16 @@ class History:
 
     @property
     def name(self) -> str:
-        """How people select it: `train_step`, of a test `pytest/test_model.test_step`."""
+        """The name for selection: `train_step`, for a test `pytest/test_model.test_step`."""
         return f"{PYTEST}/{self.key.name}" if self.of_tests else self.key.name
 
     @property
     def label(self) -> str:
-        """How reports call it: `train_step on cpu`."""
+        """The name in reports: `train_step on cpu`."""
         return f"{self.name} on {self.key.target}" if self.key.target else self.name
 
     def line(self) -> tuple[HistoryRow, ...]:
-        """The rows whose versions led to the newest one, oldest first: without those a merge did not take."""
+        """The rows whose versions led to the newest one, oldest first, without those that a merge did not take."""
         return tuple(row for row in reversed(self.rows) if not row.step.aside)
 
 
@@ -154,7 +154,7 @@ _DERIVED = ("fusions", "custom_calls", "collectives")
 
 
 def value_in(reading: Reading | None, metric: str) -> float | None:
-    """A number of a reading; what was counted and did not turn up is 0.
+    """A number of a reading; a counted metric that does not occur is 0.
 
     Example:
         >>> value_in(Reading({"fusions": 2, "op.add": 1}), "op.copy"), value_in(Reading({}), "flops")
@@ -179,16 +179,16 @@ def histories(
     stage: Stage,
     options: Sequence[str] = (),
 ) -> tuple[History, ...]:
-    """The history of every recorded program that is wanted.
+    """The histories of all matching recorded programs.
 
     Args:
-        repository: where to look.
-        revisions: ids as `revisions_of` gives them.
-        names: what the programs are called, or patterns.
-        tip: what git calls each file at the newer end, by path from the top of the repository.
-        wanted: which keys.
+        repository: the repository.
+        revisions: ids from `revisions_of`.
+        names: names of programs, or patterns.
+        tip: git object of each file at the newer end, by path from the top of the repository.
+        wanted: whether to include a key.
         stage: which of a snapshot's two programs to read.
-        options: further ones of `git log`.
+        options: additional options of `git log`.
 
     Returns:
         histories in order of their keys.
@@ -235,12 +235,12 @@ def _row(
     if older is None and not step.aside:
         ends = "range" if step.old else "shallow" if step.commit.id in repository.shallow else "begins"
     status: Status = "removed" if now is None else "unreadable" if now.problem else "changed" if step.old else "new"
-    # Where a shallow clone ends, every file looks new.
+    # At the end of a shallow clone, every file looks new.
     again = status == "new" and older is not None and step.commit.id not in repository.shallow
     return HistoryRow(step, status, before, now, since, again, ends)
 
 
-# --- The commits that changed one number: where it changed most, where it crossed a limit, where it changed much.
+# --- The commits that changed one number: the largest changes, crossings of a limit, and changes above a percentage.
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ class NumberChange:
 
     @property
     def share(self) -> float:
-        """By how much it changed, as a share of what it was; infinite where it was 0."""
+        """The relative change; infinite if the old value is 0."""
         return abs(self.new - self.old) / abs(self.old) if self.old else float("inf")
 
 
@@ -274,21 +274,21 @@ def values_on(history: History, metric: str) -> Iterator[tuple[HistoryRow, float
         metric: its name.
 
     Returns:
-        the value before is that of the newest older version that can be read; None where there is none.
+        rows; the value before is that of the newest older readable version; None if there is none.
     """
     last: float | None = None
     for row in history.line():
         value = row.value(metric)
         old = row.old_value(metric)
         if row.recounts(metric):
-            last = None  # what was counted differently is no value to compare with
+            last = None  # a differently counted value cannot be compared
         if value is not None:
             yield row, last if old is None else old, value
             last = value
 
 
 def comparable(history: History, metric: str) -> tuple[HistoryRow, ...]:
-    """The rows of a history's line, oldest first, that count a metric as the newest one does."""
+    """The rows of a history's line, oldest first, that count a metric like the newest one."""
     rows = history.line()
     since = max((number for number, row in enumerate(rows) if row.recounts(metric)), default=0)
     return rows[since:]
@@ -302,13 +302,13 @@ def changes(history: History, metric: str) -> tuple[NumberChange, ...]:
 
 
 def by_size(found: Sequence[NumberChange]) -> tuple[NumberChange, ...]:
-    """The largest change first; of equal ones what grew before what fell, then the newest."""
+    """Largest change first; for equal changes, increases before decreases, then newest first."""
     newest_first = tuple(reversed(found))
     return tuple(sorted(newest_first, key=lambda one: (-abs(one.new - one.old), one.new < one.old)))
 
 
 def crossings(found: Sequence[NumberChange], limit: float, *, above: bool) -> tuple[NumberChange, ...]:
-    """Commits that took a metric over a limit, newest first; with `above` false, those that took it below.
+    """Commits where a metric rose above a limit, newest first; if `above` is false, where it fell below.
 
     Example:
         >>> crossings((), 3.0, above=True)
@@ -322,16 +322,16 @@ def crossings(found: Sequence[NumberChange], limit: float, *, above: bool) -> tu
 
 
 def at_least(found: Sequence[NumberChange], percent: float) -> tuple[NumberChange, ...]:
-    """Commits that changed a metric by that many percent or more, the largest change first."""
+    """Commits that changed a metric by at least that many percent, largest change first."""
     return tuple(one for one in by_size(found) if one.share * 100 >= percent)
 
 
 def merged_in(history: History, row: HistoryRow) -> tuple[HistoryRow, ...]:
-    """What the branches that a merge brought in had done before: their versions, newest first.
+    """The earlier versions on the branches that a merge brought in, newest first.
 
     Args:
         history: of one program.
-        row: a merge with a version of its own; any other row has merged nothing.
+        row: a merge with a version of its own; for any other row the result is empty.
     """
     wanted = set(row.commit.parents[1:])
     found = []

@@ -1,4 +1,4 @@
-"""The part of `log` that finds what NAME and a range of revisions mean."""
+"""The part of `log` that resolves NAME and a range of revisions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _TARGET_OF_SCENARIOS = "cpu"
 
 @dataclass(frozen=True, slots=True)
 class HistoryRequest:
-    """What the command line asks for.
+    """The request of the command line.
 
     Args:
-        name: a function, a case (`function/case`), a scenario or a pattern; also one that no longer exists.
-        targets: patterns; all where empty.
-        metrics: names of metrics; the usual ones where empty.
+        name: a function, a case (`function/case`), a scenario or a pattern; it may no longer exist.
+        targets: patterns; all if empty.
+        metrics: names of metrics; the default ones if empty.
         stage: which of a snapshot's two programs to read.
         revision: as in `git log`.
-        first_parent: whether merged branches are passed over.
+        first_parent: whether to skip merged branches.
     """
 
     name: str
@@ -46,11 +46,11 @@ class HistoryRequest:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMatch:
-    """What was found.
+    """The result of a request.
 
     Args:
         histories: in order, those of tests last.
-        folders: each folder of snapshots that was searched, with its request.
+        folders: each searched folder of snapshots, with its request.
     """
 
     histories: tuple[History, ...]
@@ -79,27 +79,27 @@ class _SnapshotFolder:
 
 
 def find(request: HistoryRequest, project: Path, snapshots: Path) -> HistoryMatch:
-    """The histories that are asked for, with every metric that is asked for.
+    """The requested histories, with all requested metrics.
 
-    A name that no function has may be that of a test's snapshot, which `pytest/` in front of it says too.
+    A name that no function has may belong to a test's snapshot, which the prefix `pytest/` selects explicitly.
 
     Args:
-        request: what the command line asks for.
+        request: the request of the command line.
         project: a folder in the repository.
         snapshots: absolute path of the snapshots folder.
 
     Returns:
-        histories in order; none where the name is known and no commit of the range touched it.
+        histories in order; none if the name is known and no commit of the range touched it.
 
     Raises:
-        UsageError: nothing of this name was ever recorded in these commits, or an unknown metric.
+        UsageError: nothing with this name was ever recorded in these commits, or a metric is unknown.
         StoreError: no repository, no such revision, or git fails.
     """
     of_tests = replace(request, name=request.name.removeprefix(f"{PYTEST}/"))
     is_test = of_tests.name != request.name
     folders = [] if is_test else [_open_folder(request, project, snapshots)]
     found = folders[0].histories() if folders else ()
-    if not found or request.name == "*":  # asking git twice takes time
+    if not found or request.name == "*":  # asking git twice is slow
         folders.append(_open_folder(of_tests, project, snapshots / PYTEST, of_tests=True))
         found += folders[-1].histories()
     if not found:
@@ -114,7 +114,7 @@ def _open_folder(request: HistoryRequest, project: Path, folder: Path, *, of_tes
 
 
 def _measured(request: HistoryRequest, found: tuple[History, ...], repository: GitObjects) -> tuple[History, ...]:
-    """Histories with what no summary keeps; of scenarios and programs those that can have what is asked for."""
+    """Histories with metrics that no summary stores, limited to those of a kind that can have the requested ones."""
     programs = [one for one in found if one.kind == "program"]
     scenarios = [one for one in found if one.kind == "scenario"]
     if not request.metrics:
@@ -128,7 +128,7 @@ def _measured(request: HistoryRequest, found: tuple[History, ...], repository: G
 
 
 def _refuse_unknown(request: HistoryRequest, folders: Sequence[_SnapshotFolder]) -> None:
-    """Say what is wrong with a name of which no commit says anything; nothing, where it only was not touched."""
+    """Report a name that no commit has ever recorded; a name that was only not touched is fine."""
     keys = [(snapshots, key) for snapshots in folders for key in _keys(snapshots.tree)]
     if any(snapshots.request.selects(key) for snapshots, key in keys):
         return
@@ -154,7 +154,7 @@ def _refuse_unknown(request: HistoryRequest, folders: Sequence[_SnapshotFolder])
 
 
 def is_revision(project: Path, snapshots: Path, word: str) -> bool:
-    """Whether git knows a word as a revision or a range."""
+    """Whether git resolves a word as a revision or a range."""
     if ".." in word or word.startswith("^"):
         return True
     try:
@@ -165,7 +165,7 @@ def is_revision(project: Path, snapshots: Path, word: str) -> bool:
 
 
 def uncommitted(found: HistoryMatch) -> bool:
-    """Whether the work tree holds snapshots of these names that no commit has."""
+    """Whether the work tree has snapshots with these names that are in no commit."""
     command = ["--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
     for snapshots in found.folders:
         request, repository = snapshots.request, snapshots.repository

@@ -1,4 +1,4 @@
-"""What commits did to recorded files, one line of steps for each; followed through renames and moved folders."""
+"""Changes of recorded files by commits, one line of steps per file, followed through renames and moved folders."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from hlodiff.snapshots.records import TRACES
 
 _PARTS = (*PROGRAMS, *(f"{name}.gz" for name in PROGRAMS))
 _MOST_RENAMES = 20
-# A name that starts anywhere: a snapshots folder may have moved, or the whole project.
+# A pathspec that matches at any depth: a snapshots folder, or the whole project, may have moved.
 _ANYWHERE = (f":(top,glob)**/{SUMMARY}", f":(top,glob)**/{TRACES}")
 
 
 def kind_of(key: Key) -> Kind:
-    """What a key names: the record of a scenario has no target."""
+    """The kind of a key: the record of a scenario has no target."""
     return "program" if key.target else "scenario"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one commit did to one recorded file.
+    """The change of one recorded file in one commit.
 
     Args:
-        commit: which.
-        key: whose file it was then.
-        base: the snapshots folder it lay in then, from the top of the repository.
-        old, new: what git calls the file on both sides; "" where there is none.
-        was: the snapshot's folder before, from the top, where the commit renamed or moved it; "" else.
-        aside: whether the commit lies on a branch whose version a merge did not take.
+        commit: the commit.
+        key: key of the file at that time.
+        base: its snapshots folder at that time, from the top of the repository.
+        old, new: git objects of the file on both sides; "" if there is none.
+        was: the snapshot's previous folder, from the top, if the commit renamed or moved it; otherwise "".
+        aside: whether the commit is on a branch whose version a merge did not take.
     """
 
     commit: Commit
@@ -47,12 +47,12 @@ class Step:
 
     @property
     def kind(self) -> Kind:
-        """What kind of file it is."""
+        """Kind of the file."""
         return kind_of(self.key)
 
     @property
     def folder(self) -> str:
-        """Where the snapshot lies after the commit, from the top of the repository."""
+        """The snapshot's folder after the commit, from the top of the repository."""
         return _joined(self.base, self.key.folder if self.key.target else self.key.function)
 
 
@@ -61,10 +61,10 @@ class StepLine:
     """The steps of one recorded file, newest first.
 
     Args:
-        key: its name now; the target is "" for the record of a scenario.
+        key: its current name; the target is "" for the record of a scenario.
         steps: newest first.
-        successor: its new name, if it was removed by the newer end.
-        predecessors: what was removed in the commit in which it begins and is not the same.
+        successor: its new name, if it no longer exists at the newer end.
+        predecessors: names removed in its first commit that are not the same program.
     """
 
     key: Key
@@ -74,17 +74,17 @@ class StepLine:
 
     @property
     def kind(self) -> Kind:
-        """What kind of file it is."""
+        """Kind of the file."""
         return kind_of(self.key)
 
     def beginning(self) -> Step | None:
-        """The oldest step, where it is the one that brought the file."""
+        """The oldest step, if it added the file."""
         own = [step for step in self.steps if not step.aside]
         return own[-1] if own and not own[-1].old and own[-1].new else None
 
 
 def key_of(path: str, base: str) -> tuple[Key, str] | None:
-    """Whose recorded file a path is, and the name of the file; None where it is nobody's.
+    """The key of a recorded file, and the name of the file; None if the path is not a recorded file.
 
     Example:
         >>> key_of("s/f/cpu/summary.yaml", "s")
@@ -104,13 +104,13 @@ def key_of(path: str, base: str) -> tuple[Key, str] | None:
 def lines_of(
     touches: Iterable[Touch], base: str, tip: Mapping[str, str], wanted: Callable[[Key], bool]
 ) -> dict[Key, StepLine]:
-    """The steps of every recorded file that is wanted.
+    """The steps of all matching recorded files.
 
     Args:
         touches: newest first.
         base: the snapshots folder from the top of the repository.
-        tip: what git calls each file at the newer end, by path from the top.
-        wanted: which keys.
+        tip: git object of each file at the newer end, by path from the top.
+        wanted: whether to include a key.
 
     Returns:
         lines in order of their keys.
@@ -126,7 +126,7 @@ def lines_of(
 
 
 def _changes(touch: Touch, base: str) -> dict[Key, tuple[str, str]]:
-    """Old and new side by key; where only the programs were touched, the summary that lies beside them."""
+    """Old and new side by key; if only the programs were touched, the unchanged summary beside them."""
     found: dict[Key, tuple[str, str]] = {}
     for change in touch.changes:
         known = key_of(change.path, base)
@@ -141,10 +141,10 @@ def _changes(touch: Touch, base: str) -> dict[Key, tuple[str, str]]:
 
 
 def _on_line(steps: Sequence[Step], newest: str) -> Iterator[Step]:
-    """Each version is the old side of the next newer one; what is not was on a branch that a merge did not take."""
+    """Follow old sides from the newest version; a version off this line is on a branch that a merge did not take."""
     expected = newest if any(step.new == newest for step in steps) else steps[0].new
     for step in steps:
-        alone = ":" in step.new  # the summary was not touched, so it is no help
+        alone = ":" in step.new  # the summary was not touched, so it does not help
         if alone or step.new == expected:
             expected = expected if alone else step.old
             yield step
@@ -153,12 +153,12 @@ def _on_line(steps: Sequence[Step], newest: str) -> Iterator[Step]:
 
 
 def followed(lines: Iterable[StepLine], repository: GitObjects, left_out: Sequence[str], readings: Readings) -> None:
-    """Go on where a line begins by a rename: of the function, of its folder, or of the whole snapshots folder.
+    """Continue lines that begin with a rename: of the function, its folder, or the whole snapshots folder.
 
     Args:
-        lines: they get the older steps.
-        repository: where to look.
-        left_out: revisions at which history is cut, with `^`.
+        lines: lines, which get the older steps.
+        repository: the repository.
+        left_out: revisions where history is cut, with `^`.
         readings: reads versions.
     """
     lines = list(lines)
@@ -176,7 +176,7 @@ def followed(lines: Iterable[StepLine], repository: GitObjects, left_out: Sequen
 def _renamed(
     starts: Sequence[tuple[StepLine, Step]], repository: GitObjects, readings: Readings
 ) -> Iterator[tuple[StepLine, Step]]:
-    """Lines whose beginning is the end of another one, with that beginning reported as a rename."""
+    """Lines that begin where another one ends, with that beginning reported as a rename."""
     around = _around([step for _, step in starts], repository)
     for line, step in starts:
         removed = [one for one in around[step.commit.id] if one.old and not one.new]
@@ -190,7 +190,7 @@ def _renamed(
 
 
 def _successors(lines: Sequence[StepLine], repository: GitObjects, readings: Readings) -> None:
-    """What a line that no longer exists at the newer end was renamed to."""
+    """The new names of lines that no longer exist at the newer end."""
     ends = [(line, line.steps[0]) for line in lines if line.steps and not line.steps[0].new and line.steps[0].old]
     around = _around([step for _, step in ends], repository)
     for line, step in ends:
@@ -201,13 +201,13 @@ def _successors(lines: Sequence[StepLine], repository: GitObjects, readings: Rea
 
 
 def _name(path: str, step: Step) -> str:
-    """How people call what lies at a path: by its key where it is in the same folder of snapshots, else by the path."""
+    """The display name of a path: its key if it is in the same folder of snapshots, else the path."""
     known = key_of(path, step.base)
     return known[0].name if known else PurePosixPath(path).parent.as_posix()
 
 
 def _around(steps: Sequence[Step], repository: GitObjects) -> dict[str, tuple[FileChange, ...]]:
-    """All recorded files that the commits of some steps changed, wherever they lie."""
+    """All recorded files changed by the commits of some steps, in any folder."""
     commits = list(dict.fromkeys(step.commit.id for step in steps))
     found: dict[str, tuple[FileChange, ...]] = dict.fromkeys(commits, ())
     if commits:
@@ -219,7 +219,7 @@ def _around(steps: Sequence[Step], repository: GitObjects) -> dict[str, tuple[Fi
 def _same(
     step: Step, known: str, others: Sequence[FileChange], side: Callable[[FileChange], str], readings: Readings
 ) -> tuple[FileChange | None, tuple[str, ...]]:
-    """The file that stands for the same programs on the same target, and else the names of all for that target."""
+    """The file with the same programs for the same target; if there is none, the names of all files for that target."""
     near = [one for one in others if _is_like(one.path, step.key)]
     exact = [one for one in near if side(one) == known]
     if not exact and near:
@@ -243,7 +243,7 @@ def _parts(key: Key) -> tuple[str, ...]:
 
 
 def _go_on(renamed: Sequence[tuple[StepLine, Step]], repository: GitObjects, left_out: Sequence[str]) -> None:
-    """Append the older steps of renamed lines: one `git log` for all that one commit renamed."""
+    """Append the older steps of renamed lines: one `git log` for all renames in one commit."""
     by_commit: dict[str, list[tuple[StepLine, Step]]] = {}
     for line, step in renamed:
         by_commit.setdefault(step.commit.id, []).append((line, step))
@@ -258,7 +258,7 @@ def _go_on(renamed: Sequence[tuple[StepLine, Step]], repository: GitObjects, lef
 
 
 def _place(folder: str, step: Step) -> tuple[str, Key]:
-    """Where the snapshots lay before, and what the key was: only one of the two changes where that can be."""
+    """The previous snapshots folder and key: only one of the two changes if possible."""
     parts = folder.split("/")
     own = [*_parts(step.key)]
     inside = step.base.split("/") if step.base else []
@@ -281,7 +281,7 @@ def _joined(folder: str, name: str) -> str:
 
 
 def folders_of(names: Collection[str], base: str) -> list[str]:
-    """Pathspecs of the folders in which the files of some names lie; the whole folder where a name is a pattern."""
+    """Pathspecs of the folders with the files of some names; the whole folder if a name is a pattern."""
     if any(set(name) & set("*?[") for name in names):
         return [literally(base) if base else ":(top)"]
     return [literally(_joined(base, name)) for name in names]
