@@ -1,9 +1,9 @@
-"""Content hashes of instructions and computations, which do not see names or the printed order.
+"""Content hashes of instructions and computations that ignore names and printed order.
 
-A computation's hash is taken over a canonical walk: from the root (then from every other instruction that nothing
-uses) along operands in order, numbering instructions at their first visit. An instruction used twice has one number,
-so sharing is seen, which a bottom-up (Merkle) hash alone cannot: add(add(c,c),add(c,c)) with one c and with four
-equal ones differ. Operands of commutative operations are visited in an order that content decides.
+A computation is hashed along a canonical walk: from the root (then from every other instruction without users) along
+operands in order, numbering instructions at their first visit. An instruction used twice has one number, so sharing
+counts, which a bottom-up (Merkle) hash alone cannot see: add(add(c,c),add(c,c)) with one c and with four equal ones
+differ. Operands of commutative operations are visited in an order determined by content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hlodiff.hlo.model import (
 )
 from hlodiff.hlo.traversal import callees, callees_first, operands_first, postorder, preorder, without_callers
 
-# Header and instruction attributes that only describe layouts: not hashed where layouts are not.
+# Header and instruction attributes that only describe layouts; skipped if layouts are ignored.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
 
 
@@ -31,10 +31,10 @@ class Content:
     """Hashes of one computation; tuples are indexed like its instructions.
 
     Args:
-        hash: of the whole computation.
-        labels: of each instruction alone with what it calls: opcode, shape, attributes, literal.
-        operand_hashes: label and everything it is computed from, bottom-up (Merkle), so without sharing.
-        order: a legal order, operands first, that content alone decides.
+        hash: hash of the whole computation.
+        labels: hash of each instruction alone with its callees: opcode, shape, attributes, literal.
+        operand_hashes: hash of the label and everything it is computed from, bottom-up (Merkle), so without sharing.
+        order: a topological order, operands first, determined by content alone.
     """
 
     hash: str
@@ -44,7 +44,7 @@ class Content:
 
 
 def digest(parts: Iterable[bytes]) -> bytes:
-    """16 bytes over the parts, each with its length so that ("ab","c") and ("a","bc") differ."""
+    """A 16-byte hash of the parts, each with its length so that ("ab","c") and ("a","bc") differ."""
     parts = list(parts)
     try:
         whole = [piece for part in parts for piece in (_SMALL[len(part)], part)]
@@ -60,10 +60,10 @@ Labelled = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
 
 
 class KnownContents:
-    """Contents of computations, each worked out once.
+    """Contents of computations, each computed once.
 
-    What was met before is known by itself (passes leave most computations as they are) and by what it holds (a program
-    has many equal bodies, and two programs have more).
+    Known computations are found by identity (passes leave most computations unchanged) and by content (a program has
+    many equal bodies, and two programs have more).
 
     Args:
         layout, schedule: as for `contents`.
@@ -71,13 +71,13 @@ class KnownContents:
 
     def __init__(self, *, layout: bool = True, schedule: bool = False) -> None:
         self._layout, self._schedule = layout, schedule
-        # The computation is kept so that no other one can get its place in memory, which is the key.
+        # Keeps the computation alive, so that no other one can get its address, which is the key.
         self._found: dict[tuple[int, tuple[str, ...]], tuple[Computation, Content]] = {}
         self._equal: dict[Hashable, Content] = {}
         self._labels: dict[Labelled, bytes] = {}
 
     def forget_computations(self) -> None:
-        """Keep what computations hold and no computation itself: of many programs one after another."""
+        """Keep contents but release all computations, for processing many programs one after another."""
         self._found.clear()
 
     def of(self, owner: Computation, callee_hash: Callable[[int], str]) -> Content:
@@ -103,7 +103,7 @@ class KnownContents:
         return found
 
     def _labels_of(self, owner: Computation, callee_hash: Callable[[int], str]) -> list[bytes]:
-        """What each instruction is by itself, with what it calls."""
+        """Label of each instruction: the instruction alone, with its callees."""
         known, layout = self._labels, self._layout
         labels: list[bytes] = []
         for it in owner.instructions:
@@ -122,16 +122,16 @@ class KnownContents:
 def contents(
     module: Module, *, layout: bool = True, schedule: bool = False, known: KnownContents | None = None
 ) -> tuple[Content, ...]:
-    """Content of every computation, callees included in their callers.
+    """The content of every computation, including its callees.
 
     Args:
         module: any module; normalize it first if noise must not change the hashes.
         layout: False ignores layouts, tilings and memory spaces.
         schedule: True adds the printed order and control predecessors.
-        known: of other modules that hold the same computations; then its layout and schedule count.
+        known: contents of other modules with the same computations; its layout and schedule then apply.
 
     Returns:
-        One Content for each computation, in the module's order.
+        One Content per computation, in module order.
     """
     known = known or KnownContents(layout=layout, schedule=schedule)
     found: dict[int, Content] = {}
@@ -149,11 +149,11 @@ def computation_hashes(
     only: Iterable[int] | None = None,
     known: KnownContents | None = None,
 ) -> tuple[str, ...]:
-    """The hash of every computation, in the module's order; see `contents`.
+    """The hash of every computation, in module order; see `contents`.
 
     Args:
         module, layout, known: as for `contents`.
-        only: indices of those that are wanted, callees are added; the others get "".
+        only: indices of the requested computations, whose callees are added; the others get "".
     """
     if only is None:
         return tuple(content.hash for content in contents(module, layout=layout, known=known))
@@ -171,7 +171,7 @@ def computation_hashes(
 
 
 def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:
-    """Computations of these indices and all that they call."""
+    """The computations with these indices and everything they call."""
     return dict.fromkeys(preorder(indices, lambda index: callees(module.computations[index])))
 
 
@@ -179,16 +179,16 @@ _Hashes = Sequence[str] | Mapping[int, str]
 
 
 def renumbered_hash(computation: Computation, hashes: _Hashes, renumber: Sequence[int]) -> str:
-    """The hash that a computation would have if its parameters had other numbers; see `renumbered`."""
+    """The hash of a computation with its parameters renumbered; see `renumbered`."""
     return renumbered(computation, hashes, renumber).hash
 
 
 def renumbered(computation: Computation, hashes: _Hashes, renumber: Sequence[int]) -> Content:
-    """The content that a computation would have if its parameters had other numbers.
+    """The content of a computation with its parameters renumbered.
 
     Args:
         computation: the computation.
-        hashes: `computation_hashes` of its module, for what it calls.
+        hashes: `computation_hashes` of its module, for its callees.
         renumber: the new number of each parameter by its old one.
     """
     changed = list(computation.instructions)
@@ -198,13 +198,13 @@ def renumbered(computation: Computation, hashes: _Hashes, renumber: Sequence[int
 
 
 def idle_parameters(computation: Computation) -> list[int]:
-    """Numbers of the parameters that nothing reads and that are not returned."""
+    """Numbers of parameters that are neither read nor returned."""
     used = {computation.root, *(o for it in computation.instructions for o in it.operands)}
     return [n for n, position in enumerate(computation.parameters()) if position not in used]
 
 
 def fingerprint(module: Module, *, layout: bool = True) -> str:
-    """Hash of the program itself: computations reached from the entry and the header, not names, order or schedule.
+    """Hash of the program: computations reachable from the entry and the header, without names, order or schedule.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -224,7 +224,7 @@ def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> C
     order = _canonical_order(owner, operand_hashes)
     number = {position: n for n, position in enumerate(order)}
     head = [owner.execution_thread.encode(), repr(sorted(owner.attributes)).encode(), _int(number[owner.root])]
-    # What `digest` would join: here the length of each part is known.
+    # The same as `digest`, because the length of each part is known here.
     parts = [piece for part in head for piece in (_int(len(part)), part)]
     of_label, of_number, of_operand, plain = _SMALL[_SIZE], _SMALL[4], _SMALL[8], _SMALL[0]
     for position in order:
@@ -293,7 +293,7 @@ def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes,
         parts = [labels[position], *operands]
         if it.results:
             hashes[position] = digest(parts)
-        else:  # the same where each part is a digest itself
+        else:  # equivalent, because each part is a digest itself
             hashes[position] = blake2b(length + length.join(parts), digest_size=_SIZE).digest()
     return tuple(hashes)
 
@@ -304,7 +304,7 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
         return (0,)
     neighbourhoods: list[
         tuple[bytes, ...]
-    ] = []  # made only if operand hashes leave a tie: rare, and they cost the most
+    ] = []  # computed only if operand hashes leave a tie, which is rare, because they cost the most
 
     def neighbourhood(position: int) -> bytes:
         if not neighbourhoods:
@@ -331,7 +331,7 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
 
 
 def neighbourhood_hashes(owner: Computation, operand_hashes: Sequence[bytes]) -> tuple[bytes, ...]:
-    """For each instruction a hash of what it is computed from and of all its users, with operand positions."""
+    """For each instruction a hash of its inputs and of all its users, with operand positions."""
     hashes: list[bytes] = [b""] * len(operand_hashes)
     uses: list[list[tuple[int, int]]] = [[] for _ in operand_hashes]
     for position, it in enumerate(owner.instructions):

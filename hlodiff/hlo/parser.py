@@ -1,7 +1,7 @@
-"""Reads compiled HLO text into a Module: every backend, every XLA version, unknown opcodes and attributes verbatim.
+"""Parses compiled HLO text into a Module: every backend and XLA version; unknown opcodes and attributes stay verbatim.
 
-The reader walks lines. A line that starts in column 0 and ends in `{` opens a computation, `}` closes it, and what
-is between is one instruction per line (a literal may run over several).
+The parser works on lines. A line that starts in column 0 and ends in `{` opens a computation, `}` closes it, and
+between them there is one instruction per line (a literal may take several).
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ Called = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class NotAttributes(ValueError):
-    """Something else than attributes, the attribute `repeated` a second time, or a call of `missing`, which is nowhere.
+    """Malformed attributes, the attribute `repeated` given twice, or a call of the undefined computation `missing`.
 
-    No version of XLA reads an attribute that is given twice: which of the two is meant?
+    No version of XLA reads an attribute that is given twice, because its value would be ambiguous.
     """
 
     def __init__(self, *, repeated: str = "", missing: str = "") -> None:
@@ -73,7 +73,7 @@ class NotAttributes(ValueError):
 
 
 class Tail(NamedTuple):
-    """What follows the operands, metadata as text."""
+    """The text after the operands, parsed; metadata as text."""
 
     attributes: tuple[tuple[str, str], ...] = ()
     calls: Called = ()
@@ -83,12 +83,12 @@ class Tail(NamedTuple):
 
 @dataclass(slots=True)
 class AttributeReader:
-    """Reads the attributes of one program.
+    """Parses the attributes of one program.
 
     Args:
-        computations: index by name.
-        frames: where metadata points to.
-        known: what was read before, by its text: most instructions say what another one says.
+        computations: index of each computation by name.
+        frames: the frame table of metadata.
+        known: parsed attributes by text: most instructions repeat those of another one.
     """
 
     computations: Mapping[str, int]
@@ -99,17 +99,17 @@ class AttributeReader:
     _attributes: dict[str, tuple[str, Tail]] = field(default_factory=dict)
 
     def read(self, text: str) -> tuple[Tail, tuple[str, int, str]]:
-        """Read what follows the `)` of the operands.
+        """Parse the text after the `)` of the operands.
 
         Args:
-            text: `, attribute=value` any number of times, or nothing.
+            text: any number of `, attribute=value`.
 
         Returns:
             The attributes; scope, frame and rest of the metadata.
 
         Raises:
             Unbalanced: a bracket or quote has no partner.
-            NotAttributes: something else than an attribute, two of one name, or a call leads nowhere.
+            NotAttributes: malformed attributes, two with one name, or a call of an undefined computation.
         """
         known = self.known.get(text)
         if known is not None:
@@ -158,7 +158,7 @@ class AttributeReader:
         return Tail(tuple(attributes), tuple(calls), predecessors, metadata)
 
     def _known_attribute(self, text: str) -> tuple[str, Tail] | None:
-        """What one attribute says, by its name; None where the text is not one whole attribute."""
+        """Parse one attribute; returns its name and content, or None if the text is not one whole attribute."""
         found = self._attributes.get(text)
         if found is None:
             call = _ONE_CALL.fullmatch(text)
@@ -169,7 +169,7 @@ class AttributeReader:
                 found = self._attribute(text, key)
             elif _is_whole(text):
                 found = self._attribute(text, _attribute_key(text))
-            if found is not None and "%" not in text and '"' not in text:  # else hardly any other instruction has it
+            if found is not None and "%" not in text and '"' not in text:  # else hardly any instruction shares it
                 self._attributes[text] = found
         return found
 
@@ -180,7 +180,7 @@ class AttributeReader:
         if name == "metadata":
             return name, Tail(metadata=value)
         if name in CALLING_ATTRIBUTES and value.startswith("{") and "=" in value:
-            raise NotAttributes  # a computation that is written where it is called
+            raise NotAttributes  # a computation written inline where it is called
         if name in CALLING_ATTRIBUTES and (names := self._called_names(value)):
             return name, Tail(calls=((name, self._called(names)),))
         if name == "control-predecessors":
@@ -189,7 +189,7 @@ class AttributeReader:
         return name, Tail(((name, spelled),)) if spelled is not None else Tail()
 
     def _called_names(self, value: str) -> list[str]:
-        """Names of computations. Short forms omit the `%`; in those only names that exist are computations."""
+        """Names of called computations. Short forms omit the `%`; in those, only existing names are computations."""
         names = _names(value.strip().removeprefix("{").removesuffix("}"))
         return names if "%" in value or all(name in self.computations for name in names) else []
 
@@ -201,20 +201,20 @@ class AttributeReader:
 
 
 def _is_json(text: str) -> bool:
-    """Whether a value is an object, as the configurations of backends are: then nothing lacks in it or follows it."""
+    """Whether a value is a JSON object, as backend configurations are: then nothing is missing in it or follows it."""
     try:
         return isinstance(load_json(text), dict)
     except ValueError:
         return False
 
 
-# As most calls are printed: (1) the attribute, (2) the name of the computation.
+# The usual form of a call: (1) the attribute, (2) the name of the computation.
 _ONE_CALL = re.compile(r"(calls|to_apply|condition|body)=%([\w.\-]++)")
 _MARKS = re.compile(r'["{}()\[\],/]')
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text between two commas is one attribute whatever stands around it; often that is not asked for."""
+    """Whether a text between two commas is certainly one attribute in any context; False means unknown."""
     if not ATTRIBUTE_START.match(text) or text.startswith("device_ids="):
         return False
     if not _MARKS.search(text):
@@ -226,7 +226,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _attribute_key(part: str) -> re.Match[str] | None:
-    """Name and `=` of an attribute, None for a bare flag; any other words would belong to the value before them."""
+    """Name and `=` of an attribute; None for a bare flag. Other words would belong to the value before them."""
     found = ATTRIBUTE_KEY.match(part)
     if found is None and not ATTRIBUTE_START.fullmatch(part):
         raise NotAttributes
@@ -236,7 +236,7 @@ def _attribute_key(part: str) -> re.Match[str] | None:
 
 
 def _names(text: str) -> list[str]:
-    """The names in the value of an attribute."""
+    """The names in an attribute's value."""
     try:
         return operand_names(text)
     except NotOperands:
@@ -247,7 +247,7 @@ _STRING = re.compile(STRING, re.DOTALL)
 
 
 def _is_plain(text: str) -> bool:
-    """Whether no string and no bracket is open at the end of a text, as far as counting can decide."""
+    """Whether no string or bracket is open at the end of a text, as far as counting can tell."""
     if '"' in text and "/*" not in text and "//" not in text:
         text = _STRING.sub("", text)
     if '"' in text or text.count("{") != text.count("}"):
@@ -268,7 +268,7 @@ class _OpenComputation:
     instructions: list[Instruction] = field(default_factory=list)
     index: dict[str, int] = field(default_factory=dict)
     root: int = -1
-    # Operands and control predecessors that were named before they were defined: XLA reads that too.
+    # Operands and control predecessors used before their definition, which XLA also accepts.
     late: list[tuple[int, list[str], tuple[str, ...]]] = field(default_factory=list)
 
 
@@ -277,16 +277,16 @@ class _TextReader:
     path: str
     lines: list[str]
     tails: AttributeReader
-    # Where only a part of a text is read: lines and computations before it.
+    # If only part of a text is read: the number of lines and computations before it.
     lines_before: int = 0
     computations_before: int = 0
-    # Where a text was rewritten: where its lines come from.
+    # If a text was rewritten: the original places of its lines.
     places: Places | None = None
-    # Whether a computation's root is where its text says: not where only some of its lines are read.
+    # Whether each computation must have its root where its text says; False if only some of its lines are read.
     checks_result: bool = True
     done: list[Computation] = field(default_factory=list)
     entry: int = -1
-    # The shapes of the parameters of each computation that was read, by its index.
+    # The parameter shapes of each parsed computation, by its index.
     parameters: dict[int, tuple[Shape, ...]] = field(default_factory=dict)
 
     def error(self, what: str, line: int, column: int = 0, hint: str = "") -> ReadError:
@@ -298,26 +298,26 @@ class _TextReader:
         return ReadError(what, path=self.path, line=number, column=column, text=text, hint=hint)
 
 
-# Below this many characters reading at once takes a few milliseconds, and errors are reported at once.
+# Below this many characters, parsing everything takes a few milliseconds, and errors are reported immediately.
 _READ_AT_ONCE = 50_000
 
 
 def read_hlo(text: str, *, path: str = "", at_once: bool | None = None, check_calls: bool = True) -> Module:
-    """Read the text form of a compiled HLO module.
+    """Parse the text form of a compiled HLO module.
 
     Args:
-        text: what `compiled.as_text()` or an XLA dump holds.
-        path: the file's name, for errors only.
-        at_once: whether every computation is read now, or when it is first used; None decides by size.
-        check_calls: whether operands have to fit the parameters of what they are given to. Where they need not, as
-            where lines are read without their program, the text is read at once.
+        text: the output of `compiled.as_text()`, or an XLA dump.
+        path: the file's name, used only in errors.
+        at_once: whether to parse every computation now or when it is first used; None decides by size.
+        check_calls: whether operands must match the parameters of the called computation. If not, as when lines are
+            read without their program, the text is parsed at once.
 
     Returns:
         The module; computations and instructions in the order of the text.
 
     Raises:
-        ReadError: with line, column and a caret under the place. An error inside a computation that is read
-            later is raised when it is first used.
+        ReadError: with line, column and a caret under the place. An error inside a computation that is parsed later is
+            raised when it is first used.
 
     Example:
         >>> module = read_hlo("HloModule m\\n\\nENTRY e {\\n  ROOT p = f32[2]{0} parameter(0)\\n}\\n")
@@ -334,7 +334,7 @@ def read_hlo(text: str, *, path: str = "", at_once: bool | None = None, check_ca
 def _read_lines(
     text: str, path: str, at_once: bool | None, places: Places | None = None, check_calls: bool = True
 ) -> Module:
-    """Read a text of one instruction a line; `places` where it was rewritten so."""
+    """Parse a text with one instruction per line; `places` is given if it was rewritten into that form."""
     if not (len(text) < _READ_AT_ONCE if at_once is None else at_once):
         later = _read_later(text, path, places)
         if later is not None:
@@ -368,7 +368,7 @@ def _read_lines(
 
 
 def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError, check_calls: bool = True) -> Module:
-    """Read a text that is not one instruction a line; where that fails too, the error further on is the one to show."""
+    """Parse a text that is not one instruction per line; if that fails too, raise the error that lies further on."""
     from hlodiff.hlo.free_form import MAX_CHARACTERS, rewrite
 
     if len(text) > MAX_CHARACTERS or not error.line:
@@ -383,14 +383,14 @@ def _read_free_form(text: str, path: str, at_once: bool | None, error: ReadError
 
 
 def _with_places(computation: Computation, places: Places) -> Computation:
-    """With the lines of the original text."""
+    """Map its lines to those of the original text."""
     instructions = tuple([replace(it, line=places.place(it.line)[0]) for it in computation.instructions])
     return replace(computation, instructions=instructions, line=places.place(computation.line)[0])
 
 
 def _read_later(text: str, path: str, places: Places | None) -> Module | None:
-    """The module with computations that are read when first used; None where the text is not in canonical form."""
-    if "source_file=" in text:  # older frames, which are only known when all instructions are read
+    """A module whose computations are parsed on first use; None if the text is not in canonical form."""
+    if "source_file=" in text:  # older frames, only known once all instructions are read
         return None
     reader, name, attributes, spans = _head_of(text, path, places)
     if not spans:
@@ -403,7 +403,7 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
         if index not in known:
             try:
                 known[index] = _parameters_of(text, spans[index])
-            except ValueError:  # damaged: reading it says where
+            except ValueError:  # damaged: parsing it reports the place
                 body = read(index, None)
                 known[index] = tuple(body.instructions[n].shape for n in body.parameters())
         return known[index]
@@ -423,7 +423,7 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
                 raise
             module = _read_free_form(text, path, True, error)  # not every instruction has a line of its own
             if [computation.name for computation in module.computations] != [span.name for span in spans]:
-                raise  # some are written where they are called: what was read before counted without them
+                raise  # some are inline where they are called: their indices were not counted before
             return module.computations[index]
         if whole_body:
             known.update(part.parameters)
@@ -438,16 +438,16 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
 
 
 def spans_of(text: str) -> tuple[Span, ...] | None:
-    """Where the computations of HLO text lie, without reading them.
+    """The span of each computation in HLO text, without parsing it.
 
     Args:
-        text: what `read_hlo` reads.
+        text: HLO text, as for `read_hlo`.
 
     Returns:
-        all of them in the order of the text; None where the text is not in canonical form, or is damaged.
+        all spans in text order; None if the text is damaged or not in canonical form.
 
     Raises:
-        ReadError: what stands before the first computation cannot be read.
+        ReadError: the text before the first computation cannot be parsed.
     """
     *_, spans = _head_of(text, "", None)
     return None if not spans or is_damaged(text[spans[0].start - 1 :], sum(span.lines for span in spans)) else spans
@@ -456,7 +456,7 @@ def spans_of(text: str) -> tuple[Span, ...] | None:
 def _head_of(
     text: str, path: str, places: Places | None
 ) -> tuple[_TextReader, str, tuple[tuple[str, str], ...], tuple[Span, ...]]:
-    """Read what stands before the first computation: name and attributes of the module; and find where each lies."""
+    """Parse the text before the first computation: name and attributes of the module; then locate each computation."""
     header = header_end(text, max(text.find("HloModule"), 0))
     start = text.find("\n}", header)
     head = text[: start if start >= 0 else header]
@@ -471,7 +471,7 @@ def _head_of(
 _PARAMETER = " parameter("
 
 
-# What the first line of a computation does not begin with.
+# Prefixes that never begin the first line of a computation.
 _NO_HEAD = ("", " ", "\t", "}", "/")
 
 
@@ -491,7 +491,7 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
             parts = split_commas(without_comments(line[len("HloModule") :]))
         except Unbalanced as at:
             text = "\n".join(reader.lines[number - 1 :])
-            whole = text[: header_end(text, 0)]  # tables run over several lines
+            whole = text[: header_end(text, 0)]  # tables span several lines
             last += whole.count("\n")
             parts = [] if last == number else parts_or_whole(without_comments(whole[len("HloModule") :]))
             if len(parts) < 2:
@@ -531,7 +531,7 @@ def _refuse_conflict(reader: _TextReader, number: int, line: str) -> None:
 
 
 def _read_tables(reader: _TextReader, number: int) -> int:
-    """Read the debug tables, return the line of the first computation."""
+    """Parse the debug tables; returns the line of the first computation."""
     table = ""
     while number <= len(reader.lines):
         line = reader.lines[number - 1].rstrip()
@@ -574,7 +574,7 @@ def _read_computation(reader: _TextReader, number: int) -> int:
 
 
 def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computation:
-    """The computation that ends in line `number`, with operands and root as their places."""
+    """Finish the computation that ends in line `number`, resolving operands and root to indices."""
     instructions = open_.instructions
     if not instructions:
         raise reader.error(f"computation %{open_.name} has no instruction", number, 1)
@@ -611,7 +611,7 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
     root = open_.root if open_.root >= 0 else len(instructions) - 1
     place = open_.line - reader.lines_before
     head, shape = reader.lines[place - 1], instructions[root].shape
-    if reader.checks_result and (arrow := head.rfind("->")) >= 0:  # the signature has to give what the root computes
+    if reader.checks_result and (arrow := head.rfind("->")) >= 0:  # the signature must match the shape of the root
         result = without_comments(head[arrow + 2 : head.rfind("{")]).strip()
         try:
             signed = read_shape(result) if result else shape
@@ -633,7 +633,7 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
 def _read_parameters(reader: _TextReader, open_: _OpenComputation) -> tuple[Shape, ...]:
     """The shapes of the parameters, in order.
 
-    Two parameters of one number, and a number without those below it, are refused: nobody could tell what is meant.
+    Two parameters with the same number, or a missing number below another, are refused as ambiguous.
     """
     found: dict[str, Instruction] = {}
     for it in open_.instructions:
@@ -654,7 +654,7 @@ def _read_parameters(reader: _TextReader, open_: _OpenComputation) -> tuple[Shap
 
 
 def _parameters_of(text: str, span: Span) -> tuple[Shape, ...]:
-    """The shapes of the parameters of a computation that is not read, in order."""
+    """The shapes of the parameters of a computation, in order, without parsing it."""
     found: dict[int, Shape] = {}
     at = text.find(_PARAMETER, span.body, span.end)
     while at >= 0:
@@ -664,20 +664,20 @@ def _parameters_of(text: str, span: Span) -> tuple[Shape, ...]:
         if start is not None:
             position = start.end()
             end = closing(line, position) + 1 if line[position : position + 1] == "(" else line.find(" ", position)
-            if end == here:  # and no string that says it
+            if end == here:  # and no string contains this text
                 found[int(line[here + len(_PARAMETER) : line.find(")", here)])] = read_shape(line[position:end])
         at = text.find(_PARAMETER, at + 1, span.end)
     return tuple(found[number] for number in sorted(found))
 
 
 def _check_calls(reader: _TextReader, computation: Computation, parameters: Callable[[int], tuple[Shape, ...]]) -> None:
-    """Refuse a call whose operands are not what the parameters of the computation ask for."""
+    """Refuse a call whose operands do not match the parameters of the computation."""
     for it in computation.instructions:
         if not it.calls:
             continue
         shapes = [computation.instructions[n].shape for n in it.operands]
         for branch, callee in enumerate(it.called):
-            # The first operand of a conditional chooses, each branch takes one of those that follow.
+            # The first operand of a conditional selects; each branch takes one of the others.
             given = shapes[branch + 1 : branch + 2] if it.opcode == "conditional" else shapes
             if wrong := _misfit(it.opcode, given, parameters(callee)):
                 name = next(name for name, index in reader.tails.computations.items() if index == callee)
@@ -697,7 +697,7 @@ def _indices(reader: _TextReader, open_: _OpenComputation, names: Sequence[str],
 
 
 def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int) -> int:
-    """Read the instruction that starts in line `number`, return the line it ends in."""
+    """Parse the instruction that starts in line `number`; returns the line it ends in."""
     line = reader.lines[number - 1]
     start = PLAIN_INSTRUCTION.match(line) or INSTRUCTION_START.match(line)
     if start is None:
@@ -710,7 +710,7 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
     try:
         instruction = _parse(reader, open_, line, start, number)
     except (Unbalanced, ReadError):
-        # A literal may run over several lines; asking every line first costs a third of the reading time.
+        # A literal may span several lines; checking every line first costs a third of the parsing time.
         parts, depth = [line], open_brackets(line)
         while last < len(reader.lines) and not reader.lines[last].startswith("}"):
             if opened := open_string(parts[-1]):
@@ -787,7 +787,7 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
 
 
 def _split(reader: _TextReader, line: str, position: int, number: int) -> tuple[str, str, str, int]:
-    """Shape, opcode and arguments of an instruction whose shape begins at `position`, and where the arguments end."""
+    """Shape, opcode and arguments of an instruction whose shape begins at `position`, and the end of the arguments."""
     end = closing(line, position) + 1 if line.startswith("(", position) else line.find(" ", position)
     if end < 0:
         end = len(line)
@@ -804,7 +804,7 @@ def _split(reader: _TextReader, line: str, position: int, number: int) -> tuple[
 
 
 def _literal(opcode: str, text: str, shape: Shape) -> tuple[str, str]:
-    """What a constant or a parameter holds, and what is wrong with it."""
+    """The value of a constant or parameter, and what is wrong with it."""
     number = text.strip()
     if opcode == "parameter" and not (number.isdecimal() and number.isascii() and len(number) < 10):
         return "", "expected the number of the parameter"
@@ -831,11 +831,11 @@ Lines = Sequence[str] | None
 
 
 class LazySequence(Sequence[Computation]):
-    """Computations that are made when they are asked for, each once.
+    """Computations made on first use, each once.
 
     Args:
-        size: how many.
-        make: makes the computation of that index.
+        size: number of computations.
+        make: makes the computation with an index.
     """
 
     __slots__ = ("_made", "_make", "_size")
@@ -858,7 +858,7 @@ class LazySequence(Sequence[Computation]):
             return tuple(self[n] for n in range(*index.indices(self._size)))
         computation = self._made.get(index)
         if computation is None:
-            position = range(self._size)[index]  # -1 is the last one, and beyond there is none
+            position = range(self._size)[index]  # -1 is the last one, and out of range raises
             computation = self._made.get(position)
             if computation is None:
                 computation = self._made[position] = self._make(position)
@@ -869,12 +869,12 @@ class LazySequence(Sequence[Computation]):
 
 
 class LazyComputations(LazySequence):
-    """The computations of a text in canonical form, each read when it is first asked for.
+    """The computations of a text in canonical form, each parsed on first use.
 
     Args:
         text: the whole text.
-        spans: where each computation lies in it.
-        read: reads the computation of that index, from other lines where they are given.
+        spans: location of each computation in the text.
+        read: parses the computation with an index, from other lines if given.
     """
 
     __slots__ = ("_read", "spans", "text")
@@ -887,18 +887,18 @@ class LazyComputations(LazySequence):
 
     @property
     def parsed(self) -> tuple[int, ...]:
-        """Indices of the computations that were read so far."""
+        """Indices of the computations parsed so far."""
         return tuple(self._made)
 
     def naming(self, name: str) -> list[int]:
-        """Indices of the computations in whose lines a name stands, ascending; nothing is read for it."""
+        """Indices of the computations whose lines contain a name, ascending, found without parsing."""
         word = re.escape(name)
-        # The name first: a search for what has to stand before it would stop at every character.
+        # Search for the name first: a search for the text before it would stop at every character.
         whole_name = re.compile(rf"{word}(?<![\w.-]{word})(?![\w.-])")
         return [n for n, span in enumerate(self.spans) if whole_name.search(self.text, span.body, span.end)]
 
     def read_lines(self, index: int, lines: Sequence[str]) -> Computation:
-        """Read the computation of that index as if these were its instructions."""
+        """Parse the computation with that index as if these were its instructions."""
         return self._read(index, lines)
 
     def __eq__(self, other: object) -> bool:
@@ -908,23 +908,23 @@ class LazyComputations(LazySequence):
         return hash(self.text)
 
 
-# --- Whether what calls a computation gives it the operands that its parameters ask for.
+# --- Whether the operands of a call match the parameters of the called computation.
 #
 # A text in which the number of operands differs from the number of parameters is damaged, because parameters cannot be
 # assigned to values, and is refused. So is one that passes a tuple for an array. Other type mismatches are accepted:
 # the assignment is still clear, and a different type is an edit.
 
-# Each operand that a computation is given is its parameter of the same number.
+# Each operand of the call is the parameter with the same number.
 _BINDS = frozenset(
     ["fusion", "call", "while", "conditional", "async-start", "call-start", "custom-call-start", "fusion-start"]
 )
-# A single element of each operand is the parameter of the same number.
+# One element of each operand is the parameter with the same number.
 _ELEMENT_OF_EACH = frozenset(["reduce", "reduce-window", "map"])
 _COLLECTIVES = frozenset(["all-reduce", "all-reduce-start", "reduce-scatter", "reduce-scatter-start"])
 
 
 def _misfit(opcode: str, given: Sequence[Shape], wanted: Sequence[Shape]) -> str:
-    """What is wrong with the operands of a call; "" where nothing is, or nobody knows what they have to be."""
+    """What is wrong with the operands of a call; "" if nothing is, or if the expected operands are unknown."""
     if opcode in _BINDS:
         if len(given) != len(wanted):
             return f"{_count(len(given), 'operand')} for {_count(len(wanted), 'parameter')}"
@@ -932,7 +932,7 @@ def _misfit(opcode: str, given: Sequence[Shape], wanted: Sequence[Shape]) -> str
             if len(one.tuple_shapes) != len(other.tuple_shapes):
                 return f"{print_shape(one)} for parameter {n}, a {print_shape(other)},"
         return ""
-    # A reducer or a comparator takes elements of the operands.
+    # A reducer or comparator takes elements of the operands.
     counts: tuple[int, ...] = ()
     if opcode in _ELEMENT_OF_EACH:
         counts = (len(given),)

@@ -197,7 +197,7 @@ def _beside(path: str) -> bytes:
 
 
 def _recorded_with(path: str, blob: str, beside: str) -> bytes:
-    """The file beside a blob. Git names no commit: try the index, HEAD, and the last commit that added or removed it."""
+    """The file beside a blob. Git gives no commit: try the index, HEAD, and the last commit that touched the blob."""
     for listing in _listings(path, blob, beside):
         objects: dict[str, str] = {}
         for row in listing.split(b"\0"):  # `ls-files -s`: mode, id, stage, path; `ls-tree`: mode, kind, id, path
