@@ -17,27 +17,26 @@ from hlodiff.hlo.traversal import operands_first
 if TYPE_CHECKING:
     import networkx as nx
 
-# --- What an instruction without a match is computed from: the paired instructions that it leads to through free
-# ones.
+# --- Reachability of unmatched (free) instructions: the matched ones that they reach through free ones.
 #
-# A search asks this of thousands of pairings that differ in a few pairs, so each answer is kept until a pair near it
-# comes or goes. The work is counted: a search that walks far ends at its limit like any other. It is the reachability
-# that networkx calls `descendants`, through free instructions alone; which are free changes with every step of the
-# search, so it runs on the frozen tuples and keeps a bit set for each instruction.
+# A search needs this for thousands of matchings that differ in a few pairs, so each answer is cached until a nearby
+# pair changes. The work is counted: a long walk counts towards the limit like any other work. It is what networkx calls
+# `descendants`, through free instructions only; the free ones change with every step of the search, so it runs on the
+# frozen tuples and keeps a bit set for each instruction.
 
-# Answers have one bit for each instruction: beyond so many of these they are not kept, or they would take gigabytes.
+# Answers have one bit for each instruction: beyond this many they are not cached, as they would take gigabytes.
 _KEPT = 10_000
 
 
 class Reach:
-    """One side of a pairing.
+    """One side of a matching.
 
     Args:
         operands: for each instruction its (operand, result) pairs.
         users: for each instruction its users.
-        mapping: for each instruction its match, negative where it is free; changed from outside.
+        mapping: for each instruction its match, negative if it is free; changed by the caller.
 
-    `steps` counts the operands looked at and the answers that were dropped.
+    `steps` counts the operands visited and the cached answers dropped.
     """
 
     __slots__ = ("_found", "_mapping", "_operands", "_users", "steps")
@@ -53,27 +52,27 @@ class Reach:
         self.steps = 0
 
     def below(self, start: int) -> int:
-        """The paired instructions that are reached from a free one through free ones, one bit each."""
+        """The matched instructions reached from a free one through free ones, as a bit set."""
         found = self._found.get(start)
         if found is not None:
             return found
         return self._work_out(start) if len(self._mapping) <= _KEPT else self._walk(start)
 
     def changed(self, position: int) -> None:
-        """An instruction was paired or freed: forget what was found through it."""
+        """Drop the cached answers that depend on an instruction that was matched or freed."""
         if not self._found:
             return
         self._found.pop(position, None)
         worklist = [position]
         for one in worklist:
             for user in self._users[one]:
-                # What is known of a user was found through this one: above what is not known nothing is.
+                # A user's answer depends on this one: above an unknown answer none is known.
                 if self._found.pop(user, None) is not None:
                     worklist.append(user)
         self.steps += len(worklist)
 
     def _work_out(self, start: int) -> int:
-        """The answer for one and for all free ones on the way, operands first."""
+        """Compute the answer for one instruction and all free ones on the way, operands first."""
         found, mapping = self._found, self._mapping
         worklist = [start]
         opened: set[int] = set()
@@ -122,11 +121,11 @@ def _bits(positions: Iterable[int]) -> int:
 
 # --- The dataflow graph of one computation, frozen into tuples, with labels from strong to weak for every node.
 
-# Labels from strong to weak. An instruction pairs at the strongest level at which its neighbourhood agrees.
+# Labels from strong to weak. An instruction is matched at the strongest level at which its neighbourhood agrees.
 EXACT, SIGNED, OWN, VALUE, STRUCTURE, TYPE, ANY = range(7)
 LEVELS = ("exact", "signed", "own", "value", "structure", "type", "any")
 
-# What is inside of them comes and goes with them.
+# Opcodes whose callees come and go with them.
 CALLS = frozenset(
     ["fusion", "while", "conditional", "case", "if", "call", "async-start", "func.call", "composite",
      "sdy.manual_computation"]
@@ -134,7 +133,7 @@ CALLS = frozenset(
 
 Intern = dict[Any, int]
 _Users = Mapping[int, Mapping[int, Mapping[str, Any]]]
-"""Of one node of a dataflow graph: each user, and the edges to it by key."""
+"""The users of a node of a dataflow graph, and the edges to each by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,7 @@ class MatchGraph:
         """Freeze one computation into tuples, which the inner loops of the matchers walk seven times as fast.
 
         Args:
-            graph: the dataflow of a computation without noise and tuning, as `hlodiff.graph.dataflow` makes it.
+            graph: the dataflow graph of a computation without noise and tuning, as `hlodiff.graph.dataflow` makes it.
             hashes: content hash of every computation of its module.
             intern: shared by both sides, so that equal labels become equal numbers.
             entry: True for the entry, whose arguments may become constants; other parameters come and go with their
@@ -192,7 +191,7 @@ class MatchGraph:
             triples = []
             for user, edges in cast("_Users", users).items():
                 for number, edge in edges.items():
-                    if number >= 0:  # else a control edge, which hands on no value
+                    if number >= 0:  # otherwise a control edge, which passes no value
                         slot, result = number if ordered[user] else 0, edge["result"]
                         triples.append((user, slot, result))
                         slots[user][number] = (operand, slot, result)
@@ -215,12 +214,14 @@ class MatchGraph:
 def _labels(
     it: Instruction, hashes: Sequence[str], intern: Intern, entry: bool, kind: str, operand_kinds: tuple[str, ...]
 ) -> tuple[int, ...]:
-    """A parameter's number is no part of any label: parameters pair by their callers, uses and names."""
+    """Labels of an instruction, by level.
+
+    A parameter's number is not part of any label: parameters are matched by callers, uses and names."""
     is_parameter = it.opcode == "parameter"
     literal = None if is_parameter else it.literal
     attributes = tuple(sorted(it.attributes)) if len(it.attributes) > 1 else it.attributes
     called = tuple([(name, *[hashes[callee] for callee in group]) for name, group in it.calls]) if it.calls else ()
-    # A call and an operation that stands alone are never each other: what is inside would be lost from sight.
+    # A call never matches a plain operation: the contents of the callee would not be compared.
     call = it.opcode if it.calls and it.opcode in CALLS else ""
     if is_parameter or (entry and it.opcode == "constant"):
         call = "argument" if entry else "parameter"
@@ -239,7 +240,7 @@ def _labels(
 
 @dataclass(slots=True)
 class InstructionMap:
-    """Which old instruction is which new one, and which matcher said so. Grows while matchers run.
+    """Matches of old to new instructions, with the matcher that found each. Grows while matchers run.
 
     `steps` counts operands that were compared one by one; see `walked`.
     """
@@ -256,14 +257,14 @@ class InstructionMap:
         return InstructionMap([-1] * old_size, [-1] * new_size, {})
 
     def add(self, old: int, new: int, matcher: str) -> None:
-        """Pair two instructions that are both still free."""
+        """Match two free instructions."""
         self.old[old] = new
         self.new[new] = old
         self.matchers[old] = matcher
         self._changed(old, new)
 
     def remove(self, old: int) -> None:
-        """Undo a pair."""
+        """Remove a match."""
         new = self.old[old]
         self.new[new] = -1
         self.old[old] = -1
@@ -271,7 +272,7 @@ class InstructionMap:
         self._changed(old, new)
 
     def exchange(self, old: Sequence[int], new: Sequence[int], matchers: Mapping[int, str]) -> None:
-        """Take other pairs instead of all there are."""
+        """Replace all matches."""
         self.old[:], self.new[:], self.matchers = old, new, dict(matchers)
         self._reaches[:] = None, None
 
@@ -283,7 +284,7 @@ class InstructionMap:
             second.changed(new)
 
     def reach(self, sides: tuple[MatchGraph, MatchGraph], which: int) -> Reach:
-        """What free instructions of one side (0 old, 1 new) are computed from; the sides are always the same two."""
+        """Reachability of free instructions of one side (0 old, 1 new); the sides are always the same two."""
         found = self._reaches[which]
         if found is None:
             mapping = (self.old, self.new)[which]
@@ -292,7 +293,7 @@ class InstructionMap:
 
     @property
     def walked(self) -> int:
-        """All operands that were looked at to compare those of pairs: the effort beside costs."""
+        """All operands visited to compare those of matches: the effort in addition to costs."""
         return self.steps + sum(reach.steps for reach in self._reaches if reach is not None)
 
     def free_old(self) -> list[int]:
@@ -314,30 +315,30 @@ def is_parameter_of(side: MatchGraph, position: int) -> bool:
     return side.computation.instructions[position].opcode == "parameter"
 
 
-# --- Which instruction of the old computation is which of the new one.
+# --- Matching the instructions of two computations.
 #
-# Colour refinement with anchors: a paired instruction has its pair as colour, every other one the hash of its label and
-# the colours below (`down`) or above (`up`) it. Free instructions whose colours occur once on each side pair; every
-# pair is an anchor for the next pass. An edit changes `down` only below its users and `up` only above its operands, so
-# one edit leaves one of the two unchanged for everything else. Labels get weaker only when nothing stronger pairs any
-# more.
+# Colour refinement with anchors: the colour of a matched instruction is its match, that of a free one the hash of its
+# label and the colours below (`down`) or above (`up`) it. Free instructions whose colours occur once on each side are
+# matched; every match is an anchor for the next pass. An edit changes `down` only below its users and `up` only above
+# its operands, so one edit leaves one of the two unchanged for everything else. Labels get weaker only when stronger
+# ones give no more matches.
 #
 # Refining colours by neighbours is Weisfeiler and Leman 1968, and going from strong to weak evidence is GumTree
 # (Falleri et al. 2014, top-down and bottom-up phases), on graphs with sharing instead of trees. networkx's
 # Weisfeiler-Lehman hash is not used: it gives a graph and its reverse one hash, and loses the order of operands. Nor
-# are the graphs walked themselves: on networkx one pass takes seven to nine times as long as on frozen tuples.
+# are networkx graphs walked directly: there one pass takes seven to nine times as long as on frozen tuples.
 
-# Weaker levels pair only beside something that is paired; each round may open new neighbours. Eight rounds were
-# enough for everything in the corpus; the loop ends earlier when a round pairs nothing.
+# Weaker levels match only next to something matched; each round may add neighbours. Eight rounds were enough for
+# everything in the corpus; the loop ends early when a round matches nothing.
 _ROUNDS = 8
 
 
 def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
-    """Pair the instructions of two computations, strongest evidence first.
+    """Match the instructions of two computations, strongest evidence first.
 
     Args:
         old, new: the two computations, prepared with the same `intern`.
-        pairing: what is already known (parameters); pairs are added to it.
+        pairing: known matches (parameters); matches are added to it.
     """
     known = _Known(_same_partitions(old, new))
     for _ in range(_ROUNDS):
@@ -360,7 +361,7 @@ def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
 
 
 def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
-    """Pair what is unique by colour, until nothing is any more."""
+    """Match instructions of unique colour until there are no more."""
     progress = True
     while progress and -1 in pairing.old and -1 in pairing.new:
         last = _last_colours(old, new, pairing, level, known)
@@ -369,16 +370,16 @@ def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: in
         last.refined, colours = level, last.colours
         progress = any(
             _unique(pairing, keys(old, colours[0], level), keys(new, colours[1], level), f"{LEVELS[level]}:{name}")
-            # Another opcode of the same type is the same instruction only where all around it is as it was.
+            # A different opcode of the same type is the same instruction only if its whole neighbourhood is unchanged.
             for name, keys in (_KEYS[:1] if level >= TYPE else _KEYS)
         )
 
 
 def _last_colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> _Last:
-    """Colours of a level that are equal on both sides where everything below, or above, an instruction is.
+    """Colours of a level: equal on both sides if everything below, or above, the instructions is equal.
 
-    A paired instruction has its old position as colour, negative so that it is no number of a neighbourhood. Those
-    worked out last stay where nothing was paired since: while this runs pairs only come.
+    The colour of a matched instruction is its old position, negative to differ from those of neighbourhoods. The last
+    colours are reused if nothing was matched since: during this phase matches are only added.
     """
     level = known.stands_for[level]
     found = known.last.get(level)
@@ -397,7 +398,7 @@ def _last_colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, lev
 
 
 def _same_partitions(old: MatchGraph, new: MatchGraph) -> list[int]:
-    """For each level the strongest one that tells the same instructions apart: their colours do too."""
+    """For each level the strongest one that distinguishes the same instructions, as their colours then do too."""
     found: list[int] = []
     kinds: list[int] = []
     for level in range(ANY):
@@ -411,7 +412,7 @@ def _same_partitions(old: MatchGraph, new: MatchGraph) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Colours:
-    """Of the free instructions of one side, ascending, what is below each and what is above it."""
+    """The free instructions of one side, ascending, with the colours below and above each."""
 
     free: list[int]
     down: list[int]
@@ -420,10 +421,9 @@ class _Colours:
 
 @dataclass(slots=True)
 class _Last:
-    """Colours of both sides when there were so many pairs.
+    """Colours of both sides at a given number of matches.
 
-    `refined` is the strongest level at which what is unique among them was paired, and `has_no_ties` whether what is
-    equal on both sides was.
+    `refined` is the strongest level at which unique colours were matched, `has_no_ties` whether equal ones were too.
     """
 
     count: int
@@ -434,7 +434,7 @@ class _Last:
 
 @dataclass(slots=True)
 class _Known:
-    """Colours by level. Levels that tell the same instructions apart share the colours of one of them."""
+    """Colours by level. Levels that distinguish the same instructions share colours."""
 
     stands_for: Sequence[int]
     last: dict[int, _Last] = field(default_factory=dict)
@@ -442,7 +442,7 @@ class _Known:
 
 
 _Keyed = Sequence[tuple[Hashable, int]]
-"""Instructions with what has to be equal for them to pair."""
+"""Instructions with the key that must be equal for a match."""
 
 
 def _by_both(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
@@ -482,7 +482,7 @@ def _coloured(
     down = list(anchors)
     up = down.copy()
     key: tuple[Any, ...]
-    for position in ordered:  # most have one operand and one user; a list made in a loop is a call
+    for position in ordered:  # most have one operand and one user; building a list would cost a call
         around = slots[position]
         if len(around) == 1:
             neighbour, slot, result = around[0]
@@ -510,7 +510,7 @@ def _coloured(
 
 
 def _once(keyed: _Keyed) -> dict[Hashable, int]:
-    """The instruction of each key, -1 where several have it."""
+    """The instruction of each key, -1 if several have it."""
     found: dict[Hashable, int] = {}
     for key, position in keyed:
         found[key] = -1 if key in found else position
@@ -518,7 +518,7 @@ def _once(keyed: _Keyed) -> dict[Hashable, int]:
 
 
 def _unique(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
-    """Pair instructions whose key occurs exactly once on each side."""
+    """Match instructions whose key occurs exactly once on each side."""
     others = _once(news)
     paired = False
     for key, position in _once(olds).items():
@@ -529,7 +529,7 @@ def _unique(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -
 
 
 def _by_body(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
-    """Pair calls that are equal with all they call: a body says more than its neighbours."""
+    """Match calls that are equal including their callees: a body is stronger evidence than neighbours."""
     olds, news = (
         [(side.labels[EXACT][p], p) for p in free if side.computation.instructions[p].opcode in CALLS]
         for side, free in ((old, pairing.free_old()), (new, pairing.free_new()))
@@ -545,10 +545,10 @@ def _buckets(keyed: _Keyed) -> dict[Hashable, list[int]]:
 
 
 def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
-    """Pair what is equal in every respect, by op_name and then by order, where the counts agree.
+    """Match instructions that are equal in every respect, by op_name and then by order, if counts agree.
 
-    Members of one bucket are equal, so any order among them is right; but what hangs on them must follow, so buckets
-    with free neighbours are settled one at a time.
+    Members of one bucket are equal, so any order among them is right; but dependent instructions must follow, so
+    buckets with free neighbours are matched one at a time.
     """
     while -1 in pairing.old and -1 in pairing.new:
         last = _last_colours(old, new, pairing, level, known)
@@ -568,7 +568,7 @@ def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int,
 
 
 def _is_enclosed(side: MatchGraph, mapping: Sequence[int], position: int) -> bool:
-    """True where everything around the instruction is paired."""
+    """True if all neighbours of an instruction are matched."""
     neighbours = [o for o, _, _ in side.operand_edges[position]] + [u for u, _, _ in side.uses[position]]
     return all(mapping[n] >= 0 for n in neighbours)
 
@@ -576,7 +576,7 @@ def _is_enclosed(side: MatchGraph, mapping: Sequence[int], position: int) -> boo
 def _pair_by_name(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], matcher: str
 ) -> None:
-    """Those equal in more than the bucket asks first, then equal op_names, then what is left; each in order."""
+    """Match those equal beyond the bucket's key first, then equal op_names, then the rest; each in order."""
     for same in (_own_and_name, _own, op_name_of, _anything):
         places: dict[Hashable, list[int]] = {}
         for position in news:
@@ -600,7 +600,7 @@ def _anything(side: MatchGraph, position: int) -> Hashable:
 
 
 def _beside(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
-    """Pair free instructions of one label that have the same paired users, the same paired operands, or both."""
+    """Match free instructions of one label with the same matched users, the same matched operands, or both."""
     progress = True
     while progress and -1 in pairing.old and -1 in pairing.new:
         last = known.beside
@@ -625,7 +625,7 @@ _Edges = tuple[tuple[int, int, int], ...]
 
 
 class _Neighbours(NamedTuple):
-    """One free instruction, and the paired ones beside it by colour and slot."""
+    """A free instruction, and its matched neighbours by colour and slot."""
 
     position: int
     users: _Edges
@@ -635,9 +635,9 @@ class _Neighbours(NamedTuple):
 
 @dataclass(slots=True)
 class _Beside:
-    """What stands beside the free instructions of both sides when there were so many pairs.
+    """Matched neighbours of the free instructions of both sides at a given number of matches.
 
-    `paired` has by level, as colours have, the strongest one at which what is unique was paired.
+    `paired` has, by level, the strongest level at which unique ones were matched.
     """
 
     count: int
@@ -680,35 +680,35 @@ def _by_operands(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
 
 
 def _colour(matched: int, position: int, which: int) -> int:
-    """The colour of a paired instruction: its old position, negative so that it is no label's number."""
+    """The colour of a matched instruction: its old position, negative to differ from label numbers."""
     return -1 - (position if which == 0 else matched)
 
 
 _NEIGHBOUR_KEYS = (("around", _by_neighbourhood), ("users", _by_users), ("operands", _by_operands))
 
 
-# --- Pairs what no unique evidence paired: the assignment of least cost among free instructions of one neighbourhood.
+# --- Matching without unique evidence: the assignment of least cost among free instructions of a neighbourhood.
 #
 # The linear sum assignment problem, which the Hungarian method (Kuhn 1955) solves; scipy has a modified
-# Jonker-Volgenant algorithm (Crouse 2016) with the same result. The work grows with the cube of what is left over,
-# hence `limits.assignment`. Scores know one neighbourhood only, so it runs again on what its own pairs made known.
+# Jonker-Volgenant algorithm (Crouse 2016) with the same result. The work is cubic in the number of free instructions,
+# hence `limits.assignment`. Scores see one neighbourhood only, so it runs again with its own matches known.
 
 _ASSIGNMENTS = 4
 
 
 def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Limits) -> bool:
-    """Pair free instructions that share an opcode or a type and a paired neighbour, best pairs first.
+    """Match free instructions that share an opcode or a type and a matched neighbour, best pairs first.
 
-    A pair costs one edit, two free instructions cost two, so any pair that keeps its neighbours is worth it. Where too
-    many are left over, groups of equals that stand alike pair as groups, and what is still left over is assigned.
+    A match costs one edit, two free instructions cost two, so any match that keeps its neighbours is worth it. If too
+    many are free, groups of equal instructions with equal neighbours are matched first, and the rest is assigned.
 
     Args:
         old, new: the two computations.
-        pairing: what is paired so far; pairs are added.
-        limits: how many instructions may be left over; many more are unrelated programs, where pairs mean little.
+        pairing: the matches so far; matches are added.
+        limits: how many instructions may be free; many more means unrelated programs, where matches mean little.
 
     Returns:
-        False where there were too many free instructions to look at.
+        False if there were too many free instructions.
     """
     groups = rounds = 0
     near: _Near | None = None
@@ -728,14 +728,15 @@ def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Li
     return True
 
 
-# Rounds in which groups pair: in each, those beside what the one before paired.
+# Rounds of matching groups: each handles the neighbours of the previous round's matches.
 _GROUP_ROUNDS = 16
 
 
 def pair_ends(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
-    """Pair the ends of asynchronous operations whose starts are paired, where the search has parted them.
+    """Match `-done` instructions whose `-start`s match, if the search has separated them.
 
-    Where most users of the end differ, removing and adding it may be the shorter script; what was started is the same.
+    If most users of the `-done` differ, removing and adding it may be the shorter script; but the operation is the same
+    one.
     """
     for one in pairing.free_old():
         end = old.computation.instructions[one]
@@ -749,9 +750,9 @@ def pair_ends(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None
 
 
 def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
-    """Pair groups of equals that have the same neighbours, in order; False where there are none.
+    """Match groups of equal instructions with the same neighbours, in order; False if there are none.
 
-    Which member of a group is which makes no difference, so this takes no assignment.
+    Members of a group are interchangeable, so this needs no assignment.
     """
     for level in (OWN, VALUE, STRUCTURE, TYPE):
         groups = _groups(new, pairing, 1, level)
@@ -768,7 +769,7 @@ def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> b
 
 
 def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -> dict[Hashable, list[int]]:
-    """Free instructions beside something paired, parameters apart, by label and neighbours, ascending."""
+    """Free instructions next to matched ones, without parameters, by label and neighbours, ascending."""
     mapping = (pairing.old, pairing.new)[which]
     groups: dict[Hashable, list[int]] = {}
     for position, matched in enumerate(mapping):
@@ -792,19 +793,19 @@ def _are_equal(side: MatchGraph, positions: Sequence[int]) -> bool:
 
 
 _Near = tuple[set[int], set[int]]
-"""Old and new instructions beside those that an assignment paired."""
+"""Neighbours, old and new, of the instructions that an assignment matched."""
 
 
 def _assign_once(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], near: _Near | None
 ) -> _Near:
-    """Pair the best; gives what is beside it. After a first time only what was `near` has anything in common."""
+    """Match the best pairs; return their neighbours. After the first time only `near` instructions can score."""
     ours = [_Around.of(old, pairing, 0, n) if near is None or n in near[0] else None for n in olds]
     theirs = [_Around.of(new, pairing, 1, n) if near is None or n in near[1] else None for n in news]
     scores: list[list[float]] = []
     for row, one in enumerate(ours):
         line = [_score(one, other) if other else 0.0 for other in theirs] if one else [0.0] * len(theirs)
-        if any(line):  # equal scores: those that stand alike, the same from either side
+        if any(line):  # equal scores: prefer equal rank, the same from either side
             place = row / len(olds)
             line = [score and score - 0.01 * abs(place - n / len(news)) for n, score in enumerate(line)]
         scores.append(line)
@@ -820,7 +821,7 @@ def _assign_once(
 
 
 def _obvious(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The assignment where no two rows want one column and none has a choice; importing scipy takes 0.3 seconds."""
+    """The assignment if it is forced and without conflicts, since importing scipy takes 0.3 seconds."""
     wanted = [(row, column) for row, line in enumerate(scores) for column, score in enumerate(line) if score > 0]
     alone = len({row for row, _ in wanted}) == len({column for _, column in wanted}) == len(wanted)
     return wanted if alone else []
@@ -835,7 +836,7 @@ def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _score(ours: _Around, theirs: _Around) -> float:
-    """How much two instructions have in common; 0 where they may not pair."""
+    """Similarity of two instructions; 0 if they cannot match."""
     one, other = ours.labels, theirs.labels
     if one[4] != other[4] or ours.is_parameter != theirs.is_parameter:
         return 0.0
@@ -846,7 +847,8 @@ def _score(ours: _Around, theirs: _Around) -> float:
     for n in (0, 1):
         if ours.paired[n] and theirs.paired[n]:
             neighbours += len(ours.paired[n] & theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
-        # Free neighbours of equal structure in the same slot: two chains of free instructions pair along each other.
+        # Free neighbours of equal structure in the same slot let two chains of free instructions match along each
+        # other.
         if ours.free[n] and theirs.free[n]:
             free += len(ours.free[n] & theirs.free[n])
     if neighbours == 0 and not (value and free):
@@ -855,13 +857,13 @@ def _score(ours: _Around, theirs: _Around) -> float:
 
 
 Marks = set[tuple[int, ...]]
-"""Neighbours by what they are and their slot, see `marks_of`."""
+"""Neighbours by colour or label and slot, see `marks_of`."""
 
 
 class _Around(NamedTuple):
-    """What stands around a free instruction: of users and of operands those that are paired, and those that are free.
+    """Neighbours of a free instruction: matched and free users, matched and free operands.
 
-    A paired neighbour is its new position with its slot, on both sides; a free one the label of its structure.
+    A matched neighbour is its new position with its slot, on both sides; a free one its structure label.
     """
 
     labels: tuple[int, ...]
@@ -886,9 +888,9 @@ class _Around(NamedTuple):
 
 
 def marks_of(neighbours: Sequence[tuple[int, int]]) -> Marks:
-    """Some neighbours as a set, where one that occurs again counts as another one.
+    """Neighbours as a set in which repeated ones are numbered.
 
-    Two such sets have in common what the two lists have, each as often as on the side that has fewer of it.
+    The intersection of two such sets is the multiset intersection of the two lists.
 
     Example:
         >>> marks_of([(3, 0), (3, 0)]) & marks_of([(3, 0), (3, 0), (3, 0), (4, 1)]) == {(3, 0), (3, 0, 1)}

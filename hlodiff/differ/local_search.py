@@ -41,33 +41,33 @@ from hlodiff.differ.parameters import Expectation
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction
 
-# --- What a pairing costs, in edits, kept up to date while a search changes it; every change can be taken back.
+# --- Cost of a matching, in edits, updated while a search changes it; every change can be rolled back.
 
 # One edit outweighs any number of fields: of two scripts of one length the one that changes fewer fields is better.
 EDIT = 1000
 _FIELD = 10
-# Of two scripts of one length that change as many fields, the one in which operations stay what they are is better.
+# Of two scripts of one length that change as many fields, the one that keeps more opcodes is better.
 _OPCODE = 5
-# A body is what it is, wherever it is called: two that swapped their places are not two that became each other, though
-# that may be an edit less.
+# A body keeps its identity wherever it is called: two swapped calls are not two edited bodies, even if that is one edit
+# less.
 _BODY = 600
-# Costs of pairs that are worked out to see whether a search can save anything; one that can costs as much or more.
+# Pair costs computed to decide whether a search can save anything; such a search costs as much or more.
 _BOUNDED = 2_000
-# Operands looked at while costs are worked out that take as long as one cost does.
+# Operands visited in the time of one cost.
 _STEPS = 100
-# How far a value is followed through instructions without a match to see whose cost may change.
+# How far a value is followed through unmatched instructions to find whose cost may change.
 _FAR = 256
 
 
 @dataclass(slots=True)
 class Bodies:
-    """What each computation of a module holds, parameters apart: the kinds of its instructions, and how often each.
+    """Instruction kinds of each computation of a module, without parameters, with counts.
 
-    A kind stands in the set once for each instruction of it, with a number, so that two bodies have in common what
-    their sets have. Counted when first asked for: computations of equal content are never opened, and most are equal.
+    A kind is in the set once per instruction, numbered, so that set intersection is multiset intersection. Computed on
+    first access: computations of equal content are never opened, and most are equal.
 
     Args:
-        computation: what stands at an index.
+        computation: the computation at an index.
         hashes: of the content of each.
     """
 
@@ -86,7 +86,7 @@ class Bodies:
         return found
 
     def size(self, computation: int) -> int:
-        """How many instructions a computation holds, parameters apart."""
+        """The number of instructions of a computation, without parameters."""
         found = self._sizes.get(computation)
         if found is None:
             opcodes = [it.opcode for it in self.computation(computation).instructions]
@@ -94,19 +94,19 @@ class Bodies:
         return found
 
 
-# What noise spells in many ways; `_kind` looks at programs as they were read too.
+# Attributes with many spellings; `_kind` is also used on programs as read.
 _SPELLED = frozenset(["backend_config", "frontend_attributes", "sharding", "replica_groups", "channel_id"])
 
 
 def _kind(it: Instruction) -> str:
-    """A text: its hash is worked out once."""
+    """The kind of an instruction, as text because its hash is cached."""
     literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
     attributes = sorted([pair for pair in it.attributes if pair[0] not in _SPELLED]) if it.attributes else ""
     return f"{it.opcode} {shape_text(it.shape)} {literal!r} {attributes}"
 
 
 def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
-    """At least how many edits make one computation of another."""
+    """A lower bound of the edits between two computations."""
     if bodies[0].hashes[old] == bodies[1].hashes[new]:
         return 0
     ours, theirs = bodies[0][old], bodies[1][new]
@@ -117,21 +117,21 @@ Move = tuple[int, int]
 """An old instruction and its new match; -1 for none."""
 _NOTHING = (0, 0)
 PairCosts = dict[tuple[int, int], tuple[int, int]]
-"""What two instructions cost as a match: inside of what they call, and themselves."""
+"""The cost of a match of two instructions: inside their callees, and their own."""
 
 
 _Slack = tuple[list[int], list[int]]
-"""For each instruction of either side, what may be saved where it moves."""
+"""For each instruction of either side, the most that moving it may save."""
 
 
 class ChainStep(NamedTuple):
-    """One step of a chain as it was priced: it can be made again from the same pairing without pricing.
+    """One costed step of a chain: it can be repeated from the same matching without computing costs.
 
     Args:
         move: an old instruction and its new match.
-        left: what it displaced and nothing took.
-        links: old instructions in order, with the match that each got, -1 where it lost its own.
-        costs: what costs something else then: side, position and cost.
+        left: the displaced instructions still unmatched.
+        links: old instructions in order, with the match that each got, -1 if it lost its own.
+        costs: changed costs: side, position and cost.
         total: of the whole.
     """
 
@@ -143,19 +143,19 @@ class ChainStep(NamedTuple):
 
 
 class CostModel:
-    """A pairing and the cost of each of its instructions.
+    """A matching and the cost of each of its instructions.
 
     Args:
         old, new: the two computations.
         pairing: changed in place, through `link` and `unlink`.
-        bodies: of both modules, to know what pairing two calls will cost inside.
-        expected: what is outside says of the parameters.
-        elements: of tuples, by their old positions, which element is which where numbers changed.
-        operand_symmetric: for a fusion, equal on both sides, what tells whether the order of its operands matters.
-        known: what pairs cost whatever their operands, by their labels; shared by all computations of two programs.
+        bodies: of both modules, for the cost of matching two calls.
+        expected: what the callers imply about the parameters.
+        elements: of tuples, by old position, the matches of elements whose numbers changed.
+        operand_symmetric: for a fusion equal on both sides, whether the order of its operands matters.
+        known: costs of matches apart from operands, by labels; shared by all computations of two programs.
 
-    `total` is the cost of the whole (a root that is another instruction now included); `scored` counts the pairs of
-    which a search asked how alike they are, which takes as long as a cost.
+    `total` is the cost of the whole (a root that is another instruction now included); `scored` counts the pairs whose
+    similarity was computed, which takes as long as a cost.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class CostModel:
         self._dirty: tuple[set[int], set[int]] = (set(), set())
         self._links: list[tuple[int, int, str]] = []
         self._known: list[tuple[int, int, int]] = []
-        # By `_slack`, negative where not known: where nothing was moved yet, and while several moves are compared.
+        # Results of `_slack`, negative if unknown: before any move, and while several moves are compared.
         self._settled = self._passing = self._unknown()
         self.costs = (
             [self.cost(n) for n in range(old.size + 2)],
@@ -198,43 +198,43 @@ class CostModel:
 
     @property
     def outside(self) -> tuple[object, ...]:
-        """What of the callers decides on costs, which parameters fit apart: equal where that is equal."""
+        """What callers contribute to costs, except which parameters fit; usable as a key."""
         return self._expected.edits, sorted((place, sorted(which.items())) for place, which in self._elements.items())
 
     @property
     def work(self) -> int:
-        """The measure of one round: costs that were worked out, and the walks along operands that this took."""
+        """The measure of one round: costs computed, and the operands visited for them."""
         return self._priced + (self._walked + self.pairing.walked) // _STEPS
 
     @property
     def effort(self) -> int:
-        """The measure of what two programs take: work, pairs that were scored, and what bounds looked at."""
+        """The measure for two programs: work, scored pairs, and the work of bounds."""
         return self.work + self.scored + self._looked // _STEPS
 
     def move(self, one: int, other: int) -> Move:
-        """Give an old instruction another match (-1: none); returns the two that had these, -1 for none."""
+        """Give an old instruction another match (-1: none); returns the two previous matches, -1 for none."""
         a, b = (self.pairing.new[other] if other >= 0 else -1), self.pairing.old[one]
         for freed in (one, a):
             if freed >= 0 and (matched := self.pairing.old[freed]) >= 0:
                 self._links.append((freed, matched, self.pairing.matchers[freed]))
                 self.pairing.remove(freed)
-        self._touch((one, a), (other, b))  # before anything is paired: further on nothing depends on these
+        self._touch((one, a), (other, b))  # before anything is matched: beyond that nothing depends on these
         if other >= 0:
             self.pairing.add(one, other, "repair")
             self._links.append((one, -1, ""))
         return a, b
 
     def checkpoint(self) -> tuple[int, int, int]:
-        """A point to go back to; costs are updated first."""
+        """A checkpoint for `rollback`; costs are updated first."""
         self.update()
         return self.point()
 
     def point(self) -> tuple[int, int, int]:
-        """A point to go back to, where costs are updated or will be by going back further."""
+        """A checkpoint without an update: costs are up to date, or a later rollback goes back further."""
         return len(self._links), len(self._known), self.total
 
     def rollback(self, checkpoint: tuple[int, int, int]) -> None:
-        """Take back every change since that point."""
+        """Undo every change since that checkpoint."""
         while len(self._links) > checkpoint[0]:
             one, other, matcher = self._links.pop()
             if other < 0:
@@ -249,14 +249,14 @@ class CostModel:
             dirty.clear()
 
     def step(self, move: Move, left: list[Move], start: tuple[int, int, int]) -> ChainStep:
-        """What was done since a point, where costs are updated."""
+        """The changes since a checkpoint, with updated costs."""
         old = self.pairing.old
         links = [(one, old[one] if other < 0 else -1) for one, other, _ in self._links[start[0] :]]
         costs = [(which, n, self.costs[which][n]) for which, n, _ in self._known[start[1] :]]
         return ChainStep(move, left, links, costs, self.total)
 
     def repeat(self, step: ChainStep) -> None:
-        """Make a step again where it was made before."""
+        """Repeat a step from the matching where it was first made."""
         for one, other in step.links:
             if other >= 0:
                 self.pairing.add(one, other, "repair")
@@ -269,7 +269,7 @@ class CostModel:
         assert self.total == step.total
 
     def forget(self) -> list[Move]:
-        """What was done so far stays done; returns whom each that moved left, -1 for none."""
+        """Commit all changes; returns the previous match of each moved instruction, -1 for none."""
         self.update()
         left = [(one, other) for one, other, _ in self._links]
         self._links.clear()
@@ -278,7 +278,7 @@ class CostModel:
         return left
 
     def update(self) -> int:
-        """The cost of the whole, with every change so far."""
+        """The total cost, with every change so far."""
         for which, cost in enumerate((self.cost, self.cost_of_new)):
             for position in self._dirty[which]:
                 self._set_cost(which, position, cost(position))
@@ -286,14 +286,14 @@ class CostModel:
         return self.total
 
     def update_below(self, limit: int) -> bool:
-        """Work out the cost of the whole as far as it takes to know whether that is below a limit.
+        """Compute the total cost only as far as needed to decide whether it is below a limit.
 
-        A bound as in branch and bound: what is known first is how much the changes cost at least, and most of what they
-        touch costs nothing yet, so that it can only cost more.
+        A bound as in branch and bound: the least cost of the changes is known first, and most instructions that they
+        touch cost nothing yet, so they can only get more expensive.
 
         Returns:
-            False where it is not. What was not worked out stays so: only a rollback to a point before these changes
-            may follow.
+            False if it is not. Some costs are then out of date: only a rollback to a point before these changes may
+            follow.
         """
         olds, news = self._dirty
         mapping, costs = self.pairing.old, self.costs
@@ -323,7 +323,7 @@ class CostModel:
             self.total += cost - before
 
     def _saved_by_operands(self, position: int) -> int:
-        """How much cheaper an instruction that costs something can get with the match that it has now."""
+        """How much cheaper an instruction with a cost can get while keeping its match."""
         cost = self.costs[0][position]
         if position >= self._size or self._is_parameter[position]:
             return cost
@@ -331,13 +331,13 @@ class CostModel:
         return cost - inside - own
 
     def cost(self, position: int) -> int:
-        """Of an old instruction with its match, what is inside of what they call included."""
+        """The cost of an old instruction with its match, including their callees."""
         self._priced += 1
         if position >= self._size:
-            if position == self._size:  # one more user of the root: another instruction is the result now
+            if position == self._size:  # an extra user of the root: the result is a different instruction
                 roots = (self.old.computation.root, 0), (self.new.computation.root, 0)
                 return 0 if same_value(self.old, self.new, self.pairing, *roots) else EDIT
-            # One edit of the call covers all parameters that are not what they were.
+            # One edit of the call covers all changed parameters.
             edits = self._expected.edits or 0
             pairs = [(one, self.pairing.old[one]) for one in self._parameters] if edits else []
             return EDIT * edits * any(other >= 0 and not self._expected.fits(one, other) for one, other in pairs)
@@ -356,25 +356,25 @@ class CostModel:
         return inside + own
 
     def cost_of_new(self, position: int) -> int:
-        """Of a new instruction that has no match."""
+        """The cost of an unmatched new instruction."""
         return self._cost_alone(1, position) if self.pairing.new[position] < 0 else 0
 
     def is_least(self) -> bool:
-        """True where no pairing of the two computations that a search may find can cost less than this one.
+        """True if no matching that a search may find can cost less than this one.
 
-        A lower bound, as in branch and bound: each old instruction costs at least what its cheapest match does. One
-        that goes without a match costs itself and, where the other side has as many, one there that does too. Most
-        edits of one instruction reach the bound, and nothing is searched for. False where that was not worked out.
+        A lower bound, as in branch and bound: each old instruction costs at least its cheapest match. An unmatched one
+        costs itself and, if the other side has as many, an unmatched one there. Most edits of one instruction reach the
+        bound, so no search is needed. False if the bound was not computed.
         """
         old, new, size = self.old, self.new, self.new.size
         edited = [n for n in range(self._size) if self.costs[0][n]]
         if len(edited) * size > _BOUNDED:
             return False
         alone = EDIT if size >= self._size else 0
-        # What the bound is at most; it falls as the cheapest matches become known.
+        # An upper limit of the bound; it falls as the cheapest matches become known.
         most = [self._cost_alone(0, position) + alone for position in edited]
         bound = EDIT * max(size - self._size, 0) + sum(most)
-        # One of each, by opcode and by what may pair: equals cost the same.
+        # One of each, by opcode and possible matches: equal ones cost the same.
         labels = zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)
         kinds = {each: n for n, each in enumerate(labels)}
         by_opcode: dict[int, list[int]] = {}
@@ -382,7 +382,7 @@ class CostModel:
         for (_, call, opcode), n in kinds.items():
             by_opcode.setdefault(opcode, []).append(n)
             by_call.setdefault(call, []).append(n)
-        # An equal of its own may cost nothing: that needs no cost of a pair, and often is enough.
+        # An equal one may cost nothing: that needs no pair cost, and is often enough.
         equal = {exact for exact, _, _ in kinds}
         bound -= sum([before for n, before in zip(edited, most, strict=True) if old.labels[EXACT][n] in equal])
         if self.total > bound:
@@ -404,16 +404,16 @@ class CostModel:
         return True
 
     def may_save_edit(self) -> bool:
-        """Whether some pairing may take fewer edits; False only where none that a search may find does."""
+        """Whether some matching may take fewer edits; False only if none that a search may find does."""
         edits = sum([cost // EDIT for costs in self.costs for cost in costs if cost])
-        # An element whose number changed may pair without an edit with what has another label.
+        # An element whose number changed may match an instruction with another label without an edit.
         return not self._takes(edits, 0) and (bool(self._elements) or not self._takes(edits, 1))
 
     def _takes(self, edits: int, which: int) -> bool:
-        """Whether it takes so many edits at least, by what one side (0 old, 1 new) holds more often than the other.
+        """Whether at least `edits` edits are needed, by what one side (0 old, 1 new) has more of than the other.
 
-        Of equals those above what the other side has pair with something else or go alone. And those that go alone
-        beyond what their side is larger leave as many on the other side alone. False where that was not worked out.
+        The surplus of equal instructions is matched with something else or stays unmatched. Unmatched ones beyond the
+        difference in size leave as many unmatched on the other side. False if that was not computed.
         """
         one, other = (self.old, self.new)[:: 1 - 2 * which]
         labels = list(enumerate(one.labels[EXACT]))
@@ -422,7 +422,7 @@ class CostModel:
         left = Counter(other.labels[EXACT])
         left.subtract([label for _, label in labels])
         surplus = {label: n for n, label in labels if left[label] < 0}
-        kinds = {label: n for n, label in enumerate(other.labels[EXACT])}  # one of each: equals cost the same
+        kinds = {label: n for n, label in enumerate(other.labels[EXACT])}  # one of each: equal ones cost the same
         calls = [n for n in kinds.values() if other.computation.instructions[n].opcode in CALLS]
         self._looked += one.size + other.size
         alone, together = 0, other.size - one.size
@@ -436,14 +436,14 @@ class CostModel:
             together += count * (by_itself + 1 if is_call else 1)
         if len(called) * len(calls) > _BOUNDED:
             return False
-        # So far calls go alone; where one may pair for less, the bound falls.
+        # So far calls are unmatched; if one may match for less, the bound falls.
         (mine, theirs), sizes = (self.bodies[which], self.bodies[1 - which]), dict[int, list[int]]()
         while called and max(alone, together) >= edits:
             n, count, by_itself = called.pop()
             fitting = [m for m in calls if other.labels[ANY][m] == one.labels[ANY][n]]
             self._looked += len(calls)
             least = by_itself + 1
-            # Bodies of other sizes differ at least by that: the likeliest first ends most of these loops.
+            # Bodies differ at least by their sizes: trying the likeliest first ends most of these loops.
             own = [mine.size(callee) for callee in one.computation.instructions[n].called]
             for m in fitting:
                 if m not in sizes:
@@ -457,7 +457,7 @@ class CostModel:
         return max(alone, together) >= edits
 
     def least_after(self, one: int, other: int, enough: int) -> int:
-        """At least what the whole costs once an old instruction has another match (-1: none).
+        """A lower bound of the total after an old instruction gets another match (-1: none).
 
         A lower bound, as in branch and bound. What reads a moved value keeps its own match, so at most the cost of its
         operands is saved there; the two displaced instructions are matched with each other or left unmatched. Computing
@@ -465,12 +465,12 @@ class CostModel:
 
         Args:
             one, other: the move.
-            enough: a looser bound will do where it is as much.
+            enough: a looser bound suffices if it reaches this value.
         """
         old, new, alone = self.pairing.old, self.pairing.new, self._cost_alone
         ours, theirs = self._passing if self._links else self._settled
         b, a = old[one], -1
-        # What the ends cost now, and what may be saved around them.
+        # The present costs of both ends, and what may be saved around them.
         most = ours[one] if ours[one] >= 0 else self._slack(0, one)
         if other < 0:
             least = alone(0, one)
@@ -483,7 +483,7 @@ class CostModel:
         if b >= 0:
             most += theirs[b] if theirs[b] >= 0 else self._slack(1, b)
         most += self.costs[0][self._size] + self.costs[0][self._size + 1] - self.total
-        if least - most >= enough:  # before the fields of both are compared
+        if least - most >= enough:  # before comparing the fields of both
             return least - most
         if other >= 0:
             least = self._least_of_pair(one, other)
@@ -497,13 +497,13 @@ class CostModel:
         return least - most
 
     def _least_own(self, one: int, other: int) -> int:
-        """At least what two instructions cost as a match by themselves, without a look at their fields."""
+        """A lower bound of the own cost of a match, without comparing fields."""
         if self._own[0][one] == self._own[1][other] or self._elements:
             return 0
         return EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
 
     def _cost_alone(self, which: int, position: int) -> int:
-        """Of an instruction that came or went, with all it calls, which may have to be read for this."""
+        """The cost of an added or removed instruction with its callees, which may have to be read for this."""
         found = self._costs_alone[which].get(position)
         if found is None:
             it = (self.old, self.new)[which].computation.instructions[position]
@@ -512,7 +512,7 @@ class CostModel:
         return found
 
     def least_after_each(self, moves: Sequence[Move], enough: int) -> list[int]:
-        """`least_after` of several moves, from what is now."""
+        """`least_after` of several moves from the present matching."""
         self._passing = self._unknown()
         return [self.least_after(one, other, enough) for one, other in moves]
 
@@ -520,7 +520,7 @@ class CostModel:
         return [-1] * self.old.size, [-1] * self.new.size
 
     def _slack(self, which: int, start: int) -> int:
-        """What one of a side (0 old) costs, and how much cheaper what stands near can get at most where it moves."""
+        """The cost of an instruction of a side (0 old) plus the most that its neighbours can save if it moves."""
         pairing, costs = self.pairing, self.costs[0]
         mapping = (pairing.old, pairing.new)[which]
         itself = pairing.new[start] if which else start
@@ -533,7 +533,7 @@ class CostModel:
         return found
 
     def operands_cost(self, position: int) -> int:
-        """What an old instruction costs beyond what it and its match do whatever their operands."""
+        """The part of an old instruction's cost that is due to operands."""
         matched = self.pairing.old[position]
         if matched < 0 or self._is_parameter[position]:
             return 0
@@ -545,10 +545,10 @@ class CostModel:
         return own if self._is_parameter[one] else inside + own
 
     def is_rewired(self, position: int) -> bool:
-        """True where the operands of a paired instruction are not the matches of what they were."""
+        """True if the operands of a matched instruction are not the matches of its old operands."""
         old, new, pairing = self.old, self.new, self.pairing
         matched = pairing.old[position]
-        # Calls of computations that differ: their operands correspond as the parameters inside do.
+        # Calls of different computations: operands correspond as the parameters inside do.
         is_opened = self._is_call[position] and self._exact[0][position] != self._exact[1][matched]
         if self._is_plain:
             ours, theirs = self._taken[0][position], self._taken[1][matched]
@@ -568,7 +568,7 @@ class CostModel:
         return operands_changed(old, new, pairing, position, None, self._operand_symmetric(*calls))
 
     def _is_call_rewired(self, ours: Sequence[int], theirs: list[int], is_opened: bool) -> bool | None:
-        """Whether a call is, if the matches of its operands alone decide that; None if the slower test has to.
+        """Whether a call is rewired, if the matches of its operands decide that; None if the slower test is needed.
 
         Most calls take tens of operands, and a move changes one of them.
         """
@@ -578,7 +578,7 @@ class CostModel:
         if wanted == theirs:
             return False
         roads: list[tuple[Sequence[int], list[int] | None, int]] = [(theirs, wanted, 1), (ours, None, 0)]
-        if is_opened:  # the operands of the one that has fewer are looked for, in any order
+        if is_opened:  # the operands of the one with fewer are searched for, in any order
             roads = roads[1:] if len(ours) > len(theirs) else roads[:1]
         for others, found, which in roads:
             if found is None:
@@ -594,10 +594,10 @@ class CostModel:
         return None
 
     def _differs(self, position: int, matched: int, order: int, theirs: Sequence[int]) -> bool:
-        """Whether some slot has another value, the operands of the match taken in this order.
+        """Whether some slot has a different value, with the operands of the match in this order.
 
-        A slot that had another one is looked at first: a move that is tried changes one operand of tens, and mostly not
-        that one (as the watched literals of Moskewicz and others 2001).
+        A slot that differed before is checked first: a tried move changes one operand of tens, and mostly not that one
+        (as the watched literals of Moskewicz and others 2001).
         """
         old, new, pairing = self.old, self.new, self.pairing
         ours = self._taken[0][position]
@@ -633,12 +633,12 @@ class CostModel:
         return True
 
     def _is_commutative(self, position: int) -> bool:
-        """Whether both operands of an instruction stand in slot 0, see `MatchGraph.uses`."""
+        """Whether both operands of an instruction are in slot 0, see `MatchGraph.uses`."""
         slots = self.old.operand_edges[position]
         return len(slots) == 2 and slots[1][1] == 0
 
     def _is_out_of_reach(self, missing: Iterable[int], operands: Sequence[int], which: int) -> bool:
-        """Whether one of some instructions (1: new ones) is no value that operands without a match lead to."""
+        """Whether some `missing` instruction (1: new ones) is not reached from unmatched operands."""
         missing = [n for n in missing if n >= 0]
         if not missing:
             return False
@@ -650,7 +650,7 @@ class CostModel:
         return any(not found >> n & 1 for n in missing)
 
     def _pair(self, position: int, matched: int) -> tuple[int, int]:
-        """What two instructions cost as a match, whatever their operands: inside of what they call, and themselves."""
+        """The cost of a match apart from operands: inside the callees, and their own."""
         if self._elements and (elements := self._elements_of(position)) is not None:
             found = self._of_elements.get((position, matched))
             if found is None:
@@ -680,14 +680,14 @@ class CostModel:
         inside = 0
         if one.opcode in CALLS:
             inside = sum(_distance(self.bodies, a, b) for a, b in zip(one.called, other.called, strict=False))
-        elif not (one.calls and other.calls):  # what is applied to elements comes or goes with the one that applies it
+        elif not (one.calls and other.calls):  # applied ones come or go with the applying instruction
             inside = sum(
                 bodies.size(n) for it, bodies in zip((one, other), self.bodies, strict=True) for n in it.called
             )
         return EDIT * inside + _BODY * (inside > 0), own
 
     def _touch(self, ours: Move, theirs: Move) -> None:
-        """Notes whose cost may depend on these: users, through free instructions on to theirs."""
+        """Mark the instructions whose cost may depend on these: users, continuing through free instructions."""
         (olds, news), new = self._dirty, self.pairing.new
         for one in ours:
             if one >= 0:
@@ -722,24 +722,24 @@ class CostModel:
         return found
 
 
-# --- Local search: re-pairs edited instructions wherever that makes the script shorter.
+# --- Local search: rematches edited instructions wherever that makes the script shorter.
 #
-# Evidence pairs most instructions rightly, but where several edits touch, an early pair can block a better one. This is
-# a local search over the few instructions that cost anything. A move gives an old instruction another match or none;
-# their former matches go to each other where that is cheaper. Where no single move helps, a chain of them may: what a
-# move displaced, or what it put beside a neighbour that does not fit, moves next (ejection chains, Glover 1996, as
+# Evidence matches most instructions correctly, but where several edits touch, an early match can block a better one.
+# This is a local search over the few instructions with a cost. A move gives an old instruction another match or none;
+# their former matches are matched with each other if that is cheaper. If no single move helps, a chain of them may:
+# what a move displaced, or put next to a neighbour that does not fit, moves next (ejection chains, Glover 1996, as
 # Kernighan and Lin 1970 did for partitions). Chains stay among neighbours, so that the work grows with the number of
-# edits and not with its square. An exact search is out of the question: the shortest script between two graphs is an
-# NP-hard problem. Single moves alone leave scripts in which a whole path is paired one off.
+# edits and not with its square. An exact search is infeasible: the shortest script between two graphs is an NP-hard
+# problem. Single moves alone leave scripts in which a whole path is matched off by one.
 
-# A value with more uses than this says little about any one of them.
+# A value with more uses than this is weak evidence for any one of them.
 _BUSY = 40
-# Of one label, at most so many on the other side are worth a look wherever they stand.
+# For each level, the most instructions of one label on the other side that are tried regardless of place.
 _COMMON = ((EXACT, 24), (OWN, 24), (VALUE, 16), (STRUCTURE, 8), (TYPE, 6))
 
 
 def may_pair(old: MatchGraph, new: MatchGraph, one: int, other: int) -> bool:
-    """True where two instructions share an opcode or a type, and both or neither are calls or parameters."""
+    """True if two instructions share an opcode or a type, and both or neither are calls or parameters."""
     ours, theirs = old.labels, new.labels
     if ours[ANY][one] != theirs[ANY][other]:
         return False
@@ -751,7 +751,7 @@ def may_pair(old: MatchGraph, new: MatchGraph, one: int, other: int) -> bool:
 
 
 def may_replace(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> bool:
-    """True where two that are free have nothing in common but how many operands they have and who reads them."""
+    """True if two free instructions have only the operand count and their readers in common."""
     if old.labels[ANY][one] != new.labels[ANY][other] or max(pairing.old[one], pairing.new[other]) >= 0:
         return False
     arity = len(old.operand_edges[one])
@@ -768,20 +768,20 @@ def candidates(
     scores: dict[Move, float],
     is_turned: bool = False,
 ) -> tuple[dict[int, list[int]], int]:
-    """For each of some old instructions the new ones it might be, the most alike first; and how many were scored.
+    """Candidate matches of old instructions, most similar first; and how many pairs were scored.
 
     Args:
-        old, new, pairing: two computations as far as they are paired.
+        old, new, pairing: two partially matched computations.
         olds, news: instructions that are part of edits.
         most: how many for each.
-        scores: how alike instructions are, the same from either side; what is worked out is added.
+        scores: similarities, the same from either side; new ones are added.
         is_turned: whether the old computation is the new one there.
     """
     wanted = set(news)
     own, calls, kinds = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE]
     exact, values = old.labels[EXACT], old.labels[VALUE]
     buckets = [(level, _by_label(new, news, level, few)) for level, few in _COMMON]
-    alike: dict[tuple[int, int], dict[int, None]] = {}  # of equal labels, wherever they stand
+    alike: dict[tuple[int, int], dict[int, None]] = {}  # of equal labels, regardless of place
     found: dict[int, list[int]] = {}
     around: dict[int, _Vicinity] = {}
     count = 0
@@ -794,7 +794,7 @@ def candidates(
             for level, places in buckets:
                 others |= places.get(old.labels[level][one], {})
             others = alike[labels] = {n: None for n in others if may_pair(old, new, one, n)}
-        # What is part of no edit is asked to give up its match only for its equal.
+        # An unedited instruction gives up its match only for an equal one.
         fitting = dict.fromkeys(
             [
                 n
@@ -827,7 +827,7 @@ def candidates(
 
 
 def _by_label(side: MatchGraph, positions: Iterable[int], level: int, few: int) -> dict[int, dict[int, None]]:
-    """Those of each label of which there are few."""
+    """The instructions of each label with few instructions."""
     labels = side.labels[level]
     places: dict[int, dict[int, None]] = {}
     for position in positions:
@@ -836,7 +836,7 @@ def _by_label(side: MatchGraph, positions: Iterable[int], level: int, few: int) 
 
 
 def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -> list[int]:
-    """Users of what its operands became, operands of what its users became; across one free instruction too."""
+    """Users of the matches of its operands, operands of the matches of its users; also across one free instruction."""
     mapping, back = pairing.old, pairing.new
     found: list[int] = []
     for operand in _sources(old, mapping, one):
@@ -855,7 +855,7 @@ def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -
 
 
 def _sources(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]:
-    """Paired operands, and those of free operands, each once."""
+    """Matched operands, and those of free operands, each once."""
     found: list[int] = []
     for operand, _, _ in side.operand_edges[position][:_BUSY]:
         if mapping[operand] >= 0:
@@ -866,7 +866,7 @@ def _sources(side: MatchGraph, mapping: Sequence[int], position: int) -> list[in
 
 
 def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]:
-    """Paired users, and those of free users, each once."""
+    """Matched users, and those of free users, each once."""
     found: list[int] = []
     for user, _, _ in side.uses[position][:_BUSY]:
         if mapping[user] >= 0:
@@ -877,13 +877,13 @@ def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]
 
 
 class _Vicinity(NamedTuple):
-    """What stands around an instruction: its users, then its operands.
+    """Neighbours of an instruction: users, then operands.
 
     Args:
-        labels: what it is by itself, see `_COMPARED`.
-        degrees: how many.
-        paired: those that have matches, by their new position and slot; of a new instruction all.
-        free: those without, by the label of their structure and slot.
+        labels: its own labels, see `_COMPARED`.
+        degrees: the number of users and of operands.
+        paired: matched neighbours, by new position and slot; all neighbours of a new instruction.
+        free: unmatched neighbours, by structure label and slot.
     """
 
     labels: list[int]
@@ -912,10 +912,10 @@ _WEIGHTS = (1.0, 4.0, 3.0, 3.0, 1.0)
 
 
 def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
-    """How much two instructions have in common, in what they are and in what stands around them.
+    """Similarity of two instructions, by their labels and their neighbours.
 
-    That is, of their neighbours those in the same slot: matches, as a share of the larger neighbourhood, and free ones
-    of equal structure, for two chains of free instructions pair along each other.
+    Neighbours in the same slot count: matches as a share of the larger neighbourhood, and free ones of equal structure,
+    because two chains of free instructions match along each other.
     """
     found = sum(compress(_WEIGHTS, map(eq, ours.labels, theirs.labels)))
     neighbours = free = 0.0
@@ -928,57 +928,56 @@ def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
 
 
 _FREE = -1
-# How many candidates of one instruction are looked at, and how many steps of a chain, where one may save an edit; long
-# ones only from operands that do not fit, where a whole path may be paired one off.
+# Candidates tried per instruction, and steps of a chain that may save an edit; long chains start only from operands
+# that do not fit, where a whole path may be matched off by one.
 _CANDIDATES = 8
 _DEPTHS = (3, 6)
 _LONG = 6
-# How many steps a long chain has in common with a short one.
+# Steps that a long chain has in common with a short one.
 _ALIKE = 2
-# How many steps from what moved the next round looks.
+# Distance from moved instructions that the next round covers.
 _NEAR = 2
 _ROUNDS = 6
 _FOLLOWERS = 24
-# Chains end after so many that failed for each edited instruction, and after so many of all. In pairs with 16 and 64
-# random edits those that helped came after at most 86 failures among 25 edited instructions, all others after at most
-# 36 and two for each; in pairs of two JAX versions after at most 26.
-# Of more than 40 edited instructions, in StableHLO with 64 edits, they came after at most 38: half of that is enough.
+# The search for chains ends after this many failures per edited instruction, and in all. In pairs with 16 and 64 random
+# edits those that helped came after at most 86 failures among 25 edited instructions, all others after at most 36 and
+# two for each; in pairs of two JAX versions after at most 26. Of more than 40 edited instructions, in StableHLO with 64
+# edits, they came after at most 38: half of that is enough.
 _LIKELY = _CANDIDATES
 _TRIES = 4
 _PATIENCE = 90
-# No chain helped where more than this many are edited on either side and they are most of it: such a computation is
+# No chain helped if more than this many are edited on either side and they are most of it: such a computation is
 # replaced as a whole.
 _MOST_IN_CHAINS = 40
-# What a chain may cost on its way: of all that ended well on the corpus none was dearer by more than two edits and a
-# half.
+# Extra cost allowed within a chain: no successful chain on the corpus needed more than two and a half edits.
 _DEAREST = 3 * EDIT
-# Beyond this many edited instructions the work does not grow: programs of unrelated compilers, where the shortest list
-# is no better explanation.
+# The work does not grow beyond this many edited instructions: programs of unrelated compilers, where the shortest list
+# explains no better.
 _MANY = 200
-# And where they are most of two computations, there is no story to find: what is found at once is enough.
+# If they are most of two computations, there is little to explain: the first result is enough.
 _UNLIKE = 20
-# The budget of two programs is that of this many edited instructions, in however many computations they are: twice what
-# any of 41 pairs of two JAX versions needs. Thousands of small computations that all differ gain little from more, and
-# so do programs of one function for two targets: of eleven such pairs twice as much saves four edits of a thousand.
+# The budget of two programs is that of this many edited instructions, over all computations: twice what any of 41 pairs
+# of two JAX versions needs. Thousands of small computations that all differ gain little from more, and so do programs
+# of one function for two targets: on eleven such pairs twice the budget saves four edits in a thousand.
 _PROGRAM = 100
-# One computation takes at most so many times its share of what is left, by size, and seven eighths of it.
+# One computation takes at most this many times its share of the remaining budget, by size, and seven eighths of it.
 _SHARES = 8
-# Less than that is no search. Of 600 fusions of nine instructions each that all differ, three quarters of what a search
-# gains in a fusion is gained by then, and the rest takes twelve times as long.
+# Less than this is not worth a search. Of 600 fusions of nine instructions each that all differ, three quarters of the
+# gain in a fusion is reached by then, and the rest takes twelve times as long.
 _LEAST = 120
 
 
 def _patience(edited: int) -> int:
-    """After how many chains that failed no other one is tried, for so many edited instructions."""
+    """The number of failed chains after which the search ends, for this many edited instructions."""
     return min(_PATIENCE if edited <= _MOST_IN_CHAINS else _PATIENCE // 2, _TRIES * (edited + 2))
 
 
 @dataclass(slots=True)
 class SearchBudget:
-    """What the searches in all computations of two programs may still take together.
+    """The remaining budget of the searches in all computations of two programs.
 
     Args:
-        left: costs that may still be worked out; negative where the last search went beyond.
+        left: costs that may still be computed; negative if the last search exceeded it.
         pending: instructions of the computations that may still be searched.
     """
 
@@ -987,11 +986,11 @@ class SearchBudget:
 
     @staticmethod
     def of(limits: Limits) -> SearchBudget:
-        """All that two programs may take."""
+        """The whole budget of two programs."""
         return SearchBudget(limits.search * _PROGRAM)
 
     def share(self, size: int) -> int:
-        """What the search in two computations may take; 0 where too little is left.
+        """The budget for the search in two computations; 0 if too little is left.
 
         Args:
             size: instructions of both.
@@ -1007,15 +1006,15 @@ class SearchBudget:
 
 
 def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
-    """Re-pair edited instructions while that saves edits.
+    """Rematch edited instructions while that saves edits.
 
     Args:
-        model: the pairing of two computations, which is changed in place.
-        limits: how much may be tried.
-        budget: what may be tried in all computations together; what is tried here is taken from it.
+        model: the matching of two computations, changed in place.
+        limits: how much work is allowed.
+        budget: the work allowed in all computations together; the work done here is deducted.
 
     Returns:
-        False where the search ended because of a limit, or did not begin because the budget is spent.
+        False if a limit ended the search, or it did not start because the budget is spent.
     """
     size = model.old.size + model.new.size
     share = budget.share(size)
@@ -1036,7 +1035,7 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
 
 @dataclass(slots=True)
 class _LocalSearch:
-    """One local search; `most` is the effort of the model at which it ends whatever is left to try."""
+    """One local search; `most` is the effort of the model at which it stops."""
 
     model: CostModel
     limits: Limits
@@ -1045,11 +1044,11 @@ class _LocalSearch:
     news: dict[int, list[int]] = field(default_factory=dict)
     edited: tuple[list[int], list[int]] | None = None
     moved: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
-    # Chains of every depth begin with the same two steps.
+    # Chains of every depth start with the same two steps.
     begun: dict[Move, list[ChainStep | None]] = field(default_factory=dict)
 
     def run(self, depth: int) -> bool:
-        """Try every candidate until a round finds nothing; False where a limit ended that."""
+        """Try every candidate until a round finds nothing; False if a limit ended that."""
         near: tuple[set[int], set[int]] | None = None
         for _ in range(_ROUNDS):
             is_known, self.edited = self.edited is not None, self.edited or self._edited()
@@ -1073,16 +1072,16 @@ class _LocalSearch:
                 if self.model.work > limit or self.model.effort > self.most:
                     return False
             if not improved:
-                # A deeper round starts from what this one saw, if that was all.
+                # A deeper round starts from these instructions, if this round covered all.
                 self.edited = self.edited if near is None else None
                 return True
             near = self._near_moved()
         return True
 
     def _near_moved(self) -> tuple[set[int], set[int]]:
-        """Old and new instructions for which a move may cost something else now than in the round before.
+        """Old and new instructions whose moves may have a different cost than in the previous round.
 
-        What failed there is tried again only near what moved (the don't-look bits of Bentley 1992).
+        Failed moves are retried only near moved instructions (the don't-look bits of Bentley 1992).
         """
         found = self.moved
         self.moved = set(), set()
@@ -1096,7 +1095,7 @@ class _LocalSearch:
         return found
 
     def _worth(self, edited: int) -> int:
-        """How many edited instructions the effort grows with."""
+        """The number of edited instructions that scales the effort."""
         is_unlike = edited > _MANY and 2 * edited > self.model.old.size + self.model.new.size
         return _UNLIKE if is_unlike else min(edited, _MANY)
 
@@ -1144,7 +1143,7 @@ class _LocalSearch:
                     self.news.setdefault(others[rank], []).append(one)
 
     def _moves(self, olds: Sequence[int], depth: int) -> Iterator[Move]:
-        """The likeliest pairs first; then going without a match."""
+        """Moves to try: the likeliest matches first, then unmatching."""
         starts = [n for n in self.olds if depth < _LONG or self.model.operands_cost(n)]
         for rank in range(_LIKELY if depth else 2 * _CANDIDATES):
             for one in starts:
@@ -1159,17 +1158,17 @@ class _LocalSearch:
             self.moved[1].update([n for n in (other, self.model.pairing.old[one]) if n >= 0])
 
     def _is_replaced(self, olds: int, news: int) -> bool:
-        """Whether so much of both computations is edited that the one goes as a whole and the other comes."""
+        """Whether so much of both computations is edited that one replaces the other as a whole."""
         return min(olds, news) > _MOST_IN_CHAINS and 2 * (olds + news) > self.model.old.size + self.model.new.size
 
     def _is_hopeless(self, one: int, other: int, depth: int) -> bool:
-        """Whether a move is none, or is too dear whatever follows from it."""
+        """Whether a move changes nothing, or is too expensive whatever follows."""
         model = self.model
         dearest = model.total + _DEAREST + 1 if depth else model.total
         return model.pairing.old[one] == other or model.least_after(one, other, dearest) >= dearest
 
     def _try(self, one: int, other: int, depth: int) -> bool:
-        """Make a move and what follows from it; keep it where the whole gets cheaper."""
+        """Make a move and its follow-ups; keep them if the total gets cheaper."""
         model = self.model
         checkpoint = model.checkpoint()
         start = model.total
@@ -1179,7 +1178,7 @@ class _LocalSearch:
         reach = _LONG if depth == _LONG else 1
         begun = self.begun.setdefault((one, other), []) if depth else []
         for number in range(depth + 1):
-            # The last of a chain has to make the whole cheaper, any other not too dear.
+            # The last step of a chain must lower the total, any other must stay within the limit.
             limit = start if number == depth else start + _DEAREST + 1
             if number < len(begun):
                 step = begun[number]
@@ -1204,7 +1203,7 @@ class _LocalSearch:
         return False
 
     def _first(self, move: Move, limit: int) -> ChainStep | None:
-        """The first step of a chain; None where the whole does not cost less than the limit."""
+        """The first step of a chain; None if the total is not below the limit."""
         point = self.model.point()
         left = self._apply(move, limit)
         step = None if left is None else self.model.step(move, left, point)
@@ -1212,10 +1211,10 @@ class _LocalSearch:
         return step
 
     def _apply(self, move: Move, limit: int) -> list[Move] | None:
-        """Make a move; what it displaced goes together where that is cheaper.
+        """Make a move; match the two displaced instructions with each other if that is cheaper.
 
         Returns:
-            what it displaced; None where the whole does not cost less than the limit, and it has to be taken back.
+            the displaced instructions; None if the total is not below the limit, and the move must be rolled back.
         """
         model = self.model
         a, b = model.move(*move)
@@ -1231,7 +1230,7 @@ class _LocalSearch:
     def _best(
         self, made: Iterable[Move], displaced: Iterable[Move], fixed: tuple[set[int], set[int]], below: int
     ) -> ChainStep | None:
-        """The cheapest next step of a chain after which the whole costs less than `below`; None where there is none."""
+        """The cheapest next step of a chain with a total below `below`; None if there is none."""
         model = self.model
         tried: dict[Move, None] = {}
         for move in self._followers(made, displaced):
@@ -1244,7 +1243,7 @@ class _LocalSearch:
         bounds = model.least_after_each(moves, below)
         found: ChainStep | None = None
         rank = -1
-        # The likeliest first, so that bounds end most; of equals the first that was named.
+        # The likeliest first, so that bounds skip most; of equal ones the first listed.
         for least, n, move in sorted(zip(bounds, range(len(moves)), moves, strict=True)):
             if least > below or (least == below and n > rank):
                 break
@@ -1256,7 +1255,7 @@ class _LocalSearch:
         return found
 
     def _followers(self, made: Iterable[Move], displaced: Iterable[Move]) -> Iterator[Move]:
-        """New matches for what was displaced, and pairs of neighbours of what moved, the last first."""
+        """New matches for displaced instructions, and matches of neighbours of moved ones, the last first."""
         pairing = self.model.pairing
         for one, other in displaced:
             if one >= 0:
@@ -1269,7 +1268,7 @@ class _LocalSearch:
                 yield from ((one, _FREE) for one in self._rewired_beside(last[0]))
 
     def _rewired_beside(self, one: int) -> Iterator[int]:
-        """Operands and users whose own match does not fit any more: one that was behind it and is before it now."""
+        """Operands and users whose own match no longer fits because it is now on the other side."""
         old = self.model.old
         near = dict.fromkeys([*(n for n, _, _ in old.operand_edges[one][:8]), *(n for n, _, _ in old.uses[one][:8])])
         yield from (n for n in near if self.model.operands_cost(n))

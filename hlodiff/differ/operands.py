@@ -15,11 +15,11 @@ from hlodiff.hlo.model import Computation, Instruction, Module
 Slot = tuple[int, int]
 """An operand: the instruction's index and which of its results."""
 OrderFree = Callable[[Sequence[int]], bool]
-"""Whether what is called cannot tell its operands in another order apart."""
+"""Whether the callee computes the same with its operands in another order."""
 
 
 def operand_edges_of(it: Instruction) -> list[Slot]:
-    """The operands of an instruction with the result each one takes."""
+    """The operands of an instruction, with the result that each uses."""
     return list(zip(it.operands, it.results or (0,) * len(it.operands), strict=True))
 
 
@@ -36,12 +36,12 @@ def operands_changed(
     An operand that differs only because an instruction was inserted or removed between the two is no change.
 
     Args:
-        old, new, pairing: two paired computations.
-        position: a paired old instruction.
+        old, new, pairing: two matched computations.
+        position: a matched old instruction.
         through: for calls the pairs of parameter numbers of what they call, so that arguments may come, go and be
             permuted with the parameters; None pairs operands by position.
-        interchangeable: asked whether what is called, equal on both sides, cannot tell operands in another order apart;
-            None where it can.
+        interchangeable: whether the callee, equal on both sides, computes the same with its operands in another order;
+            None if not.
     """
     matched = pairing.old[position]
     ours, theirs = old.operands[position], new.operands[matched]
@@ -72,15 +72,15 @@ def _same_values(
 
 
 def _is_commutative(side: MatchGraph, position: int) -> bool:
-    """Both operands stand in slot 0; see `MatchGraph.uses`."""
+    """Whether both operands are in slot 0; see `MatchGraph.uses`."""
     slots = side.operand_edges[position]
     return len(slots) == 2 and slots[1][1] == 0
 
 
 def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int) -> bool:
-    """True where a paired call has the operands it had, in whatever order; arguments may be added or removed.
+    """True if a matched call has the same operands in any order; arguments may be added or removed.
 
-    Each operand of the side that has fewer takes the first of the other side that is the same value and not yet taken.
+    Each operand of the side with fewer takes the first free one of the other side with the same value.
     """
     ours, theirs = old.operands[position], new.operands[pairing.old[position]]
     which = int(len(ours) > len(theirs))
@@ -91,14 +91,14 @@ def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: Instru
     below, above = pairing.reach(sides, which), pairing.reach(sides, 1 - which)
     pairing.steps += len(ours) + len(theirs)
     places: dict[Slot, list[int]] = {}
-    unpaired: list[tuple[int, int]] = []  # by place, ascending, with what each leads to
+    unpaired: list[tuple[int, int]] = []  # by place, ascending, with what each reaches
     for n in range(len(more) - 1, -1, -1):
         if back[more[n][0]] >= 0:
             places.setdefault(more[n], []).append(n)
         else:
             unpaired.append((n, above.below(more[n][0])))
     unpaired.reverse()
-    found = 0  # by any operand without match
+    found = 0  # by any unmatched operand
     for _, bits in unpaired:
         found |= bits
     for one, result in fewer:
@@ -125,7 +125,7 @@ def same_operands_in_any_order(old: MatchGraph, new: MatchGraph, pairing: Instru
 
 
 def _first_that_leads_to(matched: int, unpaired: Sequence[tuple[int, int]], before: int) -> int:
-    """Which of the operands without match, by place, leads to an instruction; -1 where none before a place does."""
+    """The first unmatched operand, by place, that reaches an instruction; -1 if none before a place does."""
     for number, (place, bits) in enumerate(unpaired):
         if place > before:
             return -1
@@ -141,7 +141,7 @@ def _last(places: Sequence[int]) -> int:
 def _permutation(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Sequence[Slot], theirs: Sequence[Slot]
 ) -> list[int] | None:
-    """For each old operand the place at which the new instruction has it; None where it has others."""
+    """For each old operand its position in the new instruction; None if the operands differ."""
     free = list(range(len(theirs)))
     order = []
     for slot in ours:
@@ -154,7 +154,7 @@ def _permutation(
 
 
 def same_value(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Slot, theirs: Slot) -> bool:
-    """True where two operands are matches, or only something without match stands between them."""
+    """True if two operands match, or only unmatched instructions are between them."""
     (a, a_result), (b, b_result) = ours, theirs
     matched, back = pairing.old[a], pairing.new[b]
     if matched == b:
@@ -163,14 +163,14 @@ def same_value(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: 
         return back < 0 and bool(pairing.reach((old, new), 1).below(b) >> matched & 1)
     if back >= 0:
         return bool(pairing.reach((old, new), 0).below(a) >> back & 1)
-    # One was removed and another added: both are edits of their own, unless they are names for a caller's operands.
+    # One was removed and another added: both have their own edits, unless they name a caller's operands.
     return not (old.names[a] and new.names[b])
 
 
 def _subsequence(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Sequence[Slot], theirs: Sequence[Slot]
 ) -> bool:
-    """Of different lengths: True where only added or removed operands are missing on either side."""
+    """For different lengths: True if only added or removed operands are missing on either side."""
     kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or old.names[slot[0]]]
     kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or new.names[slot[0]]]
     return len(kept_old) == len(kept_new) and all(
@@ -179,7 +179,7 @@ def _subsequence(
 
 
 def keeps_operands(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int) -> bool:
-    """True where all operands of a paired instruction are kept but those that were added or removed by an edit."""
+    """True if all operands of a matched instruction are kept, except those added or removed by an edit."""
     ours = operand_edges_of(old.computation.instructions[position])
     theirs = operand_edges_of(new.computation.instructions[pairing.old[position]])
     kept = [slot for slot in ours if pairing.old[slot[0]] >= 0], [slot for slot in theirs if pairing.new[slot[0]] >= 0]
@@ -187,36 +187,36 @@ def keeps_operands(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, po
 
 
 def root_changed(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> int | None:
-    """The paired old instruction that is returned now, or no longer; None where neither is so."""
+    """The matched old instruction that is now returned or no longer returned; None if the root is unchanged."""
     before, after = old.computation.root, new.computation.root
     if same_value(old, new, pairing, (before, 0), (after, 0)):
         return None
     return pairing.new[after] if pairing.new[after] >= 0 else before
 
 
-# --- Elements of tuples that a loop carries: one more or less shifts the numbers of all others, which is no edit.
+# --- Loop-carried tuple elements: one more or less shifts the numbers of all others, which is not an edit.
 #
-# The elements that the loop begins with say which is which: those that survived, in order. What the loop hands on is
-# numbered alike in its result, in the parameters of its body and of its condition, and in what the body returns; so it
-# is where a loop stands in a computation of its own, which is called with the tuple.
+# The initial elements of the loop identify them: the surviving ones, in order. They have the same numbers in the loop's
+# result, in the parameters of body and condition, and in the body's root; likewise if the loop is in a computation of
+# its own that is called with the tuple.
 #
-# Where equal values were added or removed among them, the longest common subsequence decides, weighted by what a loop
-# does with an element.
+# If equal values were added or removed among them, the longest common subsequence decides, weighted by how the loop
+# uses an element.
 
 Elements = Mapping[int, int]
-"""New numbers of a tuple's elements by old ones; those that were added or removed are in none."""
+"""New numbers of a tuple's elements by old ones, without added and removed elements."""
 _ELEMENT = "get-tuple-element"
 _INDEX = "attribute:index"
 CARRIERS = frozenset(["while", "call"])
-"""What may hand on the tuple that it is given."""
+"""Opcodes that may pass on the tuple they are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedElement:
-    """What two computations stand in.
+    """The context of two computations.
 
     Args:
-        modules: those that hold them, for what the loops run.
+        modules: the modules that contain them, for the loop bodies.
         down: for each side, each instruction with everything that it is computed from.
     """
 
@@ -227,12 +227,12 @@ class CarriedElement:
 def carried_elements(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, given: Elements | None = None
 ) -> dict[int, Elements]:
-    """For each paired loop, by its old position, which of its elements is which where their numbers changed.
+    """For each matched loop, by old position, the matches of its elements if their numbers changed.
 
     Args:
         old, new, pairing: two computations.
-        held: what they stand in.
-        given: of the only parameter, where its numbers changed.
+        held: their context.
+        given: the elements of the only parameter, if their numbers changed.
     """
     found: dict[int, Elements] = {}
     known = dict.fromkeys(old.parameters[:1], given) if given is not None else {}
@@ -255,16 +255,16 @@ def carried_elements(
 
 
 def _hands_on(side: MatchGraph, it: Instruction) -> bool:
-    """Whether an instruction takes one tuple and yields one of just these elements."""
+    """Whether an instruction takes one tuple and yields one with the same elements."""
     return len(it.operands) == 1 and (
         it.opcode == "while" or it.shape == side.computation.instructions[it.operands[0]].shape
     )
 
 
 def of_tuple(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> Elements | None:
-    """Which element of a tuple is which of its match where operands were added and removed with edits of their own.
+    """Matches of the elements of two matched tuples if operands were added and removed with edits of their own.
 
-    Those that stayed are the same elements. None where they are no tuples, or of other values.
+    The kept operands are the same elements. None if they are not tuples, or have other values.
     """
     ours, theirs = old.computation.instructions[one], new.computation.instructions[other]
     if ours.opcode != "tuple" or theirs.opcode != "tuple" or pairing.old[one] != other:
@@ -282,16 +282,16 @@ _MOST = 100
 def _in_order(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, loop: tuple[int, int]
 ) -> Elements | None:
-    """Which element is which where values that were there before are handed on besides.
+    """Matches of elements if existing values are now carried as well.
 
-    The longest common subsequence of the operands, where equals stand for each other; of several the one in which the
-    loops do most with the elements that they did before. None where the loops begin with no tuples.
+    The longest common subsequence of the operands, with equal ones interchangeable; among several the one in which the
+    loops use elements most like before. None if the loops do not begin with tuples.
     """
     one, other = old.computation.instructions[loop[0]], new.computation.instructions[loop[1]]
     before, after = old.computation.instructions[one.operands[0]], new.computation.instructions[other.operands[0]]
     if before.opcode != "tuple" or after.opcode != "tuple" or pairing.old[one.operands[0]] != other.operands[0]:
         return None
-    # What equals of it became, for one that was left without a match among them.
+    # The matches of its equals, for one left unmatched among them.
     became = {held.down[0][a]: held.down[1][b] for a in before.operands if (b := pairing.old[a]) >= 0}
     ours = [
         held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], b"")
@@ -303,9 +303,9 @@ def _in_order(
 
 
 def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement) -> None:
-    """Pair equals that only a loop begins with by which element they are, whatever they were paired with.
+    """Match equal initial values of a loop by element, replacing earlier matches.
 
-    A loop may begin with ten arrays of zeros. Their slots alone would pair them one off where one more came before.
+    A loop may begin with ten arrays of zeros. Slots alone would match them off by one if another was added in front.
     """
     for position, matched in enumerate(pairing.old):
         it = old.computation.instructions[position]
@@ -326,9 +326,9 @@ def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: Instructi
 def _exchange(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: CarriedElement, wanted: Mapping[int, int]
 ) -> None:
-    """Give old instructions the matches that are wanted for them, where all who change theirs are equals."""
+    """Give old instructions the wanted matches, if all instructions that change theirs are equal."""
     moves = {a: b for a, b in wanted.items() if pairing.old[a] != b and len(old.uses[a]) == len(new.uses[b]) == 1}
-    while True:  # nothing is left without a match that had one
+    while True:  # no instruction loses its match
         olds, news = {*moves, -1}, {*moves.values(), -1}
         kept = {a: b for a, b in moves.items() if pairing.old[a] in news and pairing.new[b] in olds}
         if len(kept) == len(moves):
@@ -345,7 +345,7 @@ def _exchange(
 
 
 def _alike(modules: tuple[Module, Module], one: Instruction, other: Instruction) -> Callable[[int, int], int]:
-    """How much elements have in common, by their numbers: what a loop does with them."""
+    """Similarity of elements, by number: how a loop uses them."""
     inner_uses: list[dict[int, Counter[object]]] = []
 
     def alike(a: int, b: int) -> int:
@@ -358,7 +358,7 @@ def _alike(modules: tuple[Module, Module], one: Instruction, other: Instruction)
 
 
 def _inner_uses(module: Module, it: Instruction) -> dict[int, Counter[object]]:
-    """For each element what reads it in what is called, and what is returned in its place."""
+    """For each element its readers in the callee, and what is returned in its place."""
     inner_uses: dict[int, Counter[object]] = {}
     for rank, callee in enumerate(it.called):
         owner = module.computations[callee]
@@ -376,7 +376,7 @@ def _inner_uses(module: Module, it: Instruction) -> dict[int, Counter[object]]:
 
 
 def _used(owner: Computation) -> list[tuple[int, tuple[object, ...]]]:
-    """The element that each operand of an instruction is, with the opcode, type and slot."""
+    """The instructions that take each element, with opcode, type and slot."""
     found: list[tuple[int, tuple[object, ...]]] = []
     for it in owner.instructions:
         for slot, operand in enumerate(it.operands if it.opcode != "tuple" else ()):
@@ -387,11 +387,11 @@ def _used(owner: Computation) -> list[tuple[int, tuple[object, ...]]]:
 
 
 def match_elements(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> None:
-    """Pair what takes a tuple apart by which element it takes, whatever it was paired with.
+    """Match get-tuple-elements of a tuple by element, replacing earlier matches.
 
     Args:
         old, new, pairing: two computations.
-        source: the old position of the tuple, which has a match.
+        source: the old position of the matched tuple.
         elements: its elements.
     """
     ours, theirs = _element_users(old, source), _element_users(new, pairing.old[source])
@@ -415,7 +415,7 @@ def _element_users(side: MatchGraph, source: int) -> dict[int, list[int]]:
 
 
 def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> bool:
-    """Whether what takes a tuple apart on either side, and has a match, takes one of these elements, as does that."""
+    """Whether all matched get-tuple-elements of a tuple take one of these elements, on both sides."""
     back = {after: before for before, after in elements.items()}
     sides = (old, new, source, pairing.old, elements), (new, old, pairing.old[source], pairing.new, back)
     for side, others, tuple_, mapping, known in sides:
@@ -428,7 +428,7 @@ def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, sou
 
 
 def element_of(it: Instruction) -> int | None:
-    """The number of the element that a get-tuple-element takes; None for everything else."""
+    """The number of the element that a get-tuple-element takes; None for other instructions."""
     text = it.attribute("index") if it.opcode == _ELEMENT else None
     return int(text) if text is not None and text.isdigit() else None
 
@@ -436,10 +436,10 @@ def element_of(it: Instruction) -> int | None:
 def with_elements(
     changes: list[FieldChange], one: Instruction, other: Instruction, elements: Elements
 ) -> list[FieldChange]:
-    """The changes of two that take a tuple apart, where numbers mean elements: another number may be the same element.
+    """Changes of two matched get-tuple-elements, without a changed number of the same element.
 
     Args:
-        changes: as they are by number.
+        changes: the changes by number.
         one, other: a get-tuple-element and its match.
         elements: of the tuple.
     """

@@ -1,8 +1,8 @@
-"""Which parameter of the old computation is which of the new one.
+"""Matches the parameters of two computations.
 
-A parameter's number alone is weak evidence: an argument added in front shifts all others. Callers say more (whose
-operand it is). An argument of the program that has its number, its type and its users is what it was, whatever JAX
-calls it; else the names decide, and then the number where both sides have as many.
+A parameter's number alone is weak evidence: an argument added in front shifts all others. Callers are stronger evidence
+(whose operand it is). An argument of the program with the same number, type and users is the same, whatever its JAX
+name; otherwise names decide, and then the number if both sides have equally many.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from hlodiff.differ.operands import Elements, match_elements
 from hlodiff.hlo.model import Shape
 
 Slots = tuple[Sequence[int], Sequence[int]]
-"""Of what is called on either side, the operand that each parameter names; -1 where its number means something."""
+"""For the callee on either side, the operand that each parameter names; -1 if its number has a meaning."""
 Operands = tuple[Sequence[int], Sequence[int], Sequence[int]]
-"""Of a paired call: the old operands, the new operands, and the new match of every old instruction of the caller."""
+"""For a matched call: old operands, new operands, and the match of every old instruction of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """How a pair of computations was reached, which says what their parameters are.
+    """How a pair of computations was reached, which determines what their parameters are.
 
     Args:
-        operands: of the paired call.
+        operands: of the matched call.
         same: whether an old and a new operand, by number, are the same value.
-        slots: of which operand each parameter is the name; a reducer's are of none, nor is the index of a branch.
-        unedited: how many calls of it no edit tells of yet.
-        elements: of a loop, which element of what it carries is which where their numbers changed.
+        slots: the operand that each parameter names; a reducer's name none, nor does the index of a branch.
+        unedited: how many calls of it have no edit yet.
+        elements: for a loop, the matches of loop-carried elements whose numbers changed.
     """
 
     operands: Operands
@@ -40,7 +40,7 @@ class CallContext:
 
 
 def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: CallContext | None) -> None:
-    """Pair parameters before anything else: by the caller's operands, else by argument name, else by number."""
+    """Match parameters before anything else: by the caller's operands, by argument name, or by number."""
     olds, news = old.parameters, new.parameters
     if call:
         _by_operands(pairing, olds, news, call)
@@ -63,11 +63,11 @@ def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the outside says of parameters.
+    """What the callers imply about parameters.
 
     Args:
-        fits: whether two parameters as matches are what the outside says; where not, an edit has to tell of it.
-        edits: how many edits that takes, however many do not fit: each call has one list of operands. None where each
+        fits: whether a match of two parameters agrees with the callers; if not, it takes an edit.
+        edits: how many edits that takes, however many do not fit: each call has one list of operands. None if each
             parameter has an edit of its own.
     """
 
@@ -76,7 +76,7 @@ class Expectation:
 
 
 def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> Expectation:
-    """What is known of the parameters of two computations before anything inside is looked at.
+    """What is known about the parameters of two computations before looking inside.
 
     Args:
         old, new: the two computations.
@@ -103,9 +103,9 @@ def _is_same_operand(call: CallContext, one: int, other: int) -> bool:
 
 
 def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entry: bool) -> None:
-    """Pair the parameters that uses and names left over, equal ones in order.
+    """Match the parameters left over by uses and names, equal ones in order.
 
-    Arguments of the entry pair even where they are different, if there are as many; others come and go with calls.
+    Arguments of the entry are matched even if different, provided the counts agree; others come and go with calls.
     """
     ours, theirs = old.parameters, new.parameters
     for level in (OWN, VALUE, STRUCTURE) if entry else (OWN, VALUE):
@@ -125,10 +125,10 @@ def pair_rest(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, *, entr
 
 
 def pair_unchanged(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
-    """Pair arguments of the program that the search has parted although they have one name, or one number, and type.
+    """Match program arguments of equal type and equal name or number that the search has separated.
 
-    Where most of their users differ, removing and adding one may be the shorter script; no argument was added or
-    removed. Where arguments came or went, one of the same type that is used alike may be the shorter script too.
+    If most of their users differ, removing and adding one may be the shorter script, but no argument was added or
+    removed. If arguments were added or removed, matching another one of the same type and uses may be shorter too.
     """
     olds, news = old.parameters, new.parameters
     matched = _same_names(old, new)[0]
@@ -171,14 +171,14 @@ def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[in
             pairing.add(parameter, free.pop(0), "parameter:caller")
 
 
-# Users, and theirs: what stands further down is the same for most arguments, and any edit there would change it.
+# Users and their users: further down most arguments look the same, and any edit there would change it.
 _FAR = 2
 
 
 def _by_place(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int]
 ) -> None:
-    """Pair by number those that are used alike: operations, operand slots, and what becomes of the results."""
+    """Match by number the parameters with the same uses: operations, operand slots, and uses of the results."""
     numbers: dict[Hashable, int] = {}
     known: tuple[dict[tuple[int, int], int], ...] = {}, {}
 
@@ -223,7 +223,7 @@ def _by_number(
         free = pairing.old[one] < 0 and pairing.new[other] < 0
         if free and old.labels[OWN][one] == new.labels[OWN][other]:
             names = op_name_of(old, one), op_name_of(new, other)
-            if names[0] == names[1] or not all(names):  # names that both sides have and that differ speak against it
+            if names[0] == names[1] or not all(names):  # different names on both sides are evidence against it
                 pairing.add(one, other, "parameter:number")
 
 
@@ -231,12 +231,11 @@ _BY_NUMBER = ("parameter:number", "parameter:place")
 
 
 def exchange(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
-    """Two parameters that swapped their numbers and their places in the text, users untouched, did just that.
+    """Detect two parameters that swapped their numbers and their places in the text, with users untouched.
 
-    subtract(p0, p1) of exchanged parameters is the same graph as an exchanged subtract(p1, p0). Where the text has the
-    parameters in the other order too, by the names they had, and the exchange explains every user, it is the parameters
-    that changed. That is two edits: without the names, of which an order alone says nothing, one user is the better
-    list.
+    subtract(p0, p1) of exchanged parameters is the same graph as an exchanged subtract(p1, p0). If the text also has
+    the parameters in the other order, by their names, and the exchange explains every user, the parameters changed.
+    That is two edits: without names, order alone proves nothing, and one changed user is the better list.
     """
     parameters = [p for p in old.parameters if pairing.matchers.get(p) in _BY_NUMBER]
     touched = {p: sorted({u for u, _, _ in old.uses[p]}) for p in parameters}
@@ -281,6 +280,6 @@ def _explained(
 
 
 def _has_its_name(old: MatchGraph, new: MatchGraph, one: int, other: int) -> bool:
-    """Whether two parameters have one name in the text that is no mere count."""
+    """Whether two parameters share a name in the text that is not just a number."""
     names = old.computation.instructions[one].name, new.computation.instructions[other].name
     return names[0] == names[1] and names[0].rstrip("0123456789._-") not in ("parameter", "param", "Arg", "arg", "")
