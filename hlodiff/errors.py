@@ -25,7 +25,7 @@ class HlodiffError(Exception):
     """
 
     has_lines = False
-    """Whether `what` may go on with lines of a program or a log; else a name in it that holds newlines is escaped."""
+    """Whether `what` may contain lines of a program or a log. If False, newlines are escaped: a name may hold them."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what)
@@ -41,7 +41,7 @@ class HlodiffError(Exception):
 
     @property
     def headline(self) -> str:
-        """What is wrong and where, in one line: without the lines of a program or a log that may follow."""
+        """What is wrong and where, in one line, without lines of a program or a log."""
         what = one_line(self.what.partition("\n")[0] if self.has_lines else self.what)
         return f"{one_line(self.where)}: {what}" if self.where else what
 
@@ -54,7 +54,7 @@ class HlodiffError(Exception):
 
 
 def one_line(text: str) -> str:
-    """The text with newlines and everything else that a terminal would obey as escapes: names may hold them.
+    """Escape newlines and other control characters, which names may contain.
 
     Example:
         >>> one_line("a\\nb")
@@ -139,22 +139,22 @@ class CodeHostError(HlodiffError):
 
 
 def _is_closed(folder: Path) -> bool:
-    """Whether what is in a folder cannot be reached: the system names a file in it, which need not exist."""
+    """Whether the contents of a folder are unreachable, found by asking for a file that need not exist."""
     effective = os.access in os.supports_effective_ids
     return os.path.lexists(folder) and not os.access(folder, os.X_OK, effective_ids=effective)
 
 
 def expected_error(error: Exception) -> HlodiffError:
-    """An error of ours as it is, and any other one as a bug in hlodiff.
+    """Return errors of ours as they are, and wrap any other exception as a bug in hlodiff.
 
     Args:
-        error: what was caught while one program was worked on.
+        error: the exception caught while one program was processed.
 
     Returns:
         the error to report for that program.
 
     Raises:
-        Exception: the error itself, where HLODIFF_TRACEBACK is set and it is a bug.
+        Exception: the error itself, if it is a bug and HLODIFF_TRACEBACK is set.
 
     Example:
         >>> expected_error(HlodiffError("no such thing")).what, expected_error(KeyError("x")).what
@@ -164,7 +164,7 @@ def expected_error(error: Exception) -> HlodiffError:
         return error
     if os.environ.get("HLODIFF_TRACEBACK"):
         raise error
-    if isinstance(error, OSError) and error.errno is not None:  # the system refuses something, whose name it gives
+    if isinstance(error, OSError) and error.errno is not None:  # the system refused something, and the error names it
         where, hint = str(error.filename2 or error.filename or ""), ""
         closed = next((folder for folder in reversed(Path(where).parents) if _is_closed(folder)), None)
         if where and error.errno == errno.EACCES and closed is not None:

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP: one exception for all three, and cleaning up that none of them cuts short."""
+"""SIGINT, SIGTERM and SIGHUP: one exception for all three, and cleanup that none of them interrupts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_ONE_STOP = 2.0  # seconds: signals in quick succession are one wish to stop, which is being met
+_ONE_STOP = 2.0  # seconds: signals in quick succession count as one request to stop
 
 
 class Interrupted(KeyboardInterrupt):
@@ -31,12 +31,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 def exit_code(error: BaseException | None) -> int:
-    """The exit code of a command that a signal has ended, as shells count it: 130 for Ctrl-C, 143 for SIGTERM."""
+    """The exit code of a command ended by a signal, as shells report it: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (error.number if isinstance(error, Interrupted) else signal.SIGINT)
 
 
 class _Raise:
-    """A handler that raises `Interrupted`, once for signals that come in quick succession."""
+    """A signal handler that raises `Interrupted`, once for signals in quick succession."""
 
     def __init__(self) -> None:
         self._last = -_ONE_STOP
@@ -56,16 +56,16 @@ def install() -> None:
 
 
 def ignore() -> None:
-    """Take no more signals: everything is done, and the process only has to leave."""
+    """Ignore further signals: all work is done, and the process only has to exit."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """Inside the block SIGTERM, which CI sends to a job that takes too long, raises `Interrupted` where it would kill.
+    """Raise `Interrupted` on SIGTERM inside the block, instead of dying. CI sends SIGTERM to jobs that take too long.
 
-    For callers from Python; the command line has installed its handlers.
+    For callers from Python; the command line installs its own handlers.
     """
     if not _is_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -79,8 +79,8 @@ def terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Signals that arrive inside the block are delivered after it: cleaning up is done whole."""
-    if not _is_main_thread():  # Python runs handlers in the main thread alone
+    """Deliver signals that arrive inside the block after it, so that cleanup completes."""
+    if not _is_main_thread():  # Python runs signal handlers only in the main thread
         yield
         return
     arrived: dict[int, None] = {}

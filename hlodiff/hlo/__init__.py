@@ -36,10 +36,10 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # else a type checker would take every misspelt name for one that exists
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
 
     def __getattr__(name: str) -> object:
-        """A reader or printer, imported when it is asked for."""
+        """Import a reader or printer on first use."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,6 +1,6 @@
-"""What parsing would refuse, seen in a text without parsing it.
+"""Finds, without parsing, what the parser would refuse.
 
-A computation that both sides of a comparison hold is never parsed, so what is wrong in it has to be seen here.
+A computation that is equal on both sides of a comparison is never parsed, so damage in it must be found here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()[]{}")
 _IN_NAMES = bytes(byte for byte in range(256) if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_.-")
 _IN_WORDS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _ANY = bytes(range(256))
-# Which three bytes never follow each other: an item or a comma is missing, a `%` is inside of a name, what is between
-# two brackets is missing, or something stands behind the bracket that closes a computation.
+# Three-byte sequences that never occur in a valid text: a missing item or comma, a `%` inside a name, nothing between
+# two brackets, or something after the bracket that closes a computation.
 _NEVER = (
     (b",=", b",=)", _ANY), (_IN_NAMES, b"%", _ANY), (b"}", b"{", _ANY), (b"]", b"[", _ANY),
     (b"]", b" ", b"["), (b",", b" ", b","), (b"0123456789", b" ", b"0123456789"), (b"\n", b"}", b" "),
@@ -23,22 +23,21 @@ _NEVER = (
 _FIRST, _SECOND, _THIRD = (
     bytes(sum((byte in three[n]) << bit for bit, three in enumerate(_NEVER)) for byte in range(256)) for n in range(3)
 )
-# What most lines end with, between its string and its number, and something shorter of the same borders and brackets.
+# How most lines end, between the last string and its number, and a shorter text with the same borders and brackets.
 _LONG_METADATA, _SHORT_METADATA = b', metadata={op_name=" stack_frame_id=', b",{="
-# Attributes that no value holds: a comma stands before each.
+# Attributes that never occur inside a value: each follows a comma.
 _NEVER_INSIDE = (b"index=", b"calls=", b"dimensions=", b"kind=")
 
 
 def is_damaged(text: str, rows: int) -> bool:
-    """Whether parsing would refuse computations in canonical form: 8 ns a character.
+    """Whether the parser would refuse computations in canonical form. Takes 8 ns per character.
 
-    Looked for are a parameter without its number, a `%` inside a name, an item or a comma that is missing, a bracket
-    of another kind, or lines that begin no instruction, as after a line break in a string. What strings hold is left
-    out first.
+    Detects a parameter without a number, a `%` inside a name, a missing item or comma, mismatched brackets, and lines
+    that are no instruction, as after a line break in a string. Strings are removed first.
 
     Args:
-        text: lines of instructions, whole computations or both, behind a line break.
-        rows: how many instructions they have.
+        text: lines of instructions, whole computations or both, after a line break.
+        rows: number of instructions in the text.
 
     Example:
         >>> text = "\\n%f (p: f32[]) -> f32[] {\\n  ROOT %p = f32[] parameter(0)\\n}\\n"
@@ -50,44 +49,45 @@ def is_damaged(text: str, rows: int) -> bool:
     for part in _parts(text):
         pieces = _without_escapes(part).split(b'"')
         if not len(pieces) % 2:
-            return True  # a line ends in a string
+            return True  # a line ends inside a string
         outside = b'"'.join(pieces[::2]).replace(_LONG_METADATA, _SHORT_METADATA)
         if b"\\" in outside:
             return True
         if _NO_PARAMETER.search(outside):
             return True
-        # As numbers with a bit for each three, one byte further: a search for each of them takes three times as long.
+        # One bit per sequence, shifted by one byte for each position: searching for each sequence takes three times as
+        # long.
         first, second, third = (int.from_bytes(outside.translate(kinds), "big") for kinds in (_FIRST, _SECOND, _THIRD))
         if first >> 16 & second >> 8 & third:
             return True
         found_with_value += outside.count(b" = ")
-        marks = outside.translate(None, _IN_WORDS)  # a third is left, and mostly decides
+        marks = outside.translate(None, _IN_WORDS)  # a third remains, and usually decides
         found += marks.count(b"\n  %") + marks.count(b"\n  ROOT %")
         if marks.count(b" =") != marks.count(b", =") + marks.count(b"% = ") and any(
             outside.count(b" " + name) != outside.count(b", " + name) for name in _NEVER_INSIDE
         ):
             return True
         brackets = marks.translate(None, _NO_BRACKETS)
-        for n, both in enumerate(_PAIRS):  # what is left without one of them: counting one by one takes longer
+        for n, both in enumerate(_PAIRS):  # what remains without one of them: counting one by one is slower
             opening, ending = (len(brackets.translate(None, bracket)) for bracket in both)
             open_[n] += ending - opening
     return any(open_) or found != rows or found_with_value < rows
 
 
-# What is looked at together: more does not fit into the cache of a processor.
+# Size of one piece: larger pieces do not fit into a processor's cache.
 _PART = 1 << 18
 
 
 def _parts(text: str) -> Iterator[bytes]:
-    """A text that begins with a line break in parts that begin and end with one; the last one may not end so."""
+    """Split a text that begins with a line break into parts that begin and end with one; the last may not end so."""
     at = 0
     while at + 1 < len(text):
         end = text.find("\n", at + _PART)
         end = len(text) - 1 if end < 0 else end
-        yield text[at : end + 1].encode(errors="replace")  # bytes are searched faster
+        yield text[at : end + 1].encode(errors="replace")  # searching bytes is faster
         at = end
 
 
 def _without_escapes(text: bytes) -> bytes:
-    """The text with a backslash for each quote that ends no string."""
+    """The text with a backslash in place of each escaped quote."""
     return text.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\") if b"\\" in text else text

@@ -1,4 +1,4 @@
-"""Reading program files: the content decides what a file is, then the suffix."""
+"""Reads program files. The format follows from the content, then from the suffix."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STABLEHLO = re.compile(r'(?:#\w+ = |module\b|"builtin\.module"|func\.func\b|!\w
 _COMMENT = re.compile(r"(?:\s+|//[^\n]*\n?)*")
 # A program of 1M instructions has 150 MB of text; a larger file is an accident or an attack.
 MAX_BYTES = 2 * 1024**3
-_SMALL, _MOST_PACKED = 16 * 1024**2, 100  # programs pack to a tenth, blank lines to a thousandth
+_SMALL, _MOST_PACKED = 16 * 1024**2, 100  # programs compress to a tenth, blank lines to a thousandth
 # Files of very short lines are refused: in every program seen so far, a line has more than 30 characters on average,
 # and reading 200 MB of blank lines would take minutes.
 _LARGE = 16 * 1024**2
-_SHORTEST = 16  # characters of a line, on average
+_SHORTEST = 16  # minimum average line length in characters
 
 
 def read(path: str | PathLike[str]) -> Module:
@@ -46,13 +46,13 @@ def read(path: str | PathLike[str]) -> Module:
 
 
 def content_of(path: str | PathLike[str]) -> bytes:
-    """The bytes of a file or pipe; never more than are read of a program.
+    """The bytes of a file or pipe, up to the largest size that a program may have.
 
     Args:
         path: links are followed.
 
     Raises:
-        ReadError: it is missing, too large, or a device: those may never end.
+        ReadError: the file is missing, too large, or a device, which may never end.
     """
     name = fspath(path)
     try:
@@ -106,7 +106,7 @@ def text_of(path: str | PathLike[str]) -> str:
         ReadError: as for `read`.
     """
     name = fspath(path)
-    module = read(name)  # also says what is wrong with the file
+    module = read(name)  # also reports what is wrong with the file
     data = content_of(name)
     text = _decode(_unpack(data, name) if data[:2] == b"\x1f\x8b" else data)
     if text is not None and "\0" not in text[:4096] and not name.removesuffix(".gz").endswith(".pb"):
@@ -117,7 +117,7 @@ def text_of(path: str | PathLike[str]) -> str:
 
 
 def _unpack(data: bytes, path: str) -> bytes:
-    """Unpack gzip, without letting a small file fill the memory."""
+    """Unpack gzip; a small file cannot expand until memory is full."""
     try:
         reader = zlib.decompressobj(wbits=31)
         unpacked = reader.decompress(data, min(MAX_BYTES, _SMALL + _MOST_PACKED * len(data)))
@@ -135,9 +135,9 @@ def _decode(data: bytes) -> str | None:
         return None
 
 
-# What loggers write before each line: (1) absl's and glog's with the place in the source, a time, or a time alone as
-# CI systems write it.
-# Every part has a length: a line of digits alone would be tried in each way to part it.
+# Prefixes that loggers write before each line: (1) those of absl and glog with the source location, a timestamp, or a
+# timestamp alone as CI systems write it.
+# Every part is bounded in length: otherwise a line of digits would be split in every possible way.
 _TIME = r"(?:[IWEF]\d{4} |\d{4}-\d\d-\d\d[T ])\d\d:\d\d:\d{1,12}+[.,]\d{1,12}+Z?"
 _PREFIX = rf"(?:{_TIME}(?::? {{0,20}}[IWEF\d]{{0,20}}? {{0,20}}([\w./-]{{1,200}}:\d{{1,9}})\])? ?)+"
 _IN_LOG = re.compile(rf"^{_PREFIX}(?=(?:HloModule|module) )", re.MULTILINE)
@@ -145,9 +145,9 @@ _LOGGED = re.compile(_PREFIX)
 
 
 def _without_prefixes(text: str, first: re.Match[str]) -> str:
-    """The program in a log: lines of the same logger without what stands before them, others blank.
+    """The program in a log: lines of this logger without their prefix, other lines blank.
 
-    Lines keep their numbers, so that an error says the line of the log.
+    Line numbers stay the same, so that an error reports the line of the log.
     """
     lines = [""] * text.count("\n", 0, first.start())
     end = 0
@@ -166,8 +166,8 @@ def read_text(text: str, *, path: str = "", trusted: bool = False) -> Module:
     Args:
         text: the program.
         path: the file as the user named it, for errors.
-        trusted: whether this process, or a worker of it, made the text: StableHLO is then parsed here, and else in a
-            child process, because a damaged file may end the process that parses it.
+        trusted: whether this process or one of its workers made the text. Then StableHLO is parsed here; otherwise it
+            is parsed in a child process, because a damaged file may crash the parser.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,10 +1,10 @@
 """HLO text in any layout that XLA's parser reads, rewritten in the form that XLA prints.
 
-XLA's parser sees tokens: blanks, line breaks and comments mean nothing to it. People who write HLO by hand, and XLA's
-own tests, use that: indented text, an instruction over several lines, a computation written where it is called, an
-instruction written where it is used, shapes left out, no `HloModule` line. The parser (`hlo/parser.py`) walks lines,
-because that is what XLA prints and what makes it fast. A text that it does not take is rewritten here first: one
-instruction a line, each name with its `%`. So there is one reader, and this file only knows tokens.
+XLA's parser works on tokens and ignores whitespace, line breaks and comments. Hand-written HLO and XLA's own tests rely
+on that: indented text, an instruction over several lines, a computation written where it is called, an instruction
+written where it is used, omitted shapes, no `HloModule` line. The parser (`hlo/parser.py`) works on lines, because that
+is what XLA prints and it is fast. A text that it refuses is first rewritten here: one instruction per line, each name
+with its `%`. So there is one reader, and this file only handles tokens.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from hlodiff.hlo.grammar import (
 )
 from hlodiff.hlo.infer_shape import infer_shape
 
-# Rewriting takes about 1 us per character. Texts written by hand are small, and those that XLA prints are not
-# rewritten; what is larger than this and not in XLA's form is damaged.
+# Rewriting takes about 1 us per character. Hand-written texts are small, and what XLA prints is not rewritten; a larger
+# text that is not in XLA's form is damaged.
 MAX_CHARACTERS = 32 * 1024**2
-# Tuples in tuples, instructions in operands, computations in attributes: XLA's parser has a limit of the same kind.
+# Nesting of tuples, instructions in operands, and computations in attributes. XLA's parser has a similar limit.
 _MAX_DEPTH = 100
-# Characters of shapes that a text leaves out: tuples of tuples double with each instruction.
+# Characters of inferred shapes: tuples of tuples double in size with each instruction.
 _LARGEST_INFERRED, _INFERRED_PER_CHARACTER = 1024**2, 32
 _NUMBER = re.compile(r"-?\d+$")
 _VERBATIM = frozenset(["constant", "parameter"])
@@ -40,7 +40,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a string or a punctuation mark, and where it is; "" at the end of the text."""
+    """A word, string or punctuation mark and its offset; "" at the end of the text."""
 
     text: str
     start: int
@@ -55,13 +55,13 @@ class Token:
 
     @property
     def name(self) -> str:
-        """The name without its `%` or the colon behind it."""
+        """The name without its `%` or trailing colon."""
         return self.text.removeprefix("%")
 
 
 @dataclass(slots=True)
 class Places:
-    """From a line and column of the rewritten text to the original one.
+    """Maps a line and column of the rewritten text to the original text.
 
     Args:
         text: the original text.
@@ -73,24 +73,24 @@ class Places:
     _breaks: list[int] | None = None
 
     def offset(self, line: int, column: int) -> int:
-        """Where a 1-based line and column come from, as an offset."""
+        """Offset in the original text of a 1-based line and column."""
         row = self.rows[line - 1] if 0 < line <= len(self.rows) else []
         known = max(bisect_right(row, (max(column - 1, 0), len(self.text))) - 1, 0)
         return row[known][1] if row else 0
 
     def place(self, line: int, column: int = 1) -> tuple[int, int]:
-        """The same as a 1-based line and column."""
+        """1-based line and column in the original text."""
         return self.line_and_column(self.offset(line, column))
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """The 1-based line and column of an offset."""
+        """1-based line and column of an offset."""
         if self._breaks is None:
             self._breaks = [0, *(found.end() for found in re.finditer("\n", self.text))]
         line = bisect_right(self._breaks, offset)
         return line, offset - self._breaks[line - 1] + 1
 
     def original(self, line: int) -> str:
-        """The text of a 1-based line of the original text."""
+        """A 1-based line of the original text."""
         _, column = self.line_and_column(0)
         breaks = self._breaks or [0]
         if not 0 < line <= len(breaks):
@@ -107,7 +107,7 @@ def rewrite(text: str, path: str = "") -> tuple[str, Places]:
         path: the file as the user named it, for errors.
 
     Returns:
-        the text with one instruction a line, and where its parts come from.
+        the text with one instruction per line, and the original location of its parts.
 
     Raises:
         ReadError: the text is not HLO, with the place in the original text.
@@ -133,7 +133,7 @@ Row = list[tuple[int, int]]
 
 @dataclass(slots=True)
 class _FreeLine:
-    """A line while it is put together."""
+    """A line under construction."""
 
     text: str = ""
     row: Row = field(default_factory=list)
@@ -145,14 +145,14 @@ class _FreeLine:
 
 @dataclass(slots=True)
 class _Body:
-    """A computation while its instructions are read: the lines, and the shape of each by name."""
+    """A computation under construction: its lines, and the shape of each instruction by name."""
 
     lines: list[tuple[str, Row]] = field(default_factory=list)
     shapes: dict[str, str] = field(default_factory=dict)
     elements: dict[tuple[str, int], str] = field(default_factory=dict)
     root: str = ""
     last: str = ""
-    # Where one instruction is the whole text: operands that are nowhere defined become parameters.
+    # When the whole text is one instruction, undefined operands become parameters.
     adds_parameters: bool = False
     parameters: int = 0
 
@@ -209,7 +209,7 @@ class _Rewriter:
         return squeeze(self.text[start:end])
 
     def brackets(self) -> Token:
-        """Skip a bracket and all that it holds; returns its last token."""
+        """Skip a bracket and its contents; returns its last token."""
         open_: list[Token] = []
         while True:
             token = self.advance()
@@ -223,7 +223,7 @@ class _Rewriter:
                 return token
 
     def any(self) -> Token:
-        """Skip a token, or a bracket and all that it holds; returns the last token."""
+        """Skip one token, or a bracket and its contents; returns the last token."""
         if self.token.text in _CLOSING:
             return self.brackets()
         if self.token.text in _CLOSING.values():
@@ -257,16 +257,16 @@ class _Rewriter:
             entry = title if is_entry else entry
         if not head:
             raise self.error("the file ends before the first computation", hint=TRUNCATED)
-        if not entry and "entry_computation_layout" in header.text:  # XLA printed this: it prints ENTRY too
+        if not entry and "entry_computation_layout" in header.text:  # XLA printed this, and it always prints ENTRY
             raise self.error("no computation is marked ENTRY", 0, TRUNCATED)
-        if not entry:  # the last one is the entry then
+        if not entry:  # then the last computation is the entry
             line, row = self.lines[head]
             self.lines[head] = (f"ENTRY {line}", [(column + 6, offset) for column, offset in row])
         if not header.text:
             self.lines[0] = (f"HloModule module_{entry or title}", [(0, 0)])
 
     def header_attributes(self, line: _FreeLine) -> None:
-        """`, attribute=value` any number of times, until a table or a computation begins."""
+        """Read any number of `, attribute=value`, up to a table or a computation."""
         while self.token.text == ",":
             start = end = self.advance().start
             while self.token.text and (end == start or not (self.token.text == "," or self.begins_computation())):
@@ -291,7 +291,7 @@ class _Rewriter:
                 self.lines.append((row, [(0, number.start)]))
 
     def computation(self) -> tuple[bool, str, int]:
-        """Read one; returns whether it is the ENTRY, its name, and which line its head is."""
+        """Read a computation; returns whether it is the ENTRY, its name, and the line of its head."""
         line = _FreeLine()
         is_entry = self.token.text == "ENTRY"
         if is_entry:
@@ -316,7 +316,7 @@ class _Rewriter:
         end = _FreeLine()
         end.add("}", close.start)
         self.header_attributes(end)
-        head = len(self.lines) + 1  # computations that are written where they are called are before it
+        head = len(self.lines) + 1  # computations written inline come before it
         self.lines += [("", []), (line.text, line.row), *body.lines, (end.text, end.row)]
         return is_entry, name.name, head
 
@@ -355,9 +355,9 @@ class _Rewriter:
         self.right_side(body, line, name.name, name.start)
 
     def right_side(self, body: _Body, line: _FreeLine, name: str, start: int) -> str:
-        """`shape opcode(operands), attributes`, written as the line of an instruction of that name.
+        """`shape opcode(operands), attributes`, written as the line of instruction `name`.
 
-        An operand has no name and no attributes; it gets a name, which is returned.
+        An inline operand has no name and no attributes; it gets a generated name, which is returned.
         """
         if name in body.shapes:
             raise self.error(f"instruction %{name} is defined twice", start)
@@ -398,11 +398,11 @@ class _Rewriter:
         return name
 
     def inferred(self, body: _Body, name: str, opcode: Token, operands: list[tuple[str, int]], attributes: str) -> str:
-        """The shape of an instruction that is written without."""
+        """Infer an omitted shape."""
         known = [body.shapes.get(operand, "") for operand, _ in operands]
         try:
             shape = infer_shape(opcode.text, known, attributes, self.roots)
-        except UnknownType as error:  # tuples in tuples, one deeper with each instruction
+        except UnknownType as error:  # nested tuples, one level deeper with each instruction
             raise self.error(f"the shape that is left out is {error}", opcode.start) from None
         if shape:
             self.inferred_size += len(shape)
@@ -415,7 +415,7 @@ class _Rewriter:
         raise self.error(f"the shape of %{name} ({opcode.text}) is missing", opcode.start)
 
     def operands(self, body: _Body) -> list[tuple[str, int]]:
-        """Their names, and where each is."""
+        """Names of the operands, and the offset of each."""
         self.deeper()
         self.expect("(", "expected `(`")
         found: list[tuple[str, int]] = []
@@ -429,7 +429,7 @@ class _Rewriter:
         return found
 
     def operand(self, body: _Body) -> str:
-        """The name of an operand; an instruction that is written here becomes a line of its own."""
+        """Name of an operand; an inline instruction becomes a line of its own."""
         back = self.token
         shape = self.known_shape() if self.begins_shape() else ""
         if shape and body.adds_parameters and self.token.text in (",", ")"):
@@ -458,7 +458,7 @@ class _Rewriter:
         return name
 
     def element(self, body: _Body, name: str, index: Token) -> str:
-        """`%name#2` is an element of a tuple."""
+        """`%name#2` denotes an element of a tuple."""
         key = name, int(index.text) if index.text.isdigit() and len(index.text) < 10 else -1
         if key not in body.elements:
             parts = read_shape(body.shapes.get(name, "")).tuple_shapes
@@ -506,10 +506,10 @@ class _Rewriter:
         self.add(line, start, end)
 
     def refuse_stray(self, before: Token) -> None:
-        """Raise where a value is over and neither a comma nor an instruction follows, as in a stray line.
+        """Raise if neither a comma nor an instruction follows a complete value, as in a stray line.
 
         Args:
-            before: the last token of what is read so far.
+            before: the last token read.
         """
         apart = self.token.start > before.end and before.text not in (",", "=")
         if (self.token.is_word and apart) or (self.token.text == "=" and not before.is_word):
@@ -522,7 +522,7 @@ class _Rewriter:
         line.add(text, start)
 
     def holds_computations(self) -> bool:
-        """Whether the bracket ahead holds instructions, or a list of computations with instructions."""
+        """Whether the next bracket holds instructions, or a list of computations with instructions."""
         inside = self.read_token(self.token.end)
         while inside.text == "{":
             inside = self.read_token(inside.end)
@@ -531,7 +531,7 @@ class _Rewriter:
         return inside.is_word and self.read_token(inside.end).text == "="
 
     def computations_inside(self) -> str:
-        """Write the computations of `{ instructions }`, or of `{{ ... }, name}`, before this one; returns names."""
+        """Write the computations of `{ instructions }` or `{{ ... }, name}` before this one; returns their names."""
         if self.peek().text != "{":
             return f"%{self.computation_inside()}"
         self.advance()
@@ -556,7 +556,7 @@ class _Rewriter:
         return name
 
     def single_instruction(self) -> None:
-        """One instruction is a program: what it uses becomes parameters."""
+        """Read one instruction as a program: its operands become parameters."""
         body = _Body(adds_parameters=True)
         self.lines.append(("HloModule module", [(0, 0)]))
         if self.begins_instruction():
@@ -592,7 +592,7 @@ class _Rewriter:
         return shape
 
     def shape(self) -> str:
-        """A shape without blanks and comments; the parts of a tuple are separated as XLA does."""
+        """A shape without whitespace and comments; tuple elements are separated as XLA prints them."""
         if self.token.text == "(":
             return self.tuple_shape()
         start = self.token
@@ -610,7 +610,7 @@ class _Rewriter:
         return text
 
     def solid(self) -> str:
-        """A bracket without blanks and comments."""
+        """A bracket without whitespace and comments."""
         start = self.token.start
         text = self.until(start, self.brackets().end)
         if re.search(r"\w\s+\w", text):

@@ -2,7 +2,8 @@ r"""What a line of HLO text looks like: each regular expression, and each functi
 
 Two readers use this file. The parser (`hlo/parser.py`) accepts every form that some version of XLA prints. The text
 fingerprints (`hlo/text_fingerprint.py`) accept only the *canonical form*, which is what XLA prints today: two spaces
-before each instruction, `}` in column 0, `%` before each name. What is not in that form is left to the parser.
+fingerprints (`hlo/text_fingerprint.py`) accept only the *canonical form*, which is what XLA prints today: two spaces
+before each instruction, `}` in column 0, `%` before each name. Any other form is left to the parser.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from hlodiff.hlo.model import Layout, Module, Shape
 # --- Commas, brackets, strings and comments. A regular expression that stops at the first `}` is the classic bug of HLO
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
 
-# A string up to its end, or up to the end of the text. Without a choice for each character, which takes long, and
-# possessive: one step back for each would take 150 bytes of memory. A quote behind a backslash begins none: the end
-# would be looked for again at each of many such quotes.
+# A string up to its end, or up to the end of the text. It avoids a choice per character, which is slow, and is
+# possessive: one backtracking step per character would take 150 bytes of memory. An escaped quote begins no string:
+# otherwise the search for an end would be repeated at each of many such quotes.
 OPEN_STRING = r'(?<!\\)"[^"\\]*+(?:\\.[^"\\]*+)*+'
 STRING = OPEN_STRING + '"'
-# What never closes is one token up to the end: looked for again at each quote, it would take quadratic time.
+# An unclosed string is one token up to the end: searching again at each quote would take quadratic time.
 _TOKEN = re.compile(OPEN_STRING + r'"?|[{}()\[\],]|/\*(?:.*?\*/|.*)', re.DOTALL)
 _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 _CLOSED_BY = {"{": "}", "(": ")", "[": "]"}
 _COMMENT = re.compile(rf'({OPEN_STRING}"?)|/\*(?:.*?\*/|.*)|//[^\n]*', re.DOTALL)
-# What XLA's lexer sees: (1) a word (`%` and colon included), a string or one mark; otherwise blanks or a comment.
+# XLA's tokens: (1) a word (`%` and colon included), a string or a punctuation mark; otherwise whitespace or a comment.
 FREE_TOKEN = re.compile(
     rf"""\s*+(?:/\*(?:.*?\*/|.*)|//[^\n]*+
     |(%?(?:[\w.?~+]|-(?!>))++|{STRING}|(?<!\\)'(?:[^'\\\n]|\\.)*+'|->|[^\s]))""",
@@ -38,11 +39,11 @@ FREE_TOKEN = re.compile(
 # The tables before the first computation.
 DEBUG_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 TRUNCATED = "the file may be cut off: HLO prints ENTRY last; capture or dump it again"
-"""What errors advise where a text ends too early."""
+"""Hint of errors for a text that ends too early."""
 
 
 class Unbalanced(ValueError):
-    """A bracket or quote that never closes, at character `position`."""
+    """A bracket or quote at character `position` that is never closed."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"unbalanced at {position}")
@@ -50,7 +51,7 @@ class Unbalanced(ValueError):
 
 
 class NotOperands(ValueError):
-    """A list of operands that is none."""
+    """The text is not a list of operands."""
 
 
 def split_commas(text: str) -> list[str]:
@@ -78,7 +79,7 @@ def split_commas(text: str) -> list[str]:
 
 
 def parts_or_whole(text: str) -> list[str]:
-    """The same for a value that may be damaged: what cannot be taken apart is one part."""
+    """Like `split_commas`, but a value that cannot be split because it is damaged is one part."""
     try:
         return split_commas(text)
     except Unbalanced:
@@ -86,7 +87,7 @@ def parts_or_whole(text: str) -> list[str]:
 
 
 def closing(text: str, opening: int) -> int:
-    """Index of the bracket that closes the one at `opening`; raises Unbalanced where there is none."""
+    """Index of the bracket that closes the one at `opening`; raises Unbalanced if there is none."""
     open_: list[str] = []
     for token in _TOKEN.finditer(text, opening):
         kind = text[token.start()]
@@ -103,7 +104,7 @@ def closing(text: str, opening: int) -> int:
 
 
 def _closes(string: str) -> bool:
-    """Whether a token that begins with a quote is a whole string."""
+    """Whether a token that begins with a quote is a complete string."""
     return (
         len(string) > 1 and string[-1] == '"' and (string[-2] != "\\" or _STRING_IN_LINE.fullmatch(string) is not None)
     )
@@ -115,7 +116,7 @@ _HEADER_TOKEN = re.compile(OPEN_STRING + r'"?|[{}()\[\]\n]', re.DOTALL)
 def header_end(text: str, start: int) -> int:
     """Where the header that begins at `start` ends: the first line break outside brackets and strings.
 
-    XLA prints the table `origin_recovery_table` there, with line breaks, and with computations in strings.
+    XLA prints the table `origin_recovery_table` there, with line breaks and with computations in strings.
     """
     depth = 0
     for token in _HEADER_TOKEN.finditer(text, start):
@@ -131,7 +132,7 @@ def header_end(text: str, start: int) -> int:
 
 
 def open_brackets(line: str) -> int:
-    """How many brackets a line leaves open; if any, the instruction continues on the next line."""
+    """Number of brackets that a line leaves open; if any, the instruction continues on the next line."""
     kinds = [token[0] for token in _TOKEN.finditer(line)]
     return sum(kind in _OPENING for kind in kinds) - sum(kind in _CLOSING for kind in kinds)
 
@@ -140,7 +141,7 @@ _STRING_IN_LINE = re.compile(STRING, re.DOTALL)
 
 
 def open_string(line: str) -> int:
-    """The column of a string that does not end on its line, 0 where every string does.
+    """Column of a string that does not end on its line; 0 if every string does.
 
     Example:
         >>> open_string('a="b"'), open_string('a="b", c="d')
@@ -156,7 +157,7 @@ def open_string(line: str) -> int:
 
 
 def without_comments(text: str) -> str:
-    """Drop comments (`/*index=5*/`, `// to the end of the line`), not those inside strings."""
+    """Remove comments (`/*index=5*/`, `// to the end of the line`) outside strings."""
     return _COMMENT.sub(lambda m: m.group(1) or "", text) if "/*" in text or "//" in text else text
 
 
@@ -165,7 +166,7 @@ _AT_BRACKET = re.compile(rf'({OPEN_STRING}"?)|(?<=[{{(\[]) | (?=[}})\]])', re.DO
 
 
 def squeeze(text: str) -> str:
-    """Text without comments and without blanks that mean nothing: `{ 0,\n 1 }` is `{0, 1}`; strings stay."""
+    """Remove comments and insignificant whitespace outside strings: `{ 0,\n 1 }` becomes `{0, 1}`."""
     plain = _BLANKS.sub(lambda m: m[1] or " ", text).strip()
     return _AT_BRACKET.sub(lambda m: m[1] or "", plain)
 
@@ -175,7 +176,7 @@ _LONG_NUMBER = re.compile(OPEN_STRING + r'"?|(\d{400})', re.DOTALL)
 
 
 def has_long_number(text: str) -> bool:
-    """Whether a text holds a number that Python would take long to convert; digits in strings are no number."""
+    """Whether a text outside strings contains a number that Python would take long to convert."""
     return (
         len(text) > 400
         and _LONG_DIGITS.search(text) is not None
@@ -184,7 +185,7 @@ def has_long_number(text: str) -> bool:
 
 
 def unquote(text: str) -> str:
-    r"""Content of a C-escaped string: `unquote(r'"a\"b"') == 'a"b'`; anything else comes back as it is."""
+    r"""Content of a C-escaped string: `unquote(r'"a\"b"') == 'a"b'`; anything else is returned unchanged."""
     if len(text) < 2 or text[0] != '"' or text[-1] != '"':
         return text
     return _ESCAPE.sub(_unescape, text[1:-1]) if "\\" in text else text[1:-1]
@@ -211,19 +212,19 @@ _ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\](?:\{(.*)\})?$", re.DOTALL)
 _TILES = re.compile(r"T((?:\([^)]*\))+)")
 _SPACE = re.compile(r"S\((\d{1,9})\)")
 _NO_ARRAY = ("token", "opaque")
-# Also types that XLA does not have yet: `f8e5m3`, `s3`.
+# Also matches types that XLA does not have yet: `f8e5m3`, `s3`.
 _ELEMENT_TYPE = re.compile(r"pred|token|opaque|(?:s|u|f|bf|c)\d{1,3}[a-z0-9]*")
 
 
 class UnknownType(ValueError):
-    """A shape that no version of XLA has: `name` is where it begins to be none."""
+    """A shape that no version of XLA has; `name` is the part that is not understood."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(what)
         self.name = name
 
 
-# What else a layout may hold: `D(D,C)`, `E(4)`, `#(u8)`, `SC(0:2)`, and what XLA does not have yet.
+# Other parts of a layout: `D(D,C)`, `E(4)`, `#(u8)`, `SC(0:2)`, and ones that XLA does not have yet.
 _INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)"
 _LAYOUT_ITEMS = re.compile(rf"\s*+(?:[A-Za-z#*]{{1,3}}{_INSIDE}\s*+)*+")
 
@@ -240,9 +241,9 @@ def _is_deep(text: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=100_000)  # programs use few different shapes; the bound is against hostile files
+@lru_cache(maxsize=100_000)  # programs use few distinct shapes; the bound protects against hostile files
 def read_shape(text: str) -> Shape:
-    """Read one shape; what is not understood is kept verbatim as the element type of a non-array.
+    """Read one shape; an unknown one is kept verbatim as the element type of a non-array.
 
     Example:
         >>> read_shape("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}").layout
@@ -290,7 +291,7 @@ def read_shape(text: str) -> Shape:
 
 
 def read_layout(text: str) -> Layout:
-    """Read what is between the braces of a layout: `1,0:T(8,128)S(5)`."""
+    """Read the text between the braces of a layout: `1,0:T(8,128)S(5)`."""
     order, _, rest = text.partition(":")
     tiles = _TILES.search(rest)
     space = _SPACE.search(rest)
@@ -307,7 +308,7 @@ def read_layout(text: str) -> Layout:
 
 
 def print_shape(shape: Shape) -> str:
-    """The shape as XLA prints it and reads it again."""
+    """The shape in a form that XLA prints and can read."""
     if shape.element_type == "tuple":
         return "(" + ", ".join(map(print_shape, shape.tuple_shapes)) + ")"
     if not shape.is_array and shape.element_type not in _NO_ARRAY:
@@ -320,13 +321,13 @@ def print_shape(shape: Shape) -> str:
     return f"{shape.element_type}[{','.join(sizes)}]{layout}"
 
 
-# XLA reads the parts of a layout in one fixed order only.
+# XLA accepts the parts of a layout only in a fixed order.
 _BEFORE_TILES = re.compile(r"D\([^)]*\)")
 _AFTER_SPACE = re.compile(r"(?:SC|P|M)\(.*", re.DOTALL)
 
 
 def print_layout(layout: Layout) -> str:
-    """What is between the braces: `1,0:T(8,128)S(5)`."""
+    """The text between the braces of a layout: `1,0:T(8,128)S(5)`."""
     head = _BEFORE_TILES.match(layout.other)
     tail = _AFTER_SPACE.search(layout.other)
     start, end = head.end() if head else 0, tail.start() if tail else len(layout.other)
@@ -337,7 +338,7 @@ def print_layout(layout: Layout) -> str:
     return f"{order}:{rest}" if rest else order
 
 
-# --- Every form that XLA has printed: for the parser.
+# --- Every form that XLA has ever printed, for the parser.
 
 # The first line of a computation: (1) ENTRY, (2) the name; a signature, a layout and a comment may follow.
 COMPUTATION_HEAD = re.compile(
@@ -345,10 +346,10 @@ COMPUTATION_HEAD = re.compile(
 )
 # The start of an instruction: (1) ROOT, (2) the name, up to its shape.
 INSTRUCTION_START = re.compile(r"\s*(?!ROOT\s*=)(ROOT\s+)?%?([^\s=%,{}()\[\]\"]+)\s*=\s*")
-# What follows the shape: (1) the opcode, and the bracket that opens the operands.
+# What follows the shape: (1) the opcode, and the opening bracket of the operands.
 OPCODE = re.compile(r"\s*([A-Za-z_][\w\-.]*)\(")
-# An instruction up to its attributes where that takes no look at brackets, as in most lines: (1) ROOT, (2) the name,
-# (3) the shape, no tuple, (4) the opcode, and between its brackets (5) names, or (6) whatever else without brackets.
+# An instruction up to its attributes, for lines that need no bracket matching, which are most: (1) ROOT, (2) the name,
+# (3) a non-tuple shape, (4) the opcode, and between its brackets (5) names, or (6) anything else without brackets.
 PLAIN_INSTRUCTION = re.compile(
     r"""\s*+(?!ROOT\s*=)(ROOT\s++)?%?(?!/)([^\s=%,{}()\[\]"]++)\s*+=\s*+([^ (][^ ]*+)\s++([A-Za-z_][\w\-.]*+)
     \((?:%((?:[^\s,%()"/]++(?:,[ ]%(?=[^,)]))?)++)|([^()"]*+))\)""",
@@ -356,18 +357,18 @@ PLAIN_INSTRUCTION = re.compile(
 )
 # The name of an attribute (1) and its `=`.
 ATTRIBUTE_KEY = re.compile(r"([A-Za-z_][\w\-.]*)\s*=\s*", re.DOTALL)
-# Whether a text between two commas begins an attribute; if not, it belongs to the value before it.
+# Whether the text after a comma begins an attribute; if not, it belongs to the previous value.
 ATTRIBUTE_START = re.compile(r"[A-Za-z_][\w\-.]*\s*(?:=|$)")
-# `, metadata={...}` where another attribute or the end follows: (1) the value. Values with nested braces do not match;
-# they take the slow way through `split_commas`.
+# `, metadata={...}` followed by another attribute or the end: (1) the value. Values with nested braces do not match and
+# take the slow path through `split_commas`.
 METADATA = re.compile(rf', metadata=(\{{[^"{{}}]*(?:{STRING}[^"{{}}]*)*\}})(?=, [A-Za-z_][\w\-.]*=|$)')
 
-# `==`, and an item of a list that is not there; strings hold anything.
+# `==`, or a missing item of a list; strings may contain anything.
 _LACKING = re.compile(r'=|(?:[^",]|,(?!\s*,)|"(?:[^"\\]|\\.)*+")*+,\s*,', re.DOTALL)
 
 
 def _has_words_behind(text: str) -> bool:
-    """Whether words follow the bracket that closes a value, without a comma."""
+    """Whether words follow the bracket that closes a value without a comma between."""
     try:
         return closing(text, 0) != len(text.rstrip()) - 1
     except Unbalanced:
@@ -375,12 +376,12 @@ def _has_words_behind(text: str) -> bool:
 
 
 _TWO_ITEMS = re.compile(r"\d\s+\d|\}\s*\{|\]\s*\[")
-# A value without brackets, and another attribute behind it.
+# A value without brackets, followed by another attribute.
 _ATTRIBUTE_BEHIND = re.compile(r'(?:[^\s"{}()\[\]]|"(?:[^"\\]|\\.)*+")++\s+[A-Za-z_][\w\-.]*\s*=', re.DOTALL)
 
 
 def lacks_value(text: str) -> bool:
-    """Whether the value of an attribute begins with a second `=`, or an item or a comma in or behind a list is missing.
+    """Whether an attribute's value begins with a second `=`, or a list lacks an item or a comma in or after it.
 
     Example:
         >>> [lacks_value(text) for text in ("=1", "{0,,1}", "{0 1}", "{{0}{1}}", "{0} dims={1}", "1 dims={1}")]
@@ -395,12 +396,12 @@ def lacks_value(text: str) -> bool:
         return True
     if _ATTRIBUTE_BEHIND.match(text):
         return True
-    # Two items without a comma; blanks are dropped, and two numbers would become one.
+    # Two items without a comma. Whitespace is removed later, which would join two numbers into one.
     found = _TWO_ITEMS.search(text)
     return found is not None and ('"' not in text or _TWO_ITEMS.search(_STRING_IN_LINE.sub('""', text)) is not None)
 
 
-# Attributes whose values name computations. `calls` of an async op and of a fusion are the same word.
+# Attributes whose values name computations. Async ops and fusions both use `calls`.
 CALLING_ATTRIBUTES = frozenset(
     ["calls", "to_apply", "condition", "body", "branch_computations", "true_computation", "false_computation",
      "called_computations", "select", "scatter"]
@@ -411,14 +412,14 @@ def operand_names(text: str) -> list[str]:
     """Names in a list of operands; older printers put a shape before each: `f32[2]{0} %x`.
 
     Raises:
-        NotOperands: a name is missing, or there are two of them without a comma.
+        NotOperands: a name is missing, or two names have no comma between them.
     """
     if not text:
         return []
     if "/*" in text:
         text = without_comments(text)
     commas = text.count(",")
-    if text.count(" ") == commas == text.count(", %") == text.count("%") - text.startswith("%"):  # nothing but names
+    if text.count(" ") == commas == text.count(", %") == text.count("%") - text.startswith("%"):  # only names
         return text.replace("%", "").split(", ")
     if not text.strip():
         return []
@@ -430,7 +431,7 @@ def operand_names(text: str) -> list[str]:
 
 
 def attribute_texts(text: str) -> list[str]:
-    """The attributes of an instruction; a comma that no attribute follows belongs to the value before it."""
+    """The attributes of an instruction; text after a comma that begins no attribute belongs to the previous value."""
     parts: list[str] = []
     for part in split_commas(text):
         inside_mesh = part.startswith("device_ids=") and parts and "=mesh[" in parts[-1]
@@ -441,9 +442,9 @@ def attribute_texts(text: str) -> list[str]:
     return parts
 
 
-# --- Spellings: XLA leaves out what has its default value, and prints numbers and lists in one way.
+# --- Spellings: XLA omits defaults, and prints numbers and lists in one form.
 
-# Attributes that XLA prints only where they have another value.
+# Attributes that XLA prints only if they differ from their default.
 _DEFAULTS = {
     "feature_group_count": "1", "batch_group_count": "1", "indices_are_sorted": "false", "unique_indices": "false",
     "is_stable": "false", "custom_call_has_side_effect": "false", "is_host_transfer": "false",
@@ -463,7 +464,7 @@ _RANGE = re.compile(r"\[\s*(\d+)\s*:\s*(\d+)\s*(?::\s*(\d+)\s*)?\]")
 
 
 def canonical_attribute(name: str, value: str) -> str | None:
-    """An attribute as XLA prints it; None where it prints nothing because the value is the default.
+    """An attribute as XLA prints it; None for a default, which XLA omits.
 
     Example:
         >>> canonical_attribute("slice", "{[0:3:1], [0:8:1]}"), canonical_attribute("feature_group_count", "1")
@@ -481,7 +482,7 @@ def canonical_attribute(name: str, value: str) -> str | None:
         found = _RANGE.findall(value)
         if not found or len(found) != value.count("["):
             return value
-        strides = any(stride not in ("", "1") for _, _, stride in found)  # all are printed, or none
+        strides = any(stride not in ("", "1") for _, _, stride in found)  # XLA prints all of them or none
         ranges = [f"[{start}:{end}:{stride or 1}]" if strides else f"[{start}:{end}]" for start, end, stride in found]
         return "{" + ", ".join(ranges) + "}"
     return "".join(value.split()) if _INTEGERS.fullmatch(value) else value
@@ -509,10 +510,10 @@ _DONOR = re.compile(r"\(\s*(\d+)\s*,\s*\{([\d,\s]*)\}\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class DonatedPart:
-    """One entry of a compiled module's header: part `inside` of a parameter ("" for all of it) is given away.
+    """One entry of a compiled module's header: part `inside` of a parameter ("" for all of it) is donated.
 
-    `result` is the index of the result that takes its place ("" for the only one), None where any may; `kind` is XLA's
-    "may-alias" or "must-alias", "" for a mere donor.
+    `result` is the index of the result that reuses its buffer ("" for the only result), None if any may; `kind` is
+    XLA's "may-alias" or "must-alias", "" for a mere donor.
     """
 
     parameter: int
@@ -522,7 +523,7 @@ class DonatedPart:
 
 
 def donated_parts(module: Module) -> list[DonatedPart]:
-    """What `buffer_donor` and `input_output_alias` of a header say, in this order."""
+    """Entries of a header's `buffer_donor`, then of its `input_output_alias`."""
     donors = _DONOR.findall(module.attribute("buffer_donor") or "")
     aliases = _ALIAS.findall(module.attribute("input_output_alias") or "")
     found = [DonatedPart(int(number), _without_blanks(inside), None, "") for number, inside in donors]
@@ -543,7 +544,7 @@ _HEADER_VALUES = {
 
 
 def is_header_value(name: str, value: str) -> bool:
-    """Whether a flag, a number or a table of aliases in a header is well-formed; any other value is."""
+    """Whether a flag, number or alias table of a header is well-formed; True for any other value."""
     if name in _HEADER_VALUES:
         return _HEADER_VALUES[name].fullmatch(value) is not None
     entry = {"input_output_alias": _ALIAS, "buffer_donor": _DONOR}.get(name)
@@ -568,17 +569,17 @@ def is_compatible(one: Shape, other: Shape) -> bool:
     return all(map(is_compatible, one.tuple_shapes, other.tuple_shapes))
 
 
-# A number that XLA would print in another way: `3e+2`, `+1`, `2.50`, `.5`, `1.`, `1E5`.
+# A number that XLA would print differently: `3e+2`, `+1`, `2.50`, `.5`, `1.`, `1E5`.
 _ODD_NUMBER = re.compile(
     r"(?<![\w.+-])[+-]?(?:\d+\.\d*0|\d+\.|\.\d+|\+[\d.]+|[\d.]+(?:E[+-]?\d+|e(?:\d+|[+-]\d)))(?![\w.])"
 )
 _SIMPLE_NUMBER = re.compile(r"(?<![\w.+-])[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
-# Longer ones are printed by programs, in one way.
+# Longer literals are printed by programs, always in one form.
 _BY_HAND = 2000
 
 
 def canonical_literal(text: str, element_type: str) -> str:
-    """A constant's numbers as XLA prints them.
+    """The numbers of a constant as XLA prints them.
 
     Example:
         >>> canonical_literal("{3e+2, 0.50}", "f32"), canonical_literal("1e-05", "f32")
@@ -590,13 +591,13 @@ def canonical_literal(text: str, element_type: str) -> str:
 
 
 def _shortest(number: str) -> str:
-    """The fewest digits that give the same number, as C's `%g` writes them."""
+    """The shortest decimal that reads back as the same number, formatted as C's `%g`."""
     value = float(number)
     return next((text for digits in range(6, 18) if float(text := f"{value:.{digits}g}") == value), number)
 
 
 def literal_error(text: str, shape: Shape) -> str:
-    """What is wrong with the values of a constant: brackets without a partner, or too many values; "" for nothing."""
+    """What is wrong with the values of a constant: unbalanced brackets or too many values; "" if nothing."""
     if "..." in text:
         return ""
     depth: list[str] = []
@@ -616,21 +617,21 @@ def literal_error(text: str, shape: Shape) -> str:
 
 # --- Computations in canonical form.
 
-# A line that is no instruction: the first or last line of a computation, a blank line, or another form.
+# A line that is not an instruction: the first or last line of a computation, a blank line, or another form.
 _BORDER = re.compile(r"\n(?!  (?:%|ROOT %))([^\n]*)")
 _CANONICAL_HEAD = re.compile(r"(ENTRY )?%?([^\s({%)}\[\],=\"]+) (?:\(.*)?\{")
 
 
 class Span(NamedTuple):
-    """Where the text of one computation lies.
+    """Location of a computation in the text.
 
     Args:
-        name: of the computation, without `%`.
+        name: name without `%`.
         is_entry: whether it is marked ENTRY.
-        start, body, end: where its head, its first instruction and its closing `}` begin in the text.
+        start, body, end: offsets of its head, its first instruction and its closing `}`.
         closing: what follows the `}` on its line.
-        line: lines before the head.
-        lines: from the head to the `}`; each is an instruction in canonical form.
+        line: number of lines before the head.
+        lines: number of lines from the head to the `}`; each is an instruction in canonical form.
     """
 
     name: str
@@ -643,21 +644,21 @@ class Span(NamedTuple):
     lines: int
 
     def body_of(self, text: str) -> str:
-        """The lines of the instructions in the text of the program."""
+        """The lines of its instructions."""
         return text[self.body : self.end]
 
 
 def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | None:
-    """Find the computations of a module without reading them: 15 ms for 100,000 instructions.
+    """Find the computations of a module without parsing them: 15 ms for 100,000 instructions.
 
     Args:
         text: HLO text.
-        start: where the first computation's head begins, behind a line break.
-        line: lines before it.
+        start: offset of the first computation's head, after a line break.
+        line: number of lines before it.
 
     Returns:
-        All computations in the order of the text; None where the text is not in canonical form, one line for each
-        instruction, or has no single entry, or two computations of one name.
+        All computations in text order; None if the text is not in canonical form with one line per instruction, has no
+        single entry, or has two computations of the same name.
 
     Example:
         >>> text = "\\n%a (p: f32[]) -> f32[] {\\n  %x\\n}\\n\\nENTRY %b {\\n  ROOT %y\\n}\\n"
@@ -665,8 +666,8 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
         ['a', 'b']
     """
     spans: list[Span] = []
-    head: re.Match[str] | None = None  # of the computation that is open
-    closed = start - 1  # where the last computation ended, or the text before the first one
+    head: re.Match[str] | None = None  # of the open computation
+    closed = start - 1  # where the last computation ended, or the text before the first one did
     for border in _BORDER.finditer(text, start - 1):
         words, place = border[1], border.start()
         if head is not None:
@@ -694,56 +695,56 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
 
 # --- Instructions in canonical form.
 
-# One line: (1) name with `%`, (2) shape and opcode, (3) operands with `%` or a literal, (4) attributes. Of all but the
-# name it searches only for the character that ends each part, which is fastest; damage.py checks what a part holds.
+# One line: (1) name with `%`, (2) shape and opcode, (3) operands with `%` or a literal, (4) attributes. It only
+# searches for the character that ends each part, which is fastest; damage.py checks the contents of the parts.
 _LINE = re.compile(
     r"""^  (?:ROOT )?+(%[A-Za-z0-9_.\-]++) = ((?:[^ (][^ ]*+|\([^"%/\n]*?\)) [^(]++)\(([^)]*+)\)(.*+)$""", re.MULTILINE
 )
 LineParts = tuple[str, str, str, str]
-"""Name, shape and opcode, operands (with `%`) or else a literal, and attributes of one line."""
+"""Name, shape and opcode, operands (with `%`) or literal, and attributes of one line."""
 
 _INDEX_COMMENT = re.compile(r"/\*index=\d+\*/")
-# Strings, so that a name inside one is skipped, and (1) names without their `%`.
+# Strings, so that names inside them are skipped, and (1) names without `%`.
 _STRING_OR_NAME = re.compile(rf'{STRING}|%([^\s,{{}}()"]+)')
 _NAME = re.compile(r'%[^\s,{}()"]+')
-# Names in the values of attributes that name computations: `=%a`, `={%a, %b}`.
+# Names in attributes that call computations: `=%a`, `={%a, %b}`.
 _CALLED = re.compile(r"=(%[^\s,{}]+|\{%[^{}]*\})")
-# Everything before the first `, metadata={` that is not part of a string.
+# Everything before the first `, metadata={` outside strings.
 _BEFORE_METADATA = re.compile(rf'(?:[^",]|{STRING}|,(?! metadata=\{{))*')
 _METADATA_START = ", metadata={"
-# METADATA for canonical form: a `{` in the value and whatever follows it are allowed, because what is wrong there is
-# wrong in the rest of the line too, which is compared as text.
+# METADATA for canonical form. It allows a `{` in the value and anything after it, because an error there shows in the
+# rest of the line, which is compared as text.
 _CANONICAL_METADATA = re.compile(rf', metadata=\{{[^"}}]*(?:{STRING}[^"}}]*)*\}}')
-# Well-formed metadata, which alone may be left out unread: a key and its value any number of times.
+# Well-formed metadata, the only kind that may be dropped unread: any number of key-value pairs.
 _PLAIN_METADATA = re.compile(
     rf", metadata=\{{(?:[a-z_]++=(?:{STRING}|\{{[\w, ]*+\}}|[\w.+\-]++)(?: (?=[a-z_])|(?=\}})))*+\}}(?=, |\Z)"
 )
-# The same at the end of most lines; where a string holds a quote this finds nothing.
+# The same at the end of most lines; finds nothing if a string contains a quote.
 _SCOPE_AT_END = re.compile(r', metadata=\{op_name="[^"]*+"(?: stack_frame_id=\d++)?+\}$', re.MULTILINE)
-# The same at the end of any line; the first `"` has to be the first of the line.
+# The same at the end of any line; the first `"` must be the first of the line.
 _METADATA_AT_END = re.compile(
     r', metadata=\{(?:[a-z_]++=(?:"[^"\\\n]*+"|[\w.+\-]++)(?: (?=[a-z_])|(?=\})))*+\}$', re.MULTILINE
 )
-# Instructions whose callees run one instruction at a time, so that their printed order is a schedule.
+# Instructions whose callees run one instruction at a time, so that printed order is a schedule.
 _CONTROL_FLOW = re.compile(r" (?:while|conditional|call)\([^\n]*")
 
 
 def parts_of_lines(text: str, span: Span) -> list[LineParts]:
-    """The parts of each line of a computation; [] where a line is not in canonical form."""
+    """The parts of each line of a computation; [] if a line is not in canonical form."""
     lines: list[LineParts] = _LINE.findall(text, span.body, span.end)
     if len(lines) != span.lines:
         lines = _LINE.findall(_INDEX_COMMENT.sub("", span.body_of(text)))
     return lines if len(lines) == span.lines else []
 
 
-# Characters of computations that are taken apart together: what is begun and ended for each of them takes long.
+# Characters of computations split at once: each call has a high fixed cost.
 _TOGETHER = 1 << 16
 
 
 def parts_without_metadata(text: str, spans: Iterable[Span]) -> Iterator[list[LineParts]]:
-    """The same for several computations, one after the other, mostly without `metadata`.
+    """Like `parts_of_lines` for several computations in turn, mostly without `metadata`.
 
-    It is the part that differs from line to line, and often the longer one.
+    Metadata differs from line to line and is often the longer part.
     """
     group: list[Span] = []
     length = 0
@@ -759,7 +760,7 @@ def parts_without_metadata(text: str, spans: Iterable[Span]) -> Iterator[list[Li
 def _parts_of_group(text: str, group: Sequence[Span]) -> Iterable[list[LineParts]]:
     lines = _bare_parts("".join([text[span.body : span.end] for span in group]))
     ends = list(accumulate([span.lines for span in group], initial=0))
-    if len(lines) == ends[-1]:  # each line is one
+    if len(lines) == ends[-1]:  # every line matched
         return [lines[first:last] for first, last in pairwise(ends)]
     if len(group) > 1:
         return [lines for span in group for lines in _parts_of_group(text, [span])]
@@ -767,8 +768,8 @@ def _parts_of_group(text: str, group: Sequence[Span]) -> Iterable[list[LineParts
 
 
 def _bare_parts(body: str) -> list[LineParts]:
-    """The parts of lines without their metadata; [] where other strings are left, in which anything may stand."""
-    if "\\" in body and ('\\"' in body or "\\\\" in body):  # a quote may end no string
+    """The parts of lines without metadata; [] if other strings remain, which may contain anything."""
+    if "\\" in body and ('\\"' in body or "\\\\" in body):  # an escaped quote may not end a string
         return []
     bare = _SCOPE_AT_END.sub("", body)
     if '"' in bare or _METADATA_START in bare:
@@ -803,13 +804,13 @@ def references(operands: str) -> list[str]:
 
 
 def metadata_of(parts: LineParts) -> str:
-    """`, metadata={...}` of a line, "" where it has none."""
+    """`, metadata={...}` of a line; "" if it has none."""
     start, end = _metadata_range(parts[3])
     return parts[3][start:end]
 
 
 def without_metadata(attributes: str) -> str:
-    """The attributes of a line except `metadata`; with it where it is malformed."""
+    """The attributes of a line except well-formed `metadata`."""
     at = attributes.find(_METADATA_START)
     if at >= 0 and attributes.find('"', 0, at) >= 0:
         at = _metadata_range(attributes)[0] or -1
@@ -818,7 +819,7 @@ def without_metadata(attributes: str) -> str:
 
 
 def _metadata_range(attributes: str) -> tuple[int, int]:
-    """Where `, metadata={...}` lies outside of strings; (0, 0) where there is none."""
+    """Range of `, metadata={...}` outside strings; (0, 0) if there is none."""
     at = attributes.find(_METADATA_START)
     if at < 0:
         return 0, 0
@@ -835,20 +836,20 @@ def _metadata_range(attributes: str) -> tuple[int, int]:
 
 
 def with_references(attributes: str, replacement: Callable[[str], str]) -> str:
-    """Attributes with something else in place of each `%name`; names inside strings stay.
+    """Replace each `%name` outside strings.
 
     Args:
-        attributes: of one line.
-        replacement: from `name` to what is printed.
+        attributes: the attributes of one line.
+        replacement: returns the new text for a `name`.
     """
     before, quote, behind = attributes.partition('"')
-    if "%" not in behind:  # usually no string holds one
+    if "%" not in behind:  # usually no string contains one
         return _NAME.sub(lambda found: replacement(found[0][1:]), before) + quote + behind
     return _STRING_OR_NAME.sub(lambda found: found[0] if found[1] is None else replacement(found[1]), attributes)
 
 
 def without_references(attributes: str) -> str:
-    """Attributes with a bare `%` in place of each `%name`; names inside strings stay."""
+    """Replace each `%name` outside strings by a bare `%`."""
     before, quote, behind = attributes.partition('"')
     if "%" not in behind:
         return _NAME.sub("%", before) + quote + behind
@@ -856,7 +857,7 @@ def without_references(attributes: str) -> str:
 
 
 def called_names(text: str) -> list[str]:
-    """Names in the values of attributes that name computations: `calls=%a`, `branch_computations={%a, %b}`."""
+    """Names in attributes that call computations: `calls=%a`, `branch_computations={%a, %b}`."""
     names: list[str] = []
     for group in _CALLED.findall(text):
         if group.startswith("%"):
@@ -867,12 +868,12 @@ def called_names(text: str) -> list[str]:
 
 
 def has_undefined_name(body: str, lines: int, called: Iterable[str]) -> bool:
-    """Whether the lines of a computation name what none of them defines, found by counting: 0.5 us a line.
+    """Whether a computation uses a name that no line defines. Found by counting: 0.5 us per line.
 
     Args:
-        body: its instructions in canonical form.
-        lines: how many there are.
-        called: the computations that they call.
+        body: the instructions in canonical form.
+        lines: number of instructions.
+        called: the computations they call.
 
     Example:
         >>> body = "  %p = f32[] parameter(0)\\n  ROOT %r = f32[] add(%p, %q)\\n"
@@ -886,32 +887,32 @@ def has_undefined_name(body: str, lines: int, called: Iterable[str]) -> bool:
 
 
 def called_names_by_attribute(attributes: str) -> dict[str, list[str]]:
-    """The same of one line, by the name of the attribute."""
+    """Names of the computations that one line calls, by attribute."""
     parts = [part for part in parts_or_whole(attributes.removeprefix(",")) if "%" in part and '"' not in part]
     return {part.partition("=")[0]: called_names(part) for part in parts}
 
 
 def called_in_control_flow(text: str, span: Span) -> list[str]:
-    """Names of what the loops, conditionals and calls of a computation call, once for each call."""
+    """Names of the computations called by loops, conditionals and calls, once per call."""
     return [name for line in _CONTROL_FLOW.findall(text, span.body, span.end) for name in called_names(line)]
 
 
 def renamed_calls(line: str, names: Mapping[str, str]) -> str:
-    """The text of an instruction with other names for what it calls."""
+    """The text of an instruction with its callees renamed."""
     return _CALLED.sub(lambda group: _STRING_OR_NAME.sub(lambda one: f"%{names.get(one[1], one[1])}", group[0]), line)
 
 
 def placeholder_line(line: str, parts: LineParts, opcode: str, mark: int) -> str:
-    """A line with another opcode, without operands and attributes: what is left is its name, shape and metadata.
+    """A line with another opcode and without operands and attributes; name, shape and metadata stay.
 
     Args:
         line: an instruction in canonical form.
-        parts: the same, see `parts_of_lines`.
+        parts: the parts of the line, see `parts_of_lines`.
         opcode: the opcode to print.
-        mark: a number to tell placeholders apart.
+        mark: a number that distinguishes placeholders.
 
     Returns:
-        The new line; a parameter stays as it is.
+        The new line; a parameter is returned unchanged.
     """
     shape, _, old_opcode = parts[1].rpartition(" ")
     if old_opcode == "parameter":
@@ -923,26 +924,26 @@ def placeholder_line(line: str, parts: LineParts, opcode: str, mark: int) -> str
 def kept_lines(
     text: str, span: Span, parts: Sequence[LineParts], kept: Sequence[int], marks: Mapping[int, int], opcode: str
 ) -> list[str]:
-    """Some lines of a computation, those with a mark as placeholders.
+    """Selected lines of a computation; those with a mark become placeholders.
 
     Args:
         text, span: the computation.
         parts: its lines, see `parts_of_lines`.
-        kept: numbers of the lines that are wanted.
-        marks: the mark of each placeholder, by the number of its line.
+        kept: numbers of the selected lines.
+        marks: mark of each placeholder, by line number.
         opcode: the opcode of placeholders.
     """
     lines = text[span.body : span.end - 1].split("\n")
     return [placeholder_line(lines[n], parts[n], opcode, marks[n]) if n in marks else lines[n] for n in kept]
 
 
-# --- What a text holds somewhere, found without taking it apart.
+# --- What a text contains anywhere, found without splitting it.
 
-# Strings that only programs for CUDA hold, in backend configurations and names of libraries.
+# Strings that occur only in programs for CUDA, in backend configurations and library names.
 CUDA_SIGNS = ('"operation_queue_id"', '"gpu_backend_config"', '"fusion_backend_config"', "__cublas", "__cudnn")
-# A constant whose values are elided, with its attributes: `constant({...})`, from eleven elements on.
+# A constant with elided values and its attributes: `constant({...})`, from eleven elements on.
 ELIDED_CONSTANT = re.compile(r" constant\([^()\n]*\.\.\.[^\n]*")
-# The same from its start: (1) the name, (2) the element type, (3) the sizes.
+# The same, matched from the start of its line: (1) the name, (2) the element type, (3) the sizes.
 ELIDED_CONSTANT_LINE = re.compile(r"%([^\s%]+) = (\w+)\[([0-9,]*)\]\S* constant\(\{\.\.\.\}\)")
 # (1) the name of the module, in the first line of a file.
 MODULE_NAME = re.compile(r"HloModule\s+([^\s,]+)")
@@ -950,20 +951,20 @@ MODULE_NAME = re.compile(r"HloModule\s+([^\s,]+)")
 DEBUG_TABLE = re.compile(rf"^(?:{'|'.join(DEBUG_TABLES)})\n(?:\d.*\n)*".encode(), re.MULTILINE)
 # (1) the layouts of arguments and result in the first line of a file.
 ENTRY_LAYOUT = re.compile(rb"entry_computation_layout=(\{\((?:(?!\)->).)*+\)->(?:(?!\}, ).)*+\}), ")
-# (1) how often a loop turns, in the backend configuration of a `while`.
+# (1) the trip count of a loop, in the backend configuration of a `while`.
 KNOWN_TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"?(\d{1,18})(?!\d)')
 
 
 def has_tiled_layout(text: str) -> bool:
-    """Whether some layout is tiled, as only TPUs have them: `{1,0:T(8,128)}`."""
+    """Whether some layout is tiled, which only TPUs have: `{1,0:T(8,128)}`."""
     return ":T(" in text
 
 
 def has_memory_space(text: str, span: Span) -> bool:
-    """Whether something in a computation lies in a memory space: `{1,0:S(5)}`."""
+    """Whether a computation uses a memory space: `{1,0:S(5)}`."""
     return text.find("S(", span.body, span.end) >= 0
 
 
 def cuda_sign(text: str) -> str:
-    """The first of CUDA_SIGNS that a text holds; "" for none."""
+    """The first of CUDA_SIGNS that occurs in a text; "" if none does."""
     return next((sign for sign in CUDA_SIGNS if sign in text), "")

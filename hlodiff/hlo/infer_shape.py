@@ -1,4 +1,4 @@
-"""Shapes that a text leaves out: XLA's parser infers them, and prints them always."""
+"""Infers omitted shapes. XLA's parser infers them too, and its printer always writes them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _COMPLEX_OF = {real: number for number, real in _OF_COMPLEX.items()}
 
 
 def infer_shape(opcode: str, operands: Sequence[str], attributes: str, roots: Roots) -> str:
-    """The shape of an instruction, from its operands.
+    """Infer the shape of an instruction from its operands.
 
     Args:
         opcode: XLA's word.
-        operands: shapes of the operands as printed; "" where one is not known.
-        attributes: what follows the operands.
+        operands: shapes of the operands as printed; "" if unknown.
+        attributes: the text after the operands.
         roots: the shape of each computation's root, by name.
 
     Returns:
-        the shape as XLA prints it, "" where it does not follow from the rest.
+        the shape as XLA prints it; "" if it cannot be inferred.
 
     Example:
         >>> infer_shape("compare", ["f32[2]", "f32[2]"], ", direction=LT", {})
@@ -58,7 +58,7 @@ def _tuple(parts: Sequence[Shape]) -> Shape:
 
 
 def _as_operands(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape | None:
-    """Elementwise: the shape of the operand with most dimensions, the others are broadcast."""
+    """Elementwise: the shape of the operand with the most dimensions; the others are broadcast."""
     return max(operands, key=lambda shape: len(shape.dimensions), default=None)
 
 

@@ -1,4 +1,4 @@
-"""JSON inside programs (backend configurations), which a stranger may have written."""
+"""Untrusted JSON inside programs (backend configurations)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BRACKETS = re.compile(STRING + r"?|[\[{]+|[\]}]+", re.DOTALL)
 
 
 def load_json(text: str) -> Any:
-    """Read JSON that is nested at most 100 deep, so that what reads the value may use recursion.
+    """Read JSON nested at most 100 levels deep, so that callers may recurse over the value.
 
     Raises:
-        ValueError: no JSON, nested deeper, or with a number of more digits than Python converts.
+        ValueError: not JSON, nested deeper, or a number with more digits than Python converts.
 
     Example:
         >>> load_json('{"a": [1]}')
@@ -36,13 +36,13 @@ def load_json(text: str) -> Any:
 
 
 def aliased_buffers(config: Any) -> list[dict[str, Any]]:
-    """Which operands and results of a custom call share memory, by their numbers, as XLA for TPU writes it.
+    """Groups of operands and results of a custom call that share memory, as XLA for TPU writes them.
 
     Args:
         config: a backend configuration.
 
     Returns:
-        its own groups, each with numbers in text under "indices"; [] where they are not as XLA writes them.
+        its groups, each with numbers as text under "indices"; [] if they are not as XLA writes them.
 
     Example:
         >>> aliased_buffers({"aliasing_operands": {"lists": [{"indices": ["0", "1"]}]}}), aliased_buffers([1])
@@ -54,7 +54,7 @@ def aliased_buffers(config: Any) -> list[dict[str, Any]]:
 
 
 def _is_group(group: Any) -> bool:
-    """Numbers of at most 9 digits: Python does not convert those of thousands."""
+    """Accepts numbers of at most 9 digits: Python does not convert those of thousands."""
     indices = group.get("indices") if isinstance(group, dict) else None
     return isinstance(indices, list) and all(
         isinstance(index, str) and len(index) < 10 and index.isascii() and index.removeprefix("-").isdecimal()
