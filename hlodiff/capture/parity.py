@@ -1,4 +1,4 @@
-"""Running a case, inside a worker, and lowering the functions that it compiled ahead of time too."""
+"""Runs a case inside a worker, and also lowers the functions that it compiled ahead of time."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from hlodiff.tracing.source_location import defined
 
 
 def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecked | CaptureFailure:
-    """Run one case and lower each program that the call compiled ahead of time too.
+    """Run one case, and lower each program that the call compiled ahead of time too.
 
     Args:
         bench: the state of the worker.
-        request: which case.
+        request: the case to run.
 
     Returns:
         both forms of each program, or why there are none.
@@ -68,7 +68,7 @@ def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecke
 
 
 class _FailsUnderJit(Exception):
-    """A plain function that ran, and cannot be jitted."""
+    """A plain function that ran but cannot be jitted."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -89,7 +89,7 @@ def _called(bench: Bench, request: ParityRequest, target: Target, other: Target 
         except Exception as error:
             if not (isinstance(error, TypeError) and _COMPILED_OBJECT in message(error)):
                 raise _FailsUnderJit(error) if is_plain_call else error from None
-            jitted_here = False  # it calls an object that `.lower().compile()` made: that is what runs, either way
+            jitted_here = False  # it calls an object made by `.lower().compile()`, which runs either way
     programs = [_compared(one) for one in seen.programs]
     if not jitted_here and any(_differs(one) for one in programs):
         numbers = _numbers(bench, case, target, {n for n, one in enumerate(programs) if _differs(one)})
@@ -104,7 +104,7 @@ def _arguments(case: Case, target: Target) -> tuple[tuple[Any, ...], dict[str, A
     return concrete(case.args, device), concrete(case.kwargs, device)
 
 
-_COMPILED_OBJECT = "Cannot apply JAX transformations to a function lowered and compiled"  # JAX's words
+_COMPILED_OBJECT = "Cannot apply JAX transformations to a function lowered and compiled"  # JAX's message
 
 
 def _differs(one: CalledProgram) -> bool:
@@ -114,10 +114,10 @@ def _differs(one: CalledProgram) -> bool:
 
 
 def _numbers(bench: Bench, case: Case, target: Target, wanted: set[int]) -> dict[int, str]:
-    """Whether both ways give the same numbers: called once more, and the same arguments given to both programs.
+    """Whether both ways give the same numbers: call once more, and pass the same arguments to both programs.
 
     Returns:
-        a sentence for each wanted program; none where that cannot be told.
+        one sentence per requested program; none if the comparison is impossible.
     """
     kept: dict[int, tuple[Any, Any, Any]] = {}
     number, busy = -1, False
@@ -135,7 +135,7 @@ def _numbers(bench: Bench, case: Case, target: Target, wanted: set[int]) -> dict
             given = tree_map(lambda leaf: np.array(leaf) if isinstance(leaf, jax.Array) else leaf, call[2:])
             abstract = _abstract(call)
             kept[number] = abstract, given, jax_private.lowered_again(*abstract)
-        except Exception:  # keys, for one, are no numbers
+        except Exception:  # for example, keys are not numbers
             return
         finally:
             busy = False
@@ -154,7 +154,7 @@ def _numbers(bench: Bench, case: Case, target: Target, wanted: set[int]) -> dict
 
 
 def _result(program: Any, info: Any, given: Any) -> Any:
-    """What a compiled program gives for copies of the arguments, without those that are static."""
+    """The result of a compiled program for copies of the arguments, without static ones."""
     options = jax_private.jit_options(info)
     args, kwargs = given
     static = {number % len(args) for number in options["static_argnums"] if args}
@@ -178,12 +178,12 @@ def _same_numbers(old: list[Any], new: list[Any]) -> str:
 
 
 LONGEST = 600.0
-"""Seconds after which a call is ended, with everything that it compiles."""
+"""Seconds after which a call is stopped, including its compilations."""
 
 
 @dataclass(slots=True)
 class _Lowering:
-    """A program as it was called, and what is needed to lower it again."""
+    """A program as it was called, and the data needed to lower it again."""
 
     program: CompiledProgram
     call: tuple[Any, Any, tuple[Any, ...], dict[str, Any]] | None  # None: it is part of a jax.grad or jax.vmap
@@ -194,7 +194,7 @@ class _Lowering:
 
 @dataclass(slots=True)
 class _CompiledInRun:
-    """What one run compiled."""
+    """The programs that one run compiled."""
 
     other: Target | None
     programs: list[_Lowering] = field(default_factory=list)
@@ -203,12 +203,12 @@ class _CompiledInRun:
 
 
 def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None) -> _CompiledInRun:
-    """Call a function with JAX's caches empty, so that everything it needs is compiled."""
+    """Call a function with empty JAX caches, so that everything it needs is compiled."""
     seen = _CompiledInRun(other)
     args, kwargs = arguments
     jax.block_until_ready((args, kwargs))
     forget_compiled()
-    # With made-up values a `while_loop` may never end, and XLA cannot be interrupted.
+    # With placeholder values a `while_loop` may never end, and XLA cannot be interrupted.
     faulthandler.dump_traceback_later(LONGEST, exit=True)
     try:
         with observing(lambda event: _note(seen, event), keep=False, executables=False, root=bench.root):
@@ -253,7 +253,7 @@ _TRANSFORMED = "it is a part of a jax.grad or jax.vmap that ran outside of every
 
 
 def _compared(one: _Lowering) -> CalledProgram:
-    """The same function and arguments, lowered outside of any context."""
+    """The same function and arguments, lowered outside any context."""
     program, function = one.program, one.program.function
     outside = call_context()
     context = tuple((name, value) for name, value in one.context.items() if value != outside.get(name))

@@ -1,4 +1,4 @@
-"""Compiling with a text after each of XLA's passes, in a worker."""
+"""Compiles with a text after each XLA pass, in a worker."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hlodiff.errors import CaptureError
 from hlodiff.hlo.proto import unwrap
 
 MOST_BYTES = 4 * 1024**3
-"""A dump that grows larger is stopped: 80 texts of a program of 100,000 instructions have about 1 GB."""
+"""Maximum size of a dump in bytes: 80 texts of a program of 100,000 instructions take about 1 GB."""
 _SECONDS = 0.2
 _OPTIMIZED = "after_optimizations"
 
 
 def dump_options(folder: Path) -> dict[str, bool | str]:
-    """Options of `Lowered.compile` with which XLA writes a text after each pass that changed the module.
+    """Options of `Lowered.compile` that make XLA write a text after each pass that changed the module.
 
-    As options of one compile they concern no other program of the process, and the toolchain stays what it is. CPU,
-    GPU and TPU compilers take them.
+    As options of one compilation they affect no other program of the process, and the toolchain stays the same. CPU,
+    GPU and TPU compilers accept them.
 
     Args:
-        folder: where XLA writes.
+        folder: output folder for XLA.
 
     Example:
         >>> dump_options(Path("dump"))["xla_dump_hlo_pass_re"]
@@ -40,9 +40,9 @@ def compile_with_dump(lowered: Any, folder: Path, most: int = MOST_BYTES) -> Any
     """Compile a lowered program and leave its pass dump in a folder.
 
     Args:
-        lowered: what `jax.jit(f).lower()` gives.
+        lowered: the result of `jax.jit(f).lower()`.
         folder: an empty folder.
-        most: bytes that the folder may grow to.
+        most: maximum size of the folder in bytes.
 
     Returns:
         the compiled program, the same as without a dump.
@@ -61,10 +61,10 @@ def compile_with_dump(lowered: Any, folder: Path, most: int = MOST_BYTES) -> Any
 
 
 def written_text(lowered: Any) -> tuple[str, bytes | None]:
-    """Compile a lowered program and let XLA write it: for programs that JAX compiles and cannot print.
+    """Compile a lowered program and let XLA write it, for programs that JAX compiles but cannot print.
 
     Args:
-        lowered: what `jax.jit(f).lower()` gives.
+        lowered: the result of `jax.jit(f).lower()`.
 
     Returns:
         the optimized program as XLA prints it, and as an `HloModuleProto`.
@@ -84,7 +84,7 @@ def written_text(lowered: Any) -> tuple[str, bytes | None]:
 
 @contextlib.contextmanager
 def _watched(folder: Path, most: int) -> Iterator[threading.Event]:
-    """Remove the folder where it grows too large while XLA writes: XLA then goes on without it."""
+    """Remove the folder if it grows too large while XLA writes; XLA then continues without it."""
     ended, stopped = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -104,7 +104,7 @@ def _watched(folder: Path, most: int) -> Iterator[threading.Event]:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes of the files right in a folder; 0 where it is gone."""
+    """Total size of the files directly in a folder; 0 if it no longer exists."""
     try:
         with os.scandir(folder) as entries:
             return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)

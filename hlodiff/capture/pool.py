@@ -1,5 +1,5 @@
-"""Worker processes: one worker, the pool of them, reusing the one that listed the functions, and on top `discover`,
-`probe` and `capture`. Everything here runs in the parent; `hlodiff.capture.worker` is what runs in the process.
+"""Worker processes: a worker, the pool of workers, reuse of the worker that listed the functions, and on top of these
+`discover`, `probe` and `capture`. Everything here runs in the parent; `hlodiff.capture.worker` runs in the process.
 
 Why our own pool: the user's code runs in the workers and may end them. When a process dies, `concurrent.futures` and
 loky fail every pending task; pebble replaces it and reports its exit code. None of them keeps the output of each task,
@@ -60,29 +60,29 @@ from hlodiff.progress import progress
 Job = Request | GrowthRequest | ParityRequest
 Answer = Outcome | GrowthResult | CallResult
 
-# 256 CPU devices, as many as the largest target has, so that any case can be built; they cost half a second.
+# 256 CPU devices, as many as the largest target has, so that any case can be built; they take half a second.
 _DISCOVERY = Setting(attached=False, cpu_devices=256)
 _DEVICES = "JAX_NUM_CPU_DEVICES"
 _PACKAGE_PARENT = Path(__file__).resolve().parent.parent.parent
-# The package is found even where it is not installed, after everything else, so that it shadows nothing.
+# The package is found even if it is not installed, after everything else, so that it shadows nothing.
 _START = (
     f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); from hlodiff.capture.worker import main; main({{}}, {{}})"
 )
 
 _LOG = logging.getLogger(__name__)
 _PROGRESS = object()
-# What XLA and JAX do by themselves, with no line of the user's on the stack.
+# Phases in which XLA and JAX run by themselves, with no line of the user's on the stack.
 _NATIVE_PHASES = ("lowering", "compiling")
 
-_LOG_TAIL = 4000  # characters of the log that a failure shows
-_LOG_LINE = 400  # and of each of its lines
-_START_SECONDS = 120.0  # what starting Python and JAX may take beyond `timeout`, which is about the user's code
-_EXIT_SECONDS = 10.0  # how long a process may take to exit after its connection closed
-_LOG_READ = 1 << 16  # faulthandler alone writes 10 kB where the stack is deep
-# What faulthandler writes when the process crashes: all threads, the one that crashed last, innermost frame first.
+_LOG_TAIL = 4000  # characters of the log in a failure
+_LOG_LINE = 400  # characters of each of its lines
+_START_SECONDS = 120.0  # time to start Python and JAX beyond `timeout`, which covers the user's code
+_EXIT_SECONDS = 10.0  # time for a process to exit after its connection closed
+_LOG_READ = 1 << 16  # faulthandler alone writes 10 kB for a deep stack
+# Output of faulthandler for a crash: all threads, the crashed one last, innermost frame first.
 _CRASH = re.compile(r"^Fatal Python error: ", re.MULTILINE)
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
-# What absl writes before anything went wrong: its own start, and lines of severity I (INFO).
+# Output of absl before any error: its own start, and lines of severity I (INFO).
 _ABSL = re.compile(r"WARNING: (All log messages before|Logging before InitGoogle)|I\d{4} \d\d:\d\d:\d\d|I0000 00:00:")
 
 
@@ -90,10 +90,10 @@ class WorkerDeath(CaptureError):
     """A worker process ended during a task.
 
     Args:
-        how: how it ended, in one sentence.
-        where: `file:line` of the user's code that crashed; "" where it is not known.
+        how: how it died, in one sentence.
+        where: `file:line` of the user's code that crashed; "" if unknown.
         hint: what to do next.
-        log: the end of what it wrote during the task.
+        log: the end of its output during the task.
     """
 
     def __init__(self, how: str, *, where: str = "", hint: str = "", log: str = "") -> None:
@@ -102,37 +102,37 @@ class WorkerDeath(CaptureError):
         self.log = log
 
     def describe(self, function: str, registered_at: str = "") -> str:
-        """One sentence for the function whose task it was: the line that crashed, or where it is registered."""
+        """One sentence for the function of the task: the line that crashed, or where it is registered."""
         if self.where:
             return f"{self.where}: {self.how}"
         return f"{self.how} (`{function}` is registered at {registered_at})" if registered_at else self.how
 
     def failure(self, request: Job, registered_at: str = "") -> CaptureFailure:
-        """The outcome of the request whose task it was."""
+        """The outcome of the request of the task."""
         what = self.describe(request.function, registered_at)
         return CaptureFailure(request.function, request.case, request.target, what, self.log)
 
 
 @dataclass(slots=True, eq=False)
 class Worker:
-    """A process, the connection to it and what it is doing."""
+    """A process, its connection and its current task."""
 
     setting: Setting
     process: subprocess.Popen[bytes]
     connection: Connection[Any, Any]
     log: Path
     request: Any = None
-    log_start: int = 0  # where the log of the request begins
+    log_start: int = 0  # start of the request's log
     ready: bool = False  # its imports are done
     module: str = ""  # the module that it is importing
     locations: dict[str, str] = field(default_factory=dict)  # `file:line` where each function is registered
-    started: float = math.inf  # when its task began, in seconds of `time.monotonic`; never while it is idle
-    phase: str = ""  # what it is doing with its task
-    excess: str = ""  # what it used too much of, where it was ended for that
-    left: dict[str, str] = field(default_factory=dict)  # threads that earlier functions left running, by function
+    started: float = math.inf  # start of its task, in seconds of `time.monotonic`; infinite while it is idle
+    phase: str = ""  # current phase of its task
+    excess: str = ""  # the limit it exceeded, if it was stopped for that
+    left: dict[str, str] = field(default_factory=dict)  # threads left running by earlier functions, by function
 
     def death(self, root: Path) -> WorkerDeath:
-        """How the process ended, with file names relative to `root`."""
+        """How the process died, with file names relative to `root`."""
         how = f"the worker was {self.excess}" if self.excess else self._exit()
         how += f" while {self.phase}" if isinstance(self.request, Request) and self.phase in _NATIVE_PHASES else ""
         with self.log.open("rb") as stream:
@@ -156,15 +156,15 @@ class Worker:
         return f"the worker was ended by {name}" + (", possibly out of memory" if name == "SIGKILL" else "")
 
     def kill(self) -> None:
-        """End the process and all that it started."""
+        """Kill the process and everything that it started."""
         self.connection.close()
         kill(self.process)
 
 
 def warn_of_threads(worker: Worker, function: str, death: WorkerDeath) -> bool:
-    """Whether threads that earlier functions left running may have ended a worker; a message names them then.
+    """Whether threads left running by earlier functions may have killed a worker; a message then names them.
 
-    The function whose task it was is tried again, in a new worker, where it is not one of them.
+    The function of the task is retried in a new worker, unless it is one of them.
     """
     others = {name: threads for name, threads in worker.left.items() if name != function}
     if not others or worker.excess:
@@ -186,7 +186,7 @@ def _user_frames(crash: str, root: Path) -> list[tuple[str, str]]:
 
 @dataclass(slots=True)
 class WorkerPool:
-    """All workers of one run. Leaving the context ends them and removes their logs.
+    """All workers of one run. Leaving the context stops them and removes their logs.
 
     Two ways to use it: `ask` for one answer from one worker, or `scale`, `wait`, `receive` and `submit` for queues of
     requests on several workers.
@@ -196,11 +196,11 @@ class WorkerPool:
     workers: list[Worker] = field(default_factory=list)
     folder: TemporaryFolder = field(default_factory=TemporaryFolder)
     started: int = 0
-    closed: bool = False  # no worker is started any more
+    closed: bool = False  # no further workers are started
     folder_in_use: bool = False  # by a worker that is kept for reuse
     on_phase: Callable[[Worker, str], None] = lambda worker, phase: None
-    outside: Mapping[str, str] = field(default_factory=process_environment)  # what workers take over of it
-    cache: CacheFolder | None = field(default_factory=chosen_folder)  # of what is compiled
+    outside: Mapping[str, str] = field(default_factory=process_environment)  # variables that workers inherit
+    cache: CacheFolder | None = field(default_factory=chosen_folder)  # cache of compiled programs
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -220,7 +220,7 @@ class WorkerPool:
         environment = worker_environment(self.config, setting, self.outside)
         with log.open("wb") as stream, theirs:
             process = subprocess.Popen(
-                # -P: the current folder must not decide what is imported.
+                # -P: the current folder must not affect imports.
                 [sys.executable, "-P", "-X", "faulthandler", "-c", _START.format(theirs.fileno(), os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -228,11 +228,11 @@ class WorkerPool:
                 pass_fds=[theirs.fileno()],
                 env=environment,
                 cwd=self.config.root,
-                start_new_session=True,  # Ctrl-C is for the parent, which ends the whole group
+                start_new_session=True,  # Ctrl-C is for the parent, which stops the whole group
             )
         worker = Worker(setting, process, ours, log, started=time.monotonic() + _START_SECONDS)
         self.workers.append(worker)
-        with contextlib.suppress(ConnectionError):  # it has just died, which is read later
+        with contextlib.suppress(ConnectionError):  # it has just died, which is handled later
             ours.send((self.config, purpose, self.cache))
         if self.closed:  # from another thread, which has not seen this worker
             self.kill()
@@ -240,7 +240,7 @@ class WorkerPool:
         return worker
 
     def start_ready(self, setting: Setting, purpose: Purpose) -> Worker:
-        """Start a process and wait until its imports are done: the next `ask` with this setting goes to it."""
+        """Start a process and wait until its imports are done; the next `ask` with this setting uses it."""
         worker = self.start(setting, purpose)
         while not worker.ready:
             self._read(worker)
@@ -251,7 +251,7 @@ class WorkerPool:
         worker.kill()
 
     def kill(self) -> None:
-        """End all processes from another thread: the thread that waits for an answer gets a `WorkerDeath`."""
+        """Kill all processes from another thread: the thread that waits for an answer gets a `WorkerDeath`."""
         self.closed = True
         for worker in list(self.workers):
             with contextlib.suppress(ProcessLookupError):
@@ -261,13 +261,13 @@ class WorkerPool:
         """The answer of a worker with this setting; it is started if needed and kept for the next question.
 
         Raises:
-            WorkerDeath: the worker ended before it answered. The next question goes to a new one.
+            WorkerDeath: the worker died before it answered. The next question goes to a new one.
         """
         return self._ask(self.idle(setting) or self.start_ready(setting, what), what, payload)
 
     def _ask(self, worker: Worker, what: Purpose, payload: object) -> object:
         self._begin(worker)
-        with contextlib.suppress(ConnectionError):  # it has just died, which is read below
+        with contextlib.suppress(ConnectionError):  # it has just died, which is handled below
             worker.connection.send((what, payload))
         while (answer := self._read(worker)) is _PROGRESS:
             pass
@@ -318,7 +318,7 @@ class WorkerPool:
                 self._reuse(setting) or self.start(setting, "capture")
 
     def wait(self) -> list[Worker]:
-        """The workers that have sent something or ended; none where all are busy for a while."""
+        """The workers that have sent something or died; none if all are busy for a while."""
         ready = wait([worker.connection for worker in self.workers], LOOK_SECONDS)
         for worker in self.workers:
             if worker.connection not in ready:
@@ -326,14 +326,14 @@ class WorkerPool:
         return [worker for worker in self.workers if worker.connection in ready]
 
     def _look(self, worker: Worker) -> None:
-        """End a worker that uses more than it may: the end of its connection is read next."""
+        """Stop a worker that exceeds its limits; the end of its connection is read next."""
         allowed = allowance(self.config.timeout, self.config.memory)
         if not worker.excess and (found := excess(allowed, worker.process.pid, worker.log, worker.started)):
             worker.excess = found
             end(worker.process)
 
     def submit(self, worker: Worker, queue: deque[Any], on_event: Callable[[Event], None]) -> None:
-        """Send an idle worker the next request of the queue; stop it where the queue is empty."""
+        """Send an idle worker the next request of the queue; stop the worker if the queue is empty."""
         if worker not in self.workers or not worker.ready or worker.request is not None:
             return
         if not queue:
@@ -349,7 +349,7 @@ class WorkerPool:
     def receive(self, worker: Worker, queue: deque[Any]) -> Any:
         """The outcome of the worker's request; None while it is starting or busy.
 
-        A request is put back into its queue where the worker died and threads of earlier functions may have done it.
+        A request is put back into its queue if the worker died and threads of earlier functions may be the cause.
         """
         request = worker.request
         try:
@@ -367,7 +367,7 @@ class WorkerPool:
         return result
 
     def _read(self, worker: Worker) -> Any:
-        """The next message of a worker; _PROGRESS where it is no answer."""
+        """The next message of a worker; _PROGRESS if it is not an answer."""
         try:
             while not worker.connection.poll(LOOK_SECONDS):
                 self._look(worker)
@@ -415,15 +415,15 @@ class WorkerPool:
 
 @dataclass(slots=True)
 class _Reuse:
-    """What one pool leaves the next of a command.
+    """State that one pool of a command leaves for the next.
 
     Args:
         worker: at most one, idle.
         config: the configuration it was started with.
-        deaths: how the worker died that asked a function for its cases, by project and function: it is not asked
-            again, which would take as long and end as it did.
-        folders: of the logs.
-        imported: what the modules of a project were imported from, where captures run elsewhere.
+        deaths: how a worker died while listing the cases of a function, by project and function: the function is not
+            tried again, which would take as long and end the same way.
+        folders: folders of the logs.
+        imported: the inputs of a project's modules, if captures run elsewhere.
     """
 
     worker: Worker | None = None
@@ -438,9 +438,9 @@ class _Reuse:
         self.folders.append(folder)
 
     def take(self, config: Config, setting: Setting) -> Worker | None:
-        """The worker, with XLA started, if it can replace a new one; otherwise it is ended.
+        """The worker, with XLA started, if it can replace a new one; otherwise it is stopped.
 
-        It cannot where XLA has started in it: XLA then has as many devices as discovery needs, and may have run
+        It cannot if XLA has already started in it: XLA then has as many devices as discovery needs, and may have run
         something.
         """
         worker = self.worker
@@ -464,7 +464,7 @@ _REUSE: ContextVar[_Reuse | None] = ContextVar("reuse", default=None)
 
 
 def _prepare(worker: Worker, devices: str) -> bool:
-    """Set the number of CPU devices and start XLA, where it has not started yet."""
+    """Set the number of CPU devices and start XLA, unless it has already started."""
     try:
         worker.connection.send(("has_devices", devices))
         kind, ready = worker.connection.recv() if worker.connection.poll(_EXIT_SECONDS) else ("", None)
@@ -478,10 +478,10 @@ def _prepare(worker: Worker, devices: str) -> bool:
 
 @contextmanager
 def worker_reuse() -> Iterator[None]:
-    """Let a capture reuse the worker that discovered what is to be captured.
+    """Let a capture reuse the worker of `discover`.
 
     Returns:
-        a context, or a decorator of a function. On leaving it, the worker is ended.
+        a context, or a decorator of a function. On leaving it, the worker is stopped.
 
     Example:
         >>> with worker_reuse():  # doctest: +SKIP
@@ -544,7 +544,7 @@ def discover(config: Config) -> Discovery:
 
 
 def _with_cases(pool: WorkerPool, listed: DiscoveredFunction) -> tuple[DiscoveredFunction, tuple[str, ...]]:
-    """A function with its cases, and the files imported for them. A function that ends the worker gets a `problem`."""
+    """A function with its cases, and the files imported for them. A function that kills the worker gets a `problem`."""
     worker = pool.idle(_DISCOVERY)
     try:
         return cast("tuple[DiscoveredFunction, tuple[str, ...]]", pool.ask(_DISCOVERY, "cases", listed.name))
@@ -556,13 +556,13 @@ def _with_cases(pool: WorkerPool, listed: DiscoveredFunction) -> tuple[Discovere
             reuse.deaths[pool.config.root, listed.name] = where, death
         return replace(listed, problem=death.describe(listed.name, where)), ()
     except HlodiffError as error:
-        if pool.idle(_DISCOVERY) is None:  # no worker can be started any more
+        if pool.idle(_DISCOVERY) is None:  # no further worker can be started
             raise
         return replace(listed, problem=error.render()), ()
 
 
 def imported_inputs(config: Config) -> Inputs:
-    """What the modules of a project are imported from, here and now; as `discover` found it, inside `worker_reuse`."""
+    """The inputs of a project's modules on this machine; inside `worker_reuse` those that `discover` found."""
     reuse = _REUSE.get()
     if reuse is not None and config.root in reuse.imported:
         return reuse.imported[config.root]
@@ -575,10 +575,10 @@ def probe(config: Config, names: Sequence[TargetName]) -> dict[str, str]:
 
     Args:
         config: the settings of the workers.
-        names: which targets.
+        names: the targets.
 
     Returns:
-        for each name why it cannot be opened, "" where it can.
+        for each name why it cannot be opened; "" if it can.
 
     Raises:
         CaptureError: JAX cannot be started.
@@ -602,14 +602,14 @@ def capture(
     jobs: int | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Iterator[Answer]:
-    """Compile programs in worker processes of this machine: `hlodiff.capture.capture` where no executor was chosen."""
+    """Compile programs in workers of this machine: `hlodiff.capture.capture` if no executor was chosen."""
     check_jax()
     named: list[tuple[Job, TargetName]] = []
     failures: list[Answer] = []
     for request in requests:
         try:
             named.append((request, parse(request.target)))
-        except UsageError as error:  # registered so: the others go on
+        except UsageError as error:  # this function is registered so; the others continue
             where = (request.function, request.case, request.target)
             failures.append(CaptureFailure(*where, error.render(), ""))
     return _capture(config, named, failures, jobs or config.jobs, on_event or (lambda event: None))
@@ -652,7 +652,7 @@ def _capture(
 def without_dead(
     config: Config, named: list[tuple[Job, TargetName]]
 ) -> tuple[list[tuple[Job, TargetName]], list[CaptureFailure]]:
-    """Requests without those whose function has ended the worker that asked it for its cases, and these failures."""
+    """Requests except those whose function killed the worker while listing cases, and the failures for these."""
     reuse = _REUSE.get()
     deaths = reuse.deaths if reuse is not None else {}
     alive, dead = [], []

@@ -1,4 +1,4 @@
-"""Timing one program, inside a worker: tracing, lowering, compiling, and one more compile for the time of each pass."""
+"""Times one program inside a worker: tracing, lowering, compiling, and one more compilation for pass times."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _FIELD = re.compile(r'^  (\w+): (?:"((?:[^"\\]|\\.)*)"|(\S+))$', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TimedSpan:
-    """Something that took time.
+    """A timed span.
 
     Args:
-        name: what XLA calls it.
-        pipeline: the pipeline it is a pass of; "" for what is no pass, such as code generation.
-        start, end: seconds on some clock.
+        name: XLA's name.
+        pipeline: its pipeline; "" if it is not a pass, such as code generation.
+        start, end: seconds on any clock.
     """
 
     name: str
@@ -53,13 +53,13 @@ class TimedSpan:
 
 
 def pass_times(spans: Sequence[TimedSpan]) -> tuple[PassTime, ...]:
-    """Add up spans by name, each without the spans inside it.
+    """Add up spans by name, excluding nested spans.
 
     Args:
-        spans: of one thread: any two are apart or one holds the other.
+        spans: spans of one thread: any two are disjoint or nested.
 
     Returns:
-        the longest first.
+        the passes, slowest first.
 
     Example:
         >>> [(p.name, p.seconds) for p in pass_times([TimedSpan("a", "", 0, 5), TimedSpan("b", "a", 1, 3)])]
@@ -75,7 +75,7 @@ def pass_times(spans: Sequence[TimedSpan]) -> tuple[PassTime, ...]:
         length = span.end - span.start
         own[span.name] = own.get(span.name, 0) + length
         if open_spans:
-            # Clocks of microseconds let a span end after the one that holds it.
+            # With microsecond clocks, a span may end after the one that contains it.
             own[open_spans[-1].name] -= min(span.end, open_spans[-1].end) - span.start
         runs[span.name] = runs.get(span.name, 0) + 1
         table = pipelines.setdefault(span.name, {})
@@ -89,13 +89,13 @@ def pass_times(spans: Sequence[TimedSpan]) -> tuple[PassTime, ...]:
 
 
 def profiler_spans(folder: Path) -> list[TimedSpan]:
-    """The spans of the thread that ran XLA's passes, of a profile that holds one compile.
+    """The spans of the thread that ran XLA's passes, from a profile of one compilation.
 
     Args:
-        folder: what `jax.profiler.trace` was given.
+        folder: the folder passed to `jax.profiler.trace`.
 
     Returns:
-        spans in seconds; none where the compiler reported no pass to the profiler.
+        spans in seconds; none if the compiler reported no pass to the profiler.
     """
     best: list[TimedSpan] = []
     most = 0
@@ -109,7 +109,7 @@ def profiler_spans(folder: Path) -> list[TimedSpan]:
 
 
 def _line_spans(line: Any) -> tuple[list[TimedSpan], int]:
-    """The spans of one thread and how many of them are pipelines of passes."""
+    """The spans of one thread, and how many of them are pass pipelines."""
     spans: list[TimedSpan] = []
     open_pipelines: list[tuple[str, float]] = []
     passes = 0
@@ -127,7 +127,7 @@ def _line_spans(line: Any) -> tuple[list[TimedSpan], int]:
             within = within or name
         if end > start:
             spans.append(TimedSpan(name, within, start, end))
-    # jaxlib 0.9 reports passes to the profiler, but no pipelines: names in lower case are passes there.
+    # jaxlib 0.9 reports passes to the profiler, but no pipelines: there, lower-case names are passes.
     if not passes and any(span.name == "RunInvariantCheckers" for span in spans):
         spans = [replace(span, pipeline="all pipelines") if _PASS.fullmatch(span.name) else span for span in spans]
         passes = sum(bool(span.pipeline) for span in spans)
@@ -138,10 +138,10 @@ def metadata_spans(text: str) -> list[TimedSpan]:
     """The passes of an `HloModuleMetadataProto` in text form.
 
     Args:
-        text: of a file `module_0000.metadata.textproto`.
+        text: content of a file `module_0000.metadata.textproto`.
 
     Returns:
-        one span for each pass with a start and an end, in seconds.
+        one span per pass with a start and an end, in seconds.
 
     Example:
         >>> block = 'pass_metadata {\\n  pass_name: "dce"\\n  pipeline_name: "p"\\n'
@@ -155,13 +155,13 @@ def metadata_spans(text: str) -> list[TimedSpan]:
         try:
             start, end = (int(fields[f"{edge}_timestamp_usec"]) / 1e6 for edge in ("start", "end"))
             spans.append(TimedSpan(fields["pass_name"], fields.get("pipeline_name", ""), start, end))
-        except (KeyError, ValueError):  # a pass that never ended has no end
+        except (KeyError, ValueError):  # a pass that never ended has no end time
             continue
     return spans
 
 
 def merged(tables: Iterable[tuple[PassTime, ...]]) -> tuple[PassTime, ...]:
-    """The passes of several modules together, the longest first."""
+    """The passes of several modules combined, slowest first."""
     found: dict[str, PassTime] = {}
     for each in (each for table in tables for each in table):
         known = found.get(each.name)
@@ -172,14 +172,14 @@ def merged(tables: Iterable[tuple[PassTime, ...]]) -> tuple[PassTime, ...]:
 
 
 def profile_program(bench: Bench, wanted: ProfileRequest) -> ProfileResult | NotChecked | CaptureFailure:
-    """Time one program: the first compile of this process, then `repeat` more, then one for XLA's passes.
+    """Time one program: the first compilation of this process, then `repeat` more, then one for XLA's passes.
 
     Args:
         bench: the state of the worker.
-        wanted: which program, how often, and whether its passes are timed.
+        wanted: the program, the repetitions, and whether to time passes.
 
     Returns:
-        what it took, or why there is nothing to time.
+        the times, or why there is nothing to time.
 
     Example:
         >>> profile_program(bench, ProfileRequest(Request("f", "", "cpu"), 3)).first.compile  # doctest: +SKIP
@@ -201,7 +201,7 @@ def profile_program(bench: Bench, wanted: ProfileRequest) -> ProfileResult | Not
 
 
 def _timed(bench: Bench, request: Request, compile_it: Callable[[Any], float] | None = None) -> Phases:
-    """Trace, lower and compile with JAX's caches empty, in a process that has compiled before."""
+    """Trace, lower and compile with empty JAX caches, in a process that has compiled before."""
     target = bench.target(parse(request.target))
     case = find_case(bench, request, target)
     forget_compiled()
@@ -219,12 +219,12 @@ def _compile(lowered: Any, options: dict[str, bool | str] | None = None) -> floa
 
 
 def _passes(bench: Bench, request: Request) -> tuple[tuple[PassTime, ...], Source, float]:
-    """The passes of one more compile, where their times come from, and how long that compile took."""
+    """The passes of one more compilation, the source of their times, and its total time."""
     with TemporaryFolder() as folder:
         profile, dump = Path(folder, "profile"), Path(folder, "dump")
         options: dict[str, bool | str] = {}
         if parse(request.target).kind in ("tpu", "attached"):
-            # No module of a compile has this name: its pass metadata is all that is written.
+            # No module has this name, so that only its pass metadata is written.
             options = {
                 "xla_dump_to": str(dump),
                 "xla_dump_module_metadata": True,

@@ -23,7 +23,7 @@ class RawProgram:
     """One program as a process recorded it.
 
     Args:
-        folder: where its files are.
+        folder: folder with its files.
         record: its line in the process's log.
 
     Example:
@@ -36,30 +36,30 @@ class RawProgram:
 
     @property
     def called(self) -> Call | None:
-        """The call that it was compiled for; None where there was none."""
+        """The call it was compiled for; None if there was none."""
         row = self.record.get("call")
         return call_of(row) if row else None
 
     @property
     def under(self) -> Call | None:
-        """The run under `jax.vmap` or `jax.grad` that it was compiled for; None for a plain call."""
+        """The run under `jax.vmap` or `jax.grad` it was compiled for; None for a plain call."""
         row = self.record.get("under")
         return call_of(row) if row else None
 
     @property
     def known(self) -> Function | None:
-        """Its function; None where it is not known."""
+        """Its function; None if unknown."""
         row = self.record.get("function")
         return Function(*row) if row else None
 
     @property
     def function(self) -> str:
-        """The function's qualified name; JAX's name of the program where the function is not known."""
+        """The function's qualified name; JAX's name of the program if the function is unknown."""
         return self.known.name if self.known else str(self.record["name"]).removeprefix("jit_")
 
     @property
     def place(self) -> str:
-        """`file:line` of the function's definition, "" where it is not known."""
+        """`file:line` of the function's definition; "" if unknown."""
         return self.known.place if self.known else ""
 
     @property
@@ -80,10 +80,10 @@ class RawProgram:
         return tuple(path.read_bytes() for path in paths)
 
     def captured(self, function: str, case: str) -> CapturedProgram:
-        """The program as a capture would give it.
+        """The program in the form of a capture.
 
         Args:
-            function, case: its name.
+            function, case: its name in the capture.
 
         Returns:
             both texts and the compiler's figures.
@@ -122,12 +122,12 @@ class RawRun:
     """Everything that the processes of one run recorded.
 
     Args:
-        processes: how many imported JAX.
-        events: traces and programs of each process, in the order in which they happened.
+        processes: number of processes that imported JAX.
+        events: traces and programs of each process, in chronological order.
         eager: how often each eager operation was compiled.
         failed: how often compiling raised, by program and exception.
-        calls: how often each program was launched, by its file; None where launches were not counted.
-        problems: what could not be recorded.
+        calls: number of launches of each program, by its file; None if launches were not counted.
+        problems: data that could not be recorded.
     """
 
     processes: int = 0
@@ -139,12 +139,12 @@ class RawRun:
 
     @property
     def programs(self) -> list[RawProgram]:
-        """Programs in the order in which they were compiled, process by process."""
+        """Programs in order of compilation, process by process."""
         return [event for events in self.events for event in events if isinstance(event, RawProgram)]
 
     @property
     def traces(self) -> list[Trace]:
-        """Traces in the order in which they happened, process by process."""
+        """Traces in chronological order, process by process."""
         return [event for events in self.events for event in events if isinstance(event, Trace)]
 
 
@@ -152,7 +152,7 @@ def read_raw(folder: Path) -> RawRun:
     """Read the records of a run.
 
     Args:
-        folder: where its processes wrote.
+        folder: output folder of its processes.
 
     Returns:
         all records; a line that a killed process did not finish is skipped.
@@ -206,7 +206,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _argument(leaf: Leaf) -> dict[str, Any]:
-    """`f32[3,64]` as snapshots spell it."""
+    """`f32[3,64]` in the spelling of snapshots."""
     head, _, sizes = leaf.text.removesuffix("]").partition("[")
     letters = head.rstrip("0123456789")
     dtype = _DTYPES.get(letters, letters) + head[len(letters) :]

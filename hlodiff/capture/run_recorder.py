@@ -1,4 +1,4 @@
-"""Recording in the user's own process: every program that JAX compiles is written at once, cheaply.
+"""Records the user's own process: every program that JAX compiles is written immediately and cheaply.
 
 The cheapest forms are written (measured on a solve of diffrax that compiles in 0.5 s): StableHLO as MLIR bytecode
 0.8 ms where text takes 14 ms, compiled HLO as text 0.4 ms and, only where that omits constants, also as a proto,
@@ -68,7 +68,7 @@ def _finish_before_exit(recorder: _Recorder) -> None:
 
     @functools.wraps(exit_now)
     def finish_and_exit(status: int) -> NoReturn:
-        if os.getpid() == recorder.pid:  # else this is a forked child that compiled nothing
+        if os.getpid() == recorder.pid:  # otherwise this is a forked child that compiled nothing
             recorder.finish()
         exit_now(status)
 
@@ -110,7 +110,7 @@ class _Recorder:
             self.problem(error)
 
     def after_fork(self) -> None:
-        """Start from zero in a forked child."""
+        """Reset all counts in a forked child."""
         if os.getpid() != self.pid:
             self.pid, self.eager, self.failed, self.launches = os.getpid(), Counter(), Counter(), Counter()
             self.write({"kind": "process", "format": FORMAT, "started": time.time()})
@@ -187,7 +187,7 @@ def _program(program: CompiledProgram) -> dict[str, Any]:
 
 
 def _quietly(figure: Callable[[], Any], default: Any) -> Any:
-    """A figure that some compilers do not give."""
+    """A figure that some compilers do not provide."""
     try:
         return figure()
     except Exception:
@@ -196,5 +196,5 @@ def _quietly(figure: Callable[[], Any], default: Any) -> Any:
 
 @functools.cache
 def _environment() -> dict[str, str]:
-    """The environment when the first program was compiled: later changes do not reach XLA."""
+    """The environment when the first program was compiled: XLA does not see later changes."""
     return process_environment()

@@ -1,4 +1,4 @@
-"""Running scenarios: `run_scenario` inside a worker, `ran` in the parent, which asks a worker for each."""
+"""Runs scenarios: `run_scenario` inside a worker, `ran` in the parent, which starts a worker for each."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ADVICE = (("Non-hashable static argument", _HASHABLE), ("unhashable type", _HAS
 
 
 def run_scenario(name: str, root: Path) -> ScenarioRun:
-    """Run one scenario in this process, which must not have run a different one.
+    """Run one scenario in this process, which must not have run another one.
 
     Args:
-        name: which one.
+        name: name of the scenario.
         root: the folder that source locations are relative to.
 
     Returns:
-        what it traced and compiled, or what it raised.
+        its traces and compilations, or the exception that it raised.
 
     Raises:
         CaptureError: no scenario has this name, or JAX has moved a private function that is observed.
@@ -56,15 +56,15 @@ def run_scenario(name: str, root: Path) -> ScenarioRun:
 def ran(
     config: Config, wanted: Sequence[DiscoveredScenario], jobs: int | None = None
 ) -> Generator[ScenarioRun, None, None]:
-    """Run scenarios, each in a worker process of its own, so that none finds the traces of another.
+    """Run scenarios, each in its own worker process, so that none finds the traces of another.
 
     Args:
         config: the project's.
-        wanted: which scenarios.
-        jobs: how many workers at once; None for the configuration's.
+        wanted: the scenarios.
+        jobs: maximum number of concurrent workers; None for the configured number.
 
     Returns:
-        outcomes in the order in which they finish. Closing the iterator ends the workers.
+        outcomes in order of completion. Closing the iterator stops the workers.
     """
     pools = {found.name: WorkerPool(config) for found in wanted}
 

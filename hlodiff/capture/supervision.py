@@ -1,8 +1,8 @@
-"""What a worker may use - time, memory, room for its log - and how the parent ends one that uses more.
+"""The limits of a worker - time, memory, log size - and how the parent stops one that exceeds them.
 
-Memory is what the process and all that it started hold (resident sets), not what it has reserved: XLA and libtpu
-reserve tens of GiB, so RLIMIT_AS would end every worker. The parent looks twice a second. What grows faster is
-ended by the kernel, which takes workers before their parent (`prefer_to_be_killed`).
+Memory is the resident sets of the process and all its descendants, not reserved memory: XLA and libtpu reserve tens of
+GiB, so RLIMIT_AS would kill every worker. The parent checks twice a second. If memory grows faster, the kernel kills
+workers before their parent (`prefer_to_be_killed`).
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from functools import cache
 from pathlib import Path
 
 LOOK_SECONDS = 0.5
-"""How long the parent waits for workers before it looks at what they use."""
+"""How long the parent waits for workers before it checks their limits."""
 
-_STACK_SECONDS = 2.0  # how long a worker may take to write its Python stack before it is killed
+_STACK_SECONDS = 2.0  # time for a worker to write its Python stack before it is killed
 _MOST_LOG = 256 << 20
-_SHARE = 0.9  # of the machine's memory, where the configuration names no limit
+_SHARE = 0.9  # of the machine's memory, if the configuration sets no limit
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What each worker may use.
+    """The limits of each worker.
 
     Args:
-        seconds: for one task; 0 for any time.
-        memory: bytes; 0 where the machine does not tell.
-        log: bytes that it may print.
+        seconds: time for one task; 0 for no limit.
+        memory: bytes; 0 if the machine's memory is unknown.
+        log: maximum bytes of output.
 
     Example:
         >>> Allowance(1200, 1 << 30).log >> 20
@@ -46,7 +46,7 @@ class Allowance:
 
 
 def allowance(seconds: float, memory: float | None) -> Allowance:
-    """What workers of a configuration may use.
+    """The limits of workers in a configuration.
 
     Args:
         seconds: its `timeout`.
@@ -57,7 +57,7 @@ def allowance(seconds: float, memory: float | None) -> Allowance:
 
 @cache
 def machine_memory() -> int:
-    """Bytes of memory that this machine, or this container, has; 0 where it does not tell."""
+    """Bytes of memory of this machine, or this container; 0 if unknown."""
     try:
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (OSError, ValueError):
@@ -69,16 +69,16 @@ def machine_memory() -> int:
 
 
 def excess(allowed: Allowance, process: int, log: Path, started: float) -> str:
-    """What a worker has used too much of.
+    """The limit that a worker has exceeded.
 
     Args:
         allowed: the limits.
-        process: its id.
-        log: what it prints to.
-        started: when its task began, in seconds of `time.monotonic`.
+        process: id of the process.
+        log: its log file.
+        started: start of its task, in seconds of `time.monotonic`.
 
     Returns:
-        how it is ended, in words; "" where it is within its limits.
+        how it is stopped, in words; "" if it is within its limits.
     """
     if allowed.seconds and time.monotonic() - started > allowed.seconds:
         return f"ended after {duration(allowed.seconds)} (the limit `timeout`)"
@@ -93,7 +93,7 @@ def excess(allowed: Allowance, process: int, log: Path, started: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Format a duration.
 
     Example:
         >>> duration(1200), duration(90), duration(0.5)
@@ -107,9 +107,9 @@ def _gib(amount: int) -> str:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a worker and all that it started; its log then shows where it was.
+    """Stop a worker and everything that it started; its log then shows its Python stack.
 
-    SIGABRT first: `faulthandler` writes the Python stack in a signal handler, also where the interpreter is stuck.
+    SIGABRT first: `faulthandler` writes the Python stack in a signal handler, even if the interpreter is stuck.
     """
     below = handles_below(process.pid)
     with contextlib.suppress(ProcessLookupError):
@@ -133,18 +133,18 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """Have the kernel send this process a signal when its parent dies, also while native code holds Python's lock."""
+    """Let the kernel signal this process when its parent dies, even while native code holds Python's lock."""
     import ctypes
 
-    with contextlib.suppress(OSError, AttributeError):  # Linux alone has it
+    with contextlib.suppress(OSError, AttributeError):  # Linux only
         ctypes.CDLL(None).prctl(1, int(number), 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 def bound_to_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
-    """What `subprocess` calls in a new process so that it dies with this one; it takes no lock there.
+    """A `preexec_fn` for `subprocess` that makes a new process die with this one; it takes no lock there.
 
     Args:
-        number: the signal that it gets then.
+        number: the signal sent to it then.
 
     Example:
         >>> subprocess.run(["true"], preexec_fn=bound_to_parent()).returncode
@@ -159,14 +159,14 @@ def bound_to_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
 
     def bind() -> None:
         prctl(1, int(number), 0, 0, 0)
-        if os.getppid() != parent:  # it died in between
+        if os.getppid() != parent:  # the parent died in between
             os._exit(1)
 
     return bind
 
 
 def prefer_to_be_killed() -> None:
-    """Have the kernel take this process before its parent where memory ends; and leave no core file anywhere."""
+    """Let the kernel kill this process before its parent if memory runs out, and write no core file."""
     import resource
 
     with contextlib.suppress(OSError, ValueError):
@@ -175,20 +175,20 @@ def prefer_to_be_killed() -> None:
         Path("/proc/self/oom_score_adj").write_text("500")
 
 
-# --- A process with all that it started, and that these started: which they are, what they hold, how they end.
-# Linux alone tells; elsewhere a process is known by itself.
+# --- A process tree: its processes, their memory, and how to stop them. Only Linux gives this information; elsewhere a
+# tree is only its root process.
 
 
-_MOST = 4096  # processes of one tree; a fork bomb is ended long before
+_MOST = 4096  # processes of one tree; a fork bomb is stopped long before
 _LOOK = 0.5  # seconds
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def adopt_orphans(adopted: bool = True) -> None:
-    """Make processes whose parent ends children of this one, so that they stay in its tree.
+    """Make orphaned descendants children of this process, so that they stay in its tree.
 
     Args:
-        adopted: False to end it.
+        adopted: False to stop adopting.
     """
     import ctypes
 
@@ -197,10 +197,10 @@ def adopt_orphans(adopted: bool = True) -> None:
 
 
 def tree_of(process: int) -> list[int]:
-    """The ids of a process and of all below it, parents first.
+    """The ids of a process and all its descendants, parents first.
 
     Args:
-        process: its id; it need not live any more.
+        process: its id; it may be dead.
 
     Example:
         >>> os.getpid() in tree_of(os.getpid())
@@ -218,17 +218,17 @@ def tree_of(process: int) -> list[int]:
 
 
 def held_memory(process: int, most: int = 0) -> tuple[int, int]:
-    """Bytes of memory that a process and all below it hold, and how many processes that are.
+    """Bytes of memory of a process and all its descendants, and their number.
 
-    Pages that several of them share count once for each, unless that is more than `most`: then they count once,
-    which takes longer to find out.
+    Shared pages count once for each process, unless the total exceeds `most`: then they count once, which takes longer
+    to compute.
 
     Args:
         process: its id.
-        most: bytes; 0 where nothing hangs on it.
+        most: bytes; 0 for no threshold.
 
     Returns:
-        0 bytes where that is not known.
+        bytes and number of processes; 0 bytes if unknown.
     """
     tree = tree_of(process)
     held = sum(map(_resident, tree))
@@ -253,7 +253,7 @@ def _proportional(process: int) -> int:
 
 
 def handles_below(process: int) -> list[int]:
-    """Handles of all processes below one: they mean these processes, and no later one with the same id.
+    """Handles of all descendants of a process: they never refer to a later process with the same id.
 
     Args:
         process: its id.
@@ -272,7 +272,7 @@ def kill_all(handles: Iterable[int]) -> None:
     """Kill processes, and close their handles.
 
     Args:
-        handles: what `handles_below` gave.
+        handles: the result of `handles_below`.
     """
     for handle in handles:
         with contextlib.suppress(OSError):
@@ -281,10 +281,10 @@ def kill_all(handles: Iterable[int]) -> None:
 
 
 def end_adopted(seconds: float) -> None:
-    """End all processes below this one, gently first.
+    """Stop all descendants of this process, gently first.
 
     Args:
-        seconds: how long they may take to end by themselves.
+        seconds: time for them to exit by themselves.
     """
     until = time.monotonic() + seconds
     number = signal.SIGTERM
@@ -302,7 +302,7 @@ def end_adopted(seconds: float) -> None:
 
 
 def _reap(processes: Sequence[int]) -> bool:
-    """Whether one of them still lives; those that have ended are forgotten."""
+    """Whether one of them is still alive; those that exited are reaped."""
     for one in processes:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(one, os.WNOHANG)

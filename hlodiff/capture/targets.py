@@ -61,7 +61,7 @@ GPUS = {
 
 
 def target_config(gpu: Gpu) -> str:
-    """The text that XLA takes in place of a device.
+    """The text that XLA accepts in place of a device.
 
     Args:
         gpu: its figures.
@@ -114,7 +114,7 @@ class TargetName:
         kind: which compiler.
         model: TPU generation or GPU model; "" for the others.
         shape: chips of a TPU in each direction; empty for the others.
-        devices: how many devices a program for it may use; 0 where it depends on the machine.
+        devices: number of devices that a program for it may use; 0 if it depends on the machine.
 
     Example:
         >>> parse("cuda-h100-x4").devices
@@ -132,7 +132,7 @@ class TargetName:
 class _Generation:
     dimensions: int
     cores: int  # devices per chip, as libtpu's compile-only topologies give them (asked for 2x2 and 2x2x1)
-    largest: int  # chips; no more were tested
+    largest: int  # chips; larger ones were not tested
 
 
 GENERATIONS = {
@@ -156,16 +156,16 @@ _GPUS_OF_A_HOST = 8
 
 
 def parse(name: str) -> TargetName:
-    """Read the name of a target.
+    """Parse the name of a target.
 
     Args:
-        name: what the user wrote.
+        name: the user's input.
 
     Returns:
         its parts.
 
     Raises:
-        UsageError: no such target, with the nearest one that exists.
+        UsageError: no such target; the message has the nearest existing one.
 
     Example:
         >>> parse("tpu-v5e-2x4").shape
@@ -180,13 +180,13 @@ def parse(name: str) -> TargetName:
 
 
 def looks_like(name: str, targets: Iterable[str]) -> str:
-    """What is said to somebody who named no target: the nearest one, and what targets look like.
+    """Hint for a user who gave no valid target: the nearest one, and examples of targets.
 
     Example:
         >>> looks_like("cpv", KNOWN)
         'did you mean `cpu`? targets look like cpu, tpu-v5e-2x2 or cuda-h100'
     """
-    near = "" if name.startswith("gpu") else closest(name, targets)  # `cpu` is near, and is not what is meant
+    near = "" if name.startswith("gpu") else closest(name, targets)  # `cpu` is similar, but not meant
     return (f"did you mean `{near}`? " if near else "") + "targets look like cpu, tpu-v5e-2x2 or cuda-h100"
 
 

@@ -1,4 +1,4 @@
-"""A temporary folder that goes with its process: what a killed one has left is deleted by the next."""
+"""A temporary folder bound to its process: the next process deletes what a killed one left."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hlodiff.interrupts import deferred
 
 _PREFIX = "hlodiff.run-"
 TREE = "tree"
-"""What a checkout of git is called in a temporary folder."""
+"""Name of a git checkout in a temporary folder."""
 
 
 class TemporaryFolder(tempfile.TemporaryDirectory[str]):
-    """A temporary folder that is held by a lock as long as this process lives.
+    """A temporary folder that is locked as long as this process lives.
 
-    The system releases the lock of a process that was killed, so a folder that can be locked is nobody's. That holds
-    between containers that share a folder of temporary files, where numbers of processes mean nothing.
+    The system releases the lock when a process is killed, so a folder that can be locked is abandoned. This works
+    between containers that share a temporary folder, where process ids mean nothing.
 
     Args:
-        place: the folder to make it in; the system's for temporary files where it is None.
+        place: the parent folder; None for the system's temporary folder.
 
     Example:
         >>> with TemporaryFolder() as folder:
@@ -32,7 +32,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
     """
 
     YOUNG = 5.0
-    """Seconds: a folder that is younger may not be locked yet."""
+    """Seconds: a younger folder may not be locked yet."""
 
     def __init__(self, place: Path | None = None) -> None:
         drop_abandoned(place)
@@ -41,7 +41,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
         _lock(self._handle)
 
     def cleanup(self) -> None:
-        """Delete the folder, all of it, whatever signals arrive."""
+        """Delete the whole folder, even if signals arrive."""
         with deferred():
             with contextlib.suppress(OSError):
                 os.close(self._handle)
@@ -49,10 +49,10 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
 
 
 def drop_abandoned(place: Path | None = None) -> None:
-    """Delete folders of processes of this user that no longer live.
+    """Delete the folders of dead processes of this user.
 
     Args:
-        place: where they lie; the system's folder for temporary files where it is None.
+        place: the parent folder; None for the system's temporary folder.
     """
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(place or tempfile.gettempdir())):
@@ -74,7 +74,7 @@ def _drop(folder: Path) -> None:
 
 
 def _forget_checkout(tree: Path) -> None:
-    """Delete what a repository knows of a checkout that goes: a folder in its own directory that names this one."""
+    """Delete a repository's record of a removed checkout: the folder in its git directory that refers to it."""
     link = tree / ".git"
     if link.is_symlink() or not link.is_file():
         return
@@ -84,7 +84,7 @@ def _forget_checkout(tree: Path) -> None:
 
 
 def _lock(handle: int) -> bool:
-    """Whether nobody else holds it; never where the system has no such locks."""
+    """Whether the lock is free; always False if the system has no such locks."""
     try:
         import fcntl
 

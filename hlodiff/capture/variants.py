@@ -1,4 +1,4 @@
-"""Running variants, inside a worker: what each compiles, what one call of it launches, how long that takes."""
+"""Runs variants inside a worker: what each compiles, what one call of it launches, and the times of both."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def vary(root: Path, name: str, calls: int) -> VariantsResult:
 
     Args:
         root: the folder that source locations are relative to.
-        name: what it is registered as.
-        calls: how many later calls are timed.
+        name: its registered name.
+        calls: number of timed later calls.
 
     Returns:
-        what each variant compiled, launched and took.
+        executables, launches and times of each variant.
 
     Raises:
-        RegistryError: it returns something else than cases.
+        RegistryError: it returns something other than cases.
     """
     jax_private.exclude_frames(str(Path(__file__).parent))
     registration = next(each for each in varied() if each.name == name)
@@ -48,7 +48,7 @@ def vary(root: Path, name: str, calls: int) -> VariantsResult:
                 raise RegistryError(f"`{variant}` sets {', '.join(given)}", where=where, hint=hint)
     except HlodiffError:
         raise
-    except BaseException as error:  # also SystemExit: the other computations are run
+    except BaseException as error:  # also SystemExit: the other computations still run
         return VariantsResult(name, (VariantRun(name, problem=one_line_at(error, root)),), (), jax.__version__, where)
     runs, inner = [], dict[tuple[str, str], None]()
     outermost = {name_of(case.fn) for case in cases.values()}
@@ -65,7 +65,7 @@ def vary(root: Path, name: str, calls: int) -> VariantsResult:
 
 
 def _run(variant: str, case: Case, calls: int, root: Path) -> tuple[VariantRun, list[tuple[str, str]]]:
-    """What a variant did, and names and source locations of the functions that were traced or compiled."""
+    """The run of a variant, and names and source locations of the functions that were traced or compiled."""
     arguments = _FreshArguments(case)
     jax.clear_caches()
     launched = _Launches()
@@ -136,7 +136,7 @@ def _timed(case: Case, arguments: _FreshArguments, calls: int) -> tuple[float, t
 
 
 class _FreshArguments:
-    """The arguments of a case, new for every call: a variant may donate them."""
+    """The arguments of a case, new for every call, because a variant may donate them."""
 
     def __init__(self, case: Case) -> None:
         leaves, self._treedef = jax.tree_util.tree_flatten((case.args, case.kwargs))
@@ -149,7 +149,7 @@ class _FreshArguments:
 
 
 def _numbers(leaf: Any) -> Any:
-    """NumPy arrays for arrays, ones for abstract ones. Random keys stay: nobody donates them."""
+    """NumPy arrays for arrays, ones for abstract arrays. Random keys stay: nobody donates them."""
     if isinstance(leaf, jax.ShapeDtypeStruct):
         return np.ones(leaf.shape, leaf.dtype)
     if isinstance(leaf, jax.Array) and not jnp.issubdtype(leaf.dtype, jax.dtypes.extended):

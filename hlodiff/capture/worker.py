@@ -1,8 +1,8 @@
-"""What runs in a worker process: it imports the user's modules once, then captures one program after the other.
+"""The code of a worker process: it imports the user's modules once, then captures one program after another.
 
-Started by `hlodiff.capture.pool`. Everything printed goes to a log file; requests and results have a connection of
-their own. The user's code may end the process, so the parent knows each module and function before it runs, and can
-name the one that ended it.
+Started by `hlodiff.capture.pool`. All output goes to a log file; requests and results use a separate connection. The
+user's code may kill the process, so the parent knows each module and function before it runs, and can name the one
+responsible.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def main(descriptor: int, parent: int) -> None:
     adopt_orphans()
     threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     _compile_as_cached()
-    os.set_inheritable(descriptor, False)  # or a process that the user's code starts would keep it open
+    os.set_inheritable(descriptor, False)  # otherwise a process started by the user's code would keep it open
     log = os.dup(1)
     with Connection(descriptor) as connection:
         send = _sender(connection)
         config, purpose, folder = connection.recv()
-        gc.disable()  # imports make no garbage, and looking for it takes a tenth of their time
+        gc.disable()  # imports make no garbage, and searching for it takes a tenth of their time
         try:
             server = _Server(config, purpose, send, folder)
             locations = server.locations()
@@ -113,23 +113,23 @@ def main(descriptor: int, parent: int) -> None:
     os._exit(0)  # nothing is left to do, and unloading plugins takes up to a second
 
 
-# Requests that run none of the user's functions.
+# Requests that run no user function.
 _OURS = ("has_devices", "start", "discover", "probe", "variants", "imported")
 
 
 def _plain(error: HlodiffError) -> HlodiffError:
-    """An error of ours; for a class of the user's own, which the parent cannot know, the nearest of ours."""
+    """An error of ours; a user's subclass, which the parent cannot import, becomes the nearest class of ours."""
     if is_own(error):
         return error
     return RegistryError(str(error.what), where=str(error.where), hint=str(error.hint))
 
 
 def _compile_as_cached() -> None:
-    """Make a module that is compiled now equal to one that Python reads from its cache.
+    """Make a freshly compiled module equal to one that Python reads from its cache.
 
-    A set written in the source is a constant of the code. Python's cache stores its elements sorted, the compiler keeps
-    them as written, and where hashes collide the set is iterated over in the order in which it was filled: the first
-    run of a project would give another program than the second.
+    A set literal is a constant of the code. Python's cache stores its elements sorted, the compiler keeps their order,
+    and if hashes collide, iteration follows insertion order: the first run of a project would give a different program
+    than the second.
     """
     compiled = SourceFileLoader.source_to_code
 
@@ -143,7 +143,7 @@ def _compile_as_cached() -> None:
 def _sender(connection: Connection[Any, Any]) -> Callable[[str, Any], None]:
     """A function that sends to the parent. In a fork of this process, made by the user's code, it exits instead."""
     own = os.getpid()
-    os.register_at_fork(after_in_child=connection.close)  # or the parent would not notice the end of this process
+    os.register_at_fork(after_in_child=connection.close)  # else the parent would not notice the end of this process
 
     def send(kind: str, payload: Any) -> None:
         if os.getpid() != own:
@@ -154,7 +154,7 @@ def _sender(connection: Connection[Any, Any]) -> Callable[[str, Any], None]:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Exit when the parent was killed before the kernel knew about it, or where the kernel takes no such wish."""
+    """Exit if the parent was killed before `die_with_parent` took effect, or if the kernel does not support it."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -168,14 +168,14 @@ class _Server:
     ) -> None:
         self.config = config
         self.folder = folder
-        self.seen: set[str] = set()  # modules whose files were reported to the parent
+        self.seen: set[str] = set()  # modules already reported to the parent
         self.inputs = ImportedInputs(config.root, config.snapshots)
         if purpose != "probe":
             import_modules(config, lambda module: send("importing", module))
             self.inputs.follow()  # reads the files now: they may change while programs compile
             send("importing", "")
         self.on_phase = lambda phase: send("phase", phase)
-        self.bench = self._bench()  # after the user's modules: they may set JAX's configuration before it starts
+        self.bench = self._bench()  # after the user's modules, which may configure JAX before it starts
         if purpose == "capture":
             self.start(None)
 
@@ -191,7 +191,7 @@ class _Server:
         return {registration.name: registration for registration in registrations()}
 
     def start(self, _: None) -> None:
-        """Start XLA. Unknown flags end the process: here, before a program can be blamed."""
+        """Start XLA. Unknown flags kill the process here, before a program can be blamed."""
         import jax
 
         if self.bench.environment.get("JAX_PLATFORMS") == "cpu":
@@ -277,7 +277,7 @@ class _Server:
         return Discovery(found, tuple(runs), imported_files(self.seen))
 
     def imported(self, _: None) -> Inputs:
-        """What the registered modules were imported from."""
+        """The inputs of the registered modules."""
         return self.inputs.now()
 
     def cases(self, name: str) -> tuple[DiscoveredFunction, tuple[str, ...]]:
@@ -319,7 +319,7 @@ class _Server:
         else:
             cases = self._cases(registration, None)
             built = [(name, *cases) for name in names]
-        # A target with too few devices to build the cases gets those of the other targets.
+        # A target with too few devices to build the cases uses those of the other targets.
         elsewhere = tuple(dict.fromkeys(case for _, found, _ in built for case in found.names)) or ("",)
         programs = tuple((name, found.names or elsewhere) for name, found, _ in built)
         every = {name: case for _, found, _ in reversed(built) for name, case in found.sound.items()}
@@ -332,7 +332,7 @@ class _Server:
         )
 
     def _cases(self, registration: Registration, name: TargetName | None) -> tuple[BuiltCases, str]:
-        """The cases, for their names, built on CPU devices in place of the target's; and why they cannot be built."""
+        """The cases, for their names, built on CPU devices instead of the target's; and why they cannot be built."""
         import jax
 
         from hlodiff.capture.cases import BuiltCases, build_each_case
@@ -361,20 +361,20 @@ def _target_problem(name: str) -> str:
     return ""
 
 
-# --- What a registered function may change of its process, and putting it back before the next function runs.
+# --- Process state that a registered function may change, restored before the next function runs.
 
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
 class ProcessState:
-    """The state of a process once its modules are imported.
+    """The state of a process after importing its modules.
 
-    Each function then finds the process as the imports have left it, whichever functions ran before: the folder,
-    environment variables, JAX's configuration, signal handlers and timers, stdout and stderr, the recursion limit and
-    the mask of new files.
+    Each function finds the process as the imports left it, whichever functions ran before: the folder, environment
+    variables, JAX's configuration, signal handlers and timers, stdout and stderr, the recursion limit and the file mode
+    mask.
 
     Args:
-        log: a descriptor of the log that stdout and stderr lead to.
+        log: a file descriptor of the log for stdout and stderr.
     """
 
     def __init__(self, log: int) -> None:
@@ -383,7 +383,7 @@ class ProcessState:
         self.keep()
 
     def keep(self) -> None:
-        """Take the state of now for that of the imports."""
+        """Save the current state as that after the imports."""
         self._folder = os.getcwd()  # noqa: PTH109 - exactly what chdir takes back
         self._variables = dict(os.environ)
         self._jax = _jax_values()
@@ -394,8 +394,8 @@ class ProcessState:
         os.umask(self._mask)
 
     def restore(self) -> None:
-        """Put back what has changed since."""
-        with contextlib.suppress(OSError):  # the folder is gone: what needs it says so
+        """Restore everything that has changed since."""
+        with contextlib.suppress(OSError):  # the folder no longer exists: whatever needs it reports that
             os.chdir(self._folder)
         if dict(os.environ) != self._variables:
             os.environ.clear()
@@ -409,12 +409,12 @@ class ProcessState:
         os.umask(self._mask)
         for name, value in _jax_values().items():
             if self._jax.get(name, value) != value:
-                with contextlib.suppress(Exception):  # a setting that JAX no longer lets anybody change
+                with contextlib.suppress(Exception):  # a setting that JAX no longer allows to change
                     sys.modules["jax"].config.update(name, self._jax[name])
         self._open_output()
 
     def _open_output(self) -> None:
-        """Lead stdout and stderr to the log again where the user's code has closed or redirected them."""
+        """Redirect stdout and stderr to the log again if the user's code closed or redirected them."""
         for descriptor, name in ((1, "stdout"), (2, "stderr")):
             if not _same_file(descriptor, self._log):
                 os.dup2(self._log, descriptor)
@@ -425,7 +425,7 @@ class ProcessState:
             setattr(sys, name, stream)
 
     def left_threads(self) -> str:
-        """The Python threads that were started since the last call and still run, by their names; "" where none do."""
+        """Names of the Python threads started since the last call that still run; "" if there are none."""
         new = [thread for thread in threading.enumerate() if thread not in self._threads]
         self._threads.update(new)
         return ", ".join(f"the thread {thread.name}" for thread in new)
