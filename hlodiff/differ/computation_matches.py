@@ -1,8 +1,8 @@
 """Matches computations top-down through the call graph: from the entries along matched calls, callers first.
 
-Computations of equal content are never opened. A computation reached through two calls is paired once for each
-different match; how often it is really called counts its edits (`ComputationMatch.count`), so that a program in
-which equal computations are stored once and one in which they are printed many times give the same numbers.
+Computations of equal content are never opened. A computation reached through two calls is matched once per different
+match; its edits are counted by actual call sites (`ComputationMatch.count`), so that a program in which equal
+computations are stored once and one in which they are printed many times give the same numbers.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 """An instruction: index of its computation, index in it."""
 
-# Fused computations hold tens of instructions, large ones a thousand; one that nests more than this stays as it is.
+# Fused computations hold tens of instructions, large ones a thousand; one that is larger after flattening stays nested.
 _LARGEST = 4000
 
 
 def flattened(module: Module, index: int) -> Computation:
-    """A computation without nested fusions; it itself where there are none, or too much to write out.
+    """A computation without nested fusions; the computation itself if there are none, or the result is too large.
 
-    Each instruction keeps in an attribute which kinds of fusion it came from, so that the same operations in other
+    Each instruction keeps in an attribute which kinds of fusion it came from, so that equal operations in different
     fusions stay different.
 
     Args:
@@ -68,7 +68,7 @@ def flattened(module: Module, index: int) -> Computation:
 def _write(
     module: Module, index: int, arguments: tuple[int, ...] | None, path: tuple[str, ...], written: list[Instruction]
 ) -> int:
-    """Appends what a computation does to its arguments; its root's place, -1 where there is no end to it."""
+    """Append the inlined instructions of a computation; return its root's place, -1 if too large."""
     owner = module.computations[index]
     numbers = {p: n for n, p in enumerate(owner.parameters())}
     places: dict[int, int] = {}
@@ -100,7 +100,7 @@ _NEVER = 1000
 class ProgramSide:
     """One side of a diff: the module without noise and tuning, and the content of its computations.
 
-    `copies` says of a computation that stands for several equal ones how many those are.
+    `copies` has, for a computation that represents several equal ones, how many those are.
     """
 
     module: Module
@@ -112,11 +112,11 @@ class ProgramSide:
 
     @cached_property
     def calls(self) -> nx.DiGraph[int]:
-        """Who calls whom."""
+        """The call graph."""
         return call_graph(self.module)
 
     def call_sites(self, index: int) -> int:
-        """How many calls of a computation there are."""
+        """The number of calls of a computation."""
         callers = self.calls.pred[index].items()
         return sum(len(edge["sites"]) * self.copies.get(caller, 1) for caller, edge in callers)
 
@@ -154,7 +154,7 @@ class ProgramSide:
         whole: Callable[[int], Computation] | None = None,
         copies: Mapping[int, int] | None = None,
     ) -> ProgramSide:
-        """Make ready for pairing; `whole` reads a computation that one instruction stands for."""
+        """Prepare a side for matching; `whole` reads a computation that a placeholder stands for."""
         module, found = hashed.module, hashed.contents
         hashes = tuple(content.hash for content in found)
         bodies = Bodies(whole or module.computations.__getitem__, hashes)
@@ -163,16 +163,16 @@ class ProgramSide:
 
 @dataclass(slots=True)
 class ComputationMatch:
-    """Two computations that correspond, and which of their instructions do.
+    """Two matched computations, with the matches of their instructions.
 
     Args:
         old, new: indices into the modules' computations.
-        old_side, new_side: what the matcher saw; None where the two are equal by content and were never opened.
-        pairing: the pairs of instructions; None where equal.
+        old_side, new_side: the matcher's graphs; None if the two are equal by content and were never opened.
+        pairing: the matches of instructions; None if equal.
         count: how many call sites lead here on both sides.
-        callers: the pairs that call this one, and whether it is applied to elements there.
-        limits_hit: names of the limits that kept from looking for the shortest script.
-        elements: of tuples that loops carry, by their old positions, which element is which where numbers changed.
+        callers: the pairs that call this one, and whether they apply it to elements.
+        limits_hit: names of the limits that cut the search for the shortest script short.
+        elements: of loop-carried tuples, by old position, the matches of elements whose numbers changed.
     """
 
     old: int
@@ -188,9 +188,9 @@ class ComputationMatch:
 
 @dataclass(frozen=True, slots=True)
 class ProgramMatch:
-    """All pairs of computations, callers first, and the computations that only one side reaches.
+    """All matched computations, callers first, and the computations that only one side reaches.
 
-    `removed` and `added` map a computation's index to how many call sites that have no match lead to it.
+    `removed` and `added` map a computation's index to the number of unmatched call sites that lead to it.
     """
 
     pairs: tuple[ComputationMatch, ...]
@@ -199,7 +199,7 @@ class ProgramMatch:
 
 
 def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
-    """Pair the arguments of two programs and nothing else."""
+    """Match the arguments of two programs and nothing else."""
     pair = ComputationMatch(old.module.entry, new.module.entry, count=1)
     sides = _freeze(old, new, pair, {}, entry=True)
     parameters.pair_first(*sides, None)
@@ -209,7 +209,7 @@ def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What the search in a pair of computations began with and came to; `spent` of the budget of the two programs."""
+    """Start and result of the search in a pair of computations; `spent` counts against the programs' budget."""
 
     start: tuple[object, ...]
     old: list[int]
@@ -219,7 +219,7 @@ class _Search:
     spent: int
 
 
-# Instructions of two computations from which on a search is kept: a smaller one takes little more than comparing.
+# Size of two computations from which a search is cached: a smaller search takes little more than the lookup.
 _KEPT_SIZE = 80
 # Pairs of parameters of computations that are called that are asked what the caller says of them.
 _MOST_ASKED = 4096
@@ -227,13 +227,13 @@ _MOST_ASKED = 4096
 
 @dataclass(slots=True)
 class KnownSearches:
-    """What the searches in pairs of computations came to, by their names.
+    """Cached search results of pairs of computations, by their names.
 
-    A pair of programs is matched once more where something that was pruned has to be read. What was read before is then
-    mostly what it was, but for the hashes of what it calls, and is not searched again.
+    Two programs are matched again when something that was pruned must be read. What was read before is then mostly the
+    same, except for the hashes of callees, and is not searched again.
 
     Args:
-        intern: numbers of labels, so that equal labels have equal numbers whenever the programs are matched.
+        intern: numbers of labels, so that equal labels have equal numbers in every matching of the programs.
     """
 
     intern: Intern = field(default_factory=dict)
@@ -242,10 +242,10 @@ class KnownSearches:
     def run(
         self, model: CostModel, limits: Limits, budget: SearchBudget, expected: Callable[[int, int], bool] | None
     ) -> bool:
-        """Search, or take what an equal search came to; False where a limit ended it.
+        """Search, or reuse the result of an equal search; False if a limit ended it.
 
         Args:
-            model: the pairing of two computations, which is changed in place.
+            model: the matching of two computations, changed in place.
             limits, budget: see `local_search`.
             expected: whether the caller says that two parameters are each other; None for the entries.
         """
@@ -280,12 +280,12 @@ class KnownSearches:
 def match_programs(
     old: ProgramSide, new: ProgramSide, limits: Limits, search: KnownSearches | None = None
 ) -> ProgramMatch:
-    """Pair two programs, from the entries along calls, with no more effort than the limits allow.
+    """Match two programs from the entries along calls, within the limits.
 
     Args:
         old, new: the programs.
-        limits: how much may be tried.
-        search: what is known from matching the same programs with less of them read.
+        limits: how much work is allowed.
+        search: cached results of matching the same programs with less of them read.
     """
     search = search or KnownSearches()
     costs: PairCosts = {}
@@ -356,7 +356,7 @@ def _open(
 def _freeze(
     old: ProgramSide, new: ProgramSide, pair: ComputationMatch, intern: Intern, *, entry: bool
 ) -> tuple[MatchGraph, MatchGraph, InstructionMap]:
-    """Open both computations of a pair, in which nothing is paired yet."""
+    """Open both computations of a pair, without any matches yet."""
     first, second = (
         MatchGraph.from_networkx(dataflow(side.module.computations[index]), side.hashes, intern, entry=entry)
         for side, index in ((old, pair.old), (new, pair.new))
@@ -379,7 +379,7 @@ _Known = dict[tuple[tuple[int, int], int], Elements]
 
 
 def _find_elements(pairs: dict[tuple[int, int], ComputationMatch], old: ProgramSide, new: ProgramSide) -> None:
-    """Number the elements of tuples that loops carry, where the loop is begun, run and asked alike."""
+    """Match loop-carried tuple elements, where initial value, body and condition of the loop agree."""
     for key, pair in pairs.items():
         if pair.pairing is None or pair.old_side is None or pair.new_side is None:
             continue
@@ -499,7 +499,7 @@ def matched_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int,
 
 
 def _count(pairs: dict[tuple[int, int], ComputationMatch]) -> None:
-    """Call sites of every pair: the sum over its callers, 1 where it is embedded."""
+    """Count the call sites of every pair: the sum over its callers, 1 if it is embedded."""
     calls = [((a, b), key) for key, pair in pairs.items() for a, b, _ in pair.callers]
     if not calls:
         return
@@ -517,7 +517,7 @@ _START = -1
 
 
 def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...], which: int) -> dict[int, int]:
-    """Computations behind calls that have no match, and how many such calls there are."""
+    """Computations behind unmatched calls, with the number of such calls."""
     opened = [pair for pair in pairs if pair.pairing is not None]
     if not opened:
         return {}
@@ -543,14 +543,14 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
     counts = {_START: 1}
     for callee in nx.topological_sort(calls.subgraph([_START, *reached])):
         callers = [(caller, data) for caller, _, data in calls.in_edges(callee, data=True) if caller in counts]
-        if callers:  # a function or reducer came or went once, however many call it
+        if callers:  # a function or reducer is added or removed once, however many call it
             once = any(data["embedded"] for _, data in callers)
             counts[callee] = sum(counts[caller] * data["times"] for caller, data in callers) + once
     return {callee: counts[callee] for callee in reached}
 
 
 def _still_called(side: ProgramSide, pairs: tuple[ComputationMatch, ...], which: int) -> set[int]:
-    """Computations that have a match, and all that is called from those that have an equal one."""
+    """Matched computations, and everything called from those with an equal match."""
     import networkx as nx
 
     matched = {(pair.old, pair.new)[which] for pair in pairs}
@@ -568,7 +568,7 @@ def _met(it: Instruction, matched: Instruction) -> set[tuple[str, int]]:
 def _add_calls(
     graph: nx.DiGraph[int], caller: int, it: Instruction, count: int, paired: set[int], met: set[tuple[str, int]]
 ) -> None:
-    """Add what an instruction calls and its match does not; a reducer that others still use stays."""
+    """Add the callees of an instruction that its match does not call; a reducer still used elsewhere stays."""
     for name, group in it.calls:
         embedded = is_embedded(it, name)
         for number, callee in enumerate(group):
@@ -583,7 +583,7 @@ def _add_calls(
                 edge["times"] += count
 
 
-# --- How the operands of a call are the parameters of what it calls.
+# --- How the operands of a call correspond to the parameters of its callee.
 
 Pairs = Mapping[tuple[int, int], ComputationMatch]
 _Slots = tuple[int, ...]
@@ -591,10 +591,10 @@ _Slots = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Called:
-    """One computation that a paired call calls, and the operands that its parameters name.
+    """A callee of a matched call, and the operands that its parameters name.
 
     Args:
-        inner: None where it is equal on both sides, with its parameters in one order.
+        inner: None if it is equal on both sides, with its parameters in the same order.
         slots: see `operand_names`, for either side.
     """
 
@@ -626,7 +626,7 @@ class _Called:
 def through(
     one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]
 ) -> list[tuple[int, int]] | None:
-    """Pairs of operand numbers of a call whose computation was opened; None where operands pair by position.
+    """Pairs of operand numbers of a call whose callee was opened; None if operands correspond by position.
 
     Args:
         one, other: a paired call.
@@ -654,16 +654,16 @@ def is_misbound(
     modules: tuple[Module, Module],
     operands_through: Sequence[tuple[int, int]] | None,
 ) -> bool:
-    """True where operands came, went or were exchanged though what is called does not read them otherwise.
+    """True if operands were added, removed or exchanged although the callee reads the same.
 
-    A parameter that nothing reads is the call's own affair; a loop's condition and body take the same operands; and the
-    parameters of a reducer or a branch are known by their numbers.
+    An unread parameter concerns only the call; a loop's condition and body take the same operands; and the parameters
+    of a reducer or a branch are identified by number.
 
     Args:
         one, other: a paired call.
         pairs: the pairs of computations.
         modules: both programs.
-        operands_through: what `through` says of the two; None where it says nothing, or where nothing was opened.
+        operands_through: the result of `through` for the two; None if it is None, or nothing was opened.
     """
     bound = dict(operands_through or ())
     for each in _called(one, other, pairs, modules):
@@ -681,7 +681,7 @@ def is_misbound(
 
 
 def _called(one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]) -> list[_Called]:
-    """What a paired call calls, where any of it was opened."""
+    """The callees of a matched call, if any was opened."""
     calls = [key for key, _ in matched_calls(one, other)] if one.calls and other.calls else []
     opened = {key: inner for key in calls if (inner := pairs.get(key)) is not None and inner.pairing is not None}
     if not opened:
@@ -696,7 +696,7 @@ def _sides(inner: ComputationMatch) -> tuple[MatchGraph, MatchGraph]:
 
 
 def _has_idle(inner: ComputationMatch) -> bool:
-    """Whether a parameter without a match is read by nothing, on either side."""
+    """Whether an unmatched parameter has no readers, on either side."""
     assert inner.pairing
     return any(
         mapping[p] < 0 and not side.uses[p] and p != side.computation.root
@@ -705,11 +705,11 @@ def _has_idle(inner: ComputationMatch) -> bool:
     )
 
 
-# --- Walking what corresponds: instructions of paired computations, and pairs inside of equal ones.
+# --- Walking matches: instructions of matched computations, and pairs inside equal ones.
 
 
 Mapped = tuple[ComputationMatch, Mapping[int, int]]
-"""Two computations that correspond, and the new position of each old instruction that has a match."""
+"""Two matched computations, and the new position of each matched old instruction."""
 
 
 def every_mapping(old: ProgramSide, new: ProgramSide, pairs: Sequence[ComputationMatch]) -> list[Mapped]:
@@ -735,12 +735,12 @@ def every_mapping(old: ProgramSide, new: ProgramSide, pairs: Sequence[Computatio
 
 
 def at(module: Module, place: Place) -> Instruction:
-    """The instruction that stands there."""
+    """The instruction at a place."""
     return module.computations[place[0]].instructions[place[1]]
 
 
 def paired_places(found: ProgramMatch) -> dict[Place, Place]:
-    """Old places to new ones in all computations that were opened; the first pair of a place counts."""
+    """Old to new places in all opened computations; the first match of a place counts."""
     mapping: dict[Place, Place] = {}
     for pair in found.pairs:
         for position, matched in enumerate(pair.pairing.old if pair.pairing else ()):
@@ -750,7 +750,7 @@ def paired_places(found: ProgramMatch) -> dict[Place, Place]:
 
 
 def equal_callees(old: ProgramSide, new: ProgramSide, pairs: Iterable[tuple[Place, Place]]) -> set[tuple[int, int]]:
-    """Computations, with their side (0 old, 1 new), that paired instructions call there as they did here."""
+    """Equal computations, with their side (0 old, 1 new), that matched instructions call."""
     same: set[tuple[int, int]] = set()
     for a, b in pairs:
         for c, d in zip(at(old.module, a).called, at(new.module, b).called, strict=False):
@@ -760,7 +760,7 @@ def equal_callees(old: ProgramSide, new: ProgramSide, pairs: Iterable[tuple[Plac
 
 
 def equal_below(old: ProgramSide, new: ProgramSide, pair: tuple[Place, Place]) -> Iterator[tuple[int, int, bool]]:
-    """Computations of equal content behind two calls, with those behind them, and whether they are embedded."""
+    """Computations of equal content below two calls, transitively, and whether they are embedded."""
     worklist = [(at(old.module, pair[0]), at(new.module, pair[1]), False)]
     seen: set[tuple[int, int]] = set()
     for one, other, inside in worklist:

@@ -1,4 +1,4 @@
-"""What a diff says: frozen records, the same for every report. JSON fields keep name, type and meaning."""
+"""The result of a diff: frozen records, the same for every report. JSON fields keep name, type and meaning."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "moved")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an instruction stands: indices into its module, and what a person needs to recognize it.
+    """Location of an instruction: indices into its module, and what a person needs to recognize it.
 
     Args:
         computation: index into `Module.computations`.
@@ -48,7 +48,7 @@ class Site:
     text: str
 
     def instruction_in(self, module: Module) -> Instruction:
-        """What stands there."""
+        """The instruction at this site."""
         return module.computations[self.computation].instructions[self.instruction]
 
     def to_json(self) -> dict[str, str]:
@@ -58,12 +58,12 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a changed instruction, both sides in words: `FieldChange("memory_space", "device", "host")`.
+    """One changed field of an instruction, both sides as text: `FieldChange("memory_space", "device", "host")`.
 
     Args:
-        field, old, new: which, and its values.
-        literals: of operands, where only constants took the place of others: what these hold. A compiler keeps one
-            constant for all its users, so another number may be nothing but another operand.
+        field, old, new: its name and values.
+        literals: for operands, if only constants were replaced: their values. A compiler keeps one constant for all its
+            users, so a changed number may appear only as a changed operand.
         of_floats: whether any of these constants is of a floating-point type.
     """
 
@@ -77,17 +77,17 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What instructions cost in one call of the program, computed from shapes; only `cycles` is XLA's own estimate.
+    """Cost of instructions in one call of the program, computed from shapes; only `cycles` is XLA's own estimate.
 
     Args:
-        runs: how often they run, loops counted as often as they turn.
+        runs: how often they run, multiplied by trip counts.
         flops: of dots, convolutions, reductions and elementwise operations; a multiply-add is two.
-        read, written: bytes of operands and results, without padding; 0 inside of fusions, where nothing is stored, and
-            for what only names or hands on values. A fusion reads all of its operands.
-        elsewhere: of these bytes, those that lie in other memories than the device's main one, by memory.
-        cycles: XLA's estimate where it prints one (TPU), else None.
+        read, written: bytes of operands and results, without padding; 0 inside fusions, where nothing is stored, and
+            for instructions that only name or pass on values. A fusion reads all of its operands.
+        elsewhere: of these bytes, those in memories other than the device's main one, by memory.
+        cycles: XLA's estimate if it prints one (TPU), otherwise None.
         collective: bytes of the results of collectives among them, as `collective_bytes` counts: all steps once.
-        loops: those around them whose trip counts are not known; one turn of each is counted.
+        loops: enclosing loops with unknown trip counts; one iteration of each is counted.
         is_partly_in_loops: whether some of the instructions are not in all of these loops.
     """
 
@@ -103,7 +103,7 @@ class Cost:
 
     @property
     def shown_bytes(self) -> int:
-        """What reports show: of collectives alone the bytes of their results, else bytes read and written."""
+        """The bytes that reports show: of results if all are collectives, otherwise read and written."""
         return self.collective if self.collective and self.written in (0, self.collective) else self.bytes
 
     @property
@@ -112,7 +112,7 @@ class Cost:
         return self.read + self.written
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary; `estimated_cycles` only where XLA gives them, `one_turn_of` only around such loops."""
+        """Plain dictionary; `estimated_cycles` only if XLA gives them, `one_turn_of` only inside such loops."""
         found: dict[str, Any] = {"runs": self.runs, "flops": self.flops, "read": self.read, "written": self.written}
         found |= {"elsewhere": dict(self.elsewhere)} if self.elsewhere else {}
         found |= {"collective": self.collective} if self.collective else {}
@@ -130,20 +130,20 @@ class Edit:
         count: how many instructions (or module-level facts) were edited alike.
         sites: every (old, new) place in program order; `old` is None for added, `new` for removed. Both None for
             facts of the module itself (donation of an argument).
-        changes: old and new value of each field, as words, for the first site.
+        changes: old and new value of each field, as text, for the first site.
         op_name: JAX's scope of the first site.
         source: Python frames of the first site, innermost first.
         matcher: which matcher paired the two sides; "" for added and removed.
-        cause: which other edit of the same diff this one merely follows from in the end (its index in
-            `ModuleDiff.edits`, see `diff/causes.py`); None for edits that stand for themselves.
+        cause: the root cause of a knock-on edit (its index in `ModuleDiff.edits`, see `differ/causes.py`); None for
+            independent edits.
         cost: what all sites together cost on the old and on the new side, None on a side that has none; None for facts
             of the module itself.
-        is_weak: whether its sides are a pair on weak evidence alone (another opcode or literal where all around is
-            other too): the script keeps the pair, and reports show it as removed and added.
-        region: the number of the region that it belongs to, where most was removed and added, else None.
-        is_replaced: whether the region's line really computes less of what was removed and more of what was added:
-            only then a report says that one replaced the other.
-        passes: since which pass of XLA it is there, in words; "" where that was not asked for.
+        is_weak: whether its sides are matched on weak evidence only (a different opcode or literal among different
+            neighbours): the script keeps the match, and reports show it as removed and added.
+        region: the number of its region if most of that was removed and added, otherwise None.
+        is_replaced: whether the region's line really computes less of what was removed and more of what was added: only
+            then reports say that one replaced the other.
+        passes: the XLA pass that introduced it, as text; "" if not requested.
 
     `old` and `new` are its first site; None where it has none on that side.
     """
@@ -227,7 +227,7 @@ class FusionChange:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDiff:
-    """The whole difference of two programs of one stage.
+    """The difference of two programs of one stage.
 
     Args:
         old: the program that was compared.
@@ -239,9 +239,9 @@ class ModuleDiff:
         ignored: what was seen different and dropped, by rule, with counts.
         metrics: name -> (old, new); only what can be counted in the programs themselves.
         op_counts: opcode -> (old, new), opcodes that occur on either side.
-        limit_hits: limits that ended some work, with what they were. Never silent.
+        limit_hits: limits that cut some work short, with their values. Always reported.
         kinds: the metrics apart for entry, fusions, loop bodies, branches, reductions: kind -> name -> (old, new).
-        bounds: the limits it was worked out with; its script is worked out with the same.
+        bounds: the limits it was computed with, also used for its script.
         executed: what one call of each program does, by metric: name -> (old, new), see `differ.executed`.
         elided: constants whose values are not in the programs, on the side that has more of them.
         reported: the edits as reports show them and as classes are decided by: those of `edits`, but a pair on weak
@@ -297,12 +297,12 @@ class ModuleDiff:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """The limits that were hit, and what else this comparison cannot say, in words."""
+        """The limits that were hit and other gaps of this comparison, as text."""
         return (*(hit.words for hit in self.limit_hits), *self.not_known)
 
     @property
     def not_known(self) -> tuple[str, ...]:
-        """What the programs do not hold, and what in them runs nowhere, in words."""
+        """What the programs do not contain, and what in them never runs, as text."""
         unknown = [format_elided(self.elided)] if self.elided else []
         if self.not_held:
             names = ", ".join(self.not_held)
@@ -318,7 +318,7 @@ class ModuleDiff:
 
     @property
     def element_counts(self) -> tuple[Pair, ...]:
-        """Numbers of elements that differ, see `element_counts` in shape_literals; counted when first asked for."""
+        """Numbers of elements that differ, see `element_counts` in shape_literals; computed on first access."""
         if self._element_counts is None:
             changed = [
                 ((old.computation, old.instruction), (new.computation, new.instruction))
@@ -332,7 +332,7 @@ class ModuleDiff:
 
     @property
     def arguments(self) -> ArgumentChanges:
-        """What became of the arguments, by their paths; compared when first asked for."""
+        """Changes of the arguments, by their paths; computed on first access."""
         if self._arguments is None:
             object.__setattr__(self, "_arguments", argument_changes(self.old, self.new))
         assert self._arguments is not None
@@ -340,7 +340,7 @@ class ModuleDiff:
 
     @property
     def identical(self) -> bool:
-        """True where the program channel is empty; schedule and tuning may still differ."""
+        """True if the program channel is empty; schedule and tuning may still differ."""
         return not self.edits
 
     @property
@@ -350,7 +350,7 @@ class ModuleDiff:
 
     @property
     def script(self) -> EditScript:
-        """What a machine has to do to get from the old program to the new one; written when asked for.
+        """The edit script from the old to the new program; written on demand.
 
         Example:
             >>> import hlodiff
@@ -364,14 +364,14 @@ class ModuleDiff:
         return self.write_script(self)
 
     def replay(self) -> Replay:
-        """Carry the edits out on the old program and compare the outcome with the new one, edge by edge."""
+        """Apply the edits to the old program and compare the result with the new one, edge by edge."""
         from hlodiff.differ.verify import replay
 
         with without_garbage_collection():
             return replay(self.script, self.elided + len(self.not_held))
 
     def to_json(self) -> dict[str, Any]:
-        """The members of one `programs` entry that the two programs alone decide."""
+        """The members of one `programs` entry that depend only on the two programs."""
         return {
             "status": "identical" if self.identical else "changed",
             "summary": self.summary,
@@ -399,7 +399,7 @@ def summarize(edits: tuple[Edit, ...]) -> dict[str, int]:
     return counts
 
 
-# --- Computations that nobody calls: they run in no program, and are compared by nothing that starts at the entry.
+# --- Uncalled computations: they never run, and comparisons that start at the entry do not reach them.
 
 _MOST_NAMED = 3
 
@@ -434,7 +434,7 @@ def uncalled(module: Module) -> tuple[int, ...]:
 
 
 def format_uncalled(old: Module, new: Module) -> tuple[str, ...]:
-    """What is to be said of computations that nothing calls and that only one of two programs has.
+    """Text about uncalled computations that only one of two programs has.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo

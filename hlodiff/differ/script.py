@@ -1,7 +1,7 @@
-"""The edits of a diff as steps that a program can apply: frozen records, made by `build_script`, applied by `verify`.
+"""Edit scripts: the edits of a diff as steps that a program can apply, made by `build_script`, applied by `verify`.
 
-Two kinds of places occur. Instructions of the old program go by their old place. Instructions of the program that comes
-out of it go by their place in the new one, survivors too: a pair's `mapping` says which old one stands where.
+Two kinds of places occur. Instructions of the old program have their old place. Instructions of the result have their
+place in the new program, kept ones too: a pair's `mapping` gives the new place of each old one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from hlodiff.hlo.model import Instruction, Module, Shape
 Value = tuple[int, int]
 """What an operand reads: an instruction by its new place, and which of its results."""
 Channel = str
-"""Which edits: "edits", "schedule" or "tuning", as `ModuleDiff` calls them."""
+"""The channel of an edit: "edits", "schedule" or "tuning", as in `ModuleDiff`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditReference:
-    """The reported edit that a step belongs to: channel and index in it, and which of its sites."""
+    """The reported edit that a step belongs to: channel, index in it, and site."""
 
     channel: Channel
     edit: int
@@ -28,10 +28,10 @@ class EditReference:
 
 @dataclass(frozen=True, slots=True)
 class OperandRewiring:
-    """One operand of a surviving instruction that reads something else, was added or removed.
+    """One operand of a kept instruction that was rewired, added or removed.
 
     Args:
-        user: the new place of the instruction; -1 for what the computation returns.
+        user: the new place of the instruction; -1 for the root of the computation.
         slot: the number that the operand had, None for one that was added.
         place: the number that it has now, None for one that was removed.
         reads: what it reads now, None for one that was removed.
@@ -51,8 +51,8 @@ class SettingChange:
         what: "opcode", "literal", "number" (of a parameter), "thread" (of what is called), "control" (predecessors),
             "root" (of its computation), "donation:INSIDE" (of an entry parameter), "attribute:NAME", or a part of the
             shape: "element_type", "dimensions", "layout", "memory_space", "shape" (all of them).
-        text: the new value; None where there is none any more.
-        leaves: for parts of the shape what each leaf has now, and nothing but that part; for "shape" the whole shape.
+        text: the new value; None if it was removed.
+        leaves: for parts of the shape, that part only of each leaf; for "shape" the whole shape.
         places: for "control" the predecessors, for "root" what is returned, by their new places.
     """
 
@@ -68,7 +68,7 @@ Calls = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class RemoveStep:
-    """An old instruction goes; `rewirings` are survivors that read it and now read something that was there before."""
+    """Remove an old instruction; `rewirings` are kept readers of it that now read something that existed before."""
 
     reference: EditReference
     pair: int
@@ -78,9 +78,9 @@ class RemoveStep:
 
 @dataclass(frozen=True, slots=True)
 class AddStep:
-    """A new instruction comes, whole; `instruction.operands` and control predecessors are new places.
+    """Add a new instruction; `instruction.operands` and control predecessors are new places.
 
-    `rewirings` are the survivors that read it.
+    `rewirings` are the kept instructions that read it.
     """
 
     reference: EditReference
@@ -93,12 +93,12 @@ class AddStep:
 
 @dataclass(frozen=True, slots=True)
 class ArriveStep:
-    """An instruction that left another computation comes: the old one at `source`, with these settings.
+    """Move an instruction here from another computation: the old one at `source`, with these settings.
 
     Args:
         source: computation and place in the old program.
         operands, control: new places.
-        rewirings: the survivors that read it.
+        rewirings: the kept instructions that read it.
     """
 
     reference: EditReference
@@ -114,7 +114,7 @@ class ArriveStep:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep:
-    """A survivor, by its new place, gets these settings and, where its `operands` are named, all operands anew."""
+    """Change a kept instruction, by its new place: apply settings and, if `operands` is given, replace all operands."""
 
     reference: EditReference
     pair: int
@@ -125,7 +125,7 @@ class ChangeStep:
 
 @dataclass(frozen=True, slots=True)
 class ReorderStep:
-    """A computation of a scheduled program runs in the new program's order."""
+    """Reorder a computation of a scheduled program as in the new program."""
 
     reference: EditReference
     pair: int
@@ -133,7 +133,7 @@ class ReorderStep:
 
 @dataclass(frozen=True, slots=True)
 class HeaderStep:
-    """An attribute of the module; None where it has none of that name any more."""
+    """Set an attribute of the module; None removes it."""
 
     reference: EditReference
     name: str
@@ -142,7 +142,7 @@ class HeaderStep:
 
 @dataclass(frozen=True, slots=True)
 class ComputationStep:
-    """An attribute of a computation; None where it has none of that name any more. `""` is a flag."""
+    """Set an attribute of a computation; None removes it. `""` is a flag."""
 
     reference: EditReference
     pair: int
@@ -155,23 +155,23 @@ Step = RemoveStep | AddStep | ArriveStep | ChangeStep | ReorderStep | HeaderStep
 
 @dataclass(frozen=True, slots=True)
 class InstructionPair:
-    """Two computations that correspond.
+    """Two matched computations.
 
-    Parameters of called computations are names for operands of their callers: they come and go with what reads them,
-    and are no edits.
+    Parameters of callees are names for operands of their callers: they come and go with their readers and are not
+    edits.
 
     Args:
         old, new: indices into the modules' computations; -1 where only one side has it.
         mapping: for each old instruction its new place, -1 for none.
-        calls: for each surviving caller, by its new place, what it calls now.
+        calls: for each kept caller, by its new place, its callees now.
         added: parameters that were added with a reader, by their new places.
         removed: parameters that were removed with their readers, by their old places.
-        arguments: operands of survivors that were added or removed with a parameter of what they call.
+        arguments: operands of kept instructions that were added or removed with a parameter of their callee.
         count: how many call sites lead here.
         root: the new place of the root of a computation that is new as a whole.
-        elements: of tuples that loops carry, by their new places, old and new numbers of the elements that stayed where
-            others were added or removed.
-        is_printed: whether nobody read either of them: no edit is in them, and they are compared as they are printed.
+        elements: of loop-carried tuples, by new place, old and new numbers of kept elements if others were added or
+            removed.
+        is_printed: whether neither was parsed: they have no edits, and are compared as printed.
     """
 
     old: int
@@ -189,7 +189,7 @@ class InstructionPair:
 
 @dataclass(frozen=True, slots=True)
 class PrintedText:
-    """A program as it is printed, one instruction a line, and where its computations lie in the text."""
+    """A program as printed, one instruction per line, with the spans of its computations."""
 
     text: str
     spans: tuple[Span, ...]
@@ -204,7 +204,7 @@ class EditScript:
         pairs: computations that correspond, the entries first.
         steps: what is done, each step with a reference to one site of one reported edit.
         reported: for every reported edit its channel, kind, number of sites and count.
-        printed: both programs as they are printed, where some of their computations were not read.
+        printed: both programs as printed, if some of their computations were not parsed.
     """
 
     old: Module

@@ -1,4 +1,4 @@
-"""Constants that only follow from shapes, such as the number of elements that a mean divides by."""
+"""Constants that follow from shapes, such as the number of elements that a mean divides by."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCALAR = re.compile(r"(?:dense<)?([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)>?")
 _FACTORS = (1, 2, 0.5)
 # Arrays of more dimensions have too many products of sizes to mean anything.
 _MOST_DIMENSIONS = 6
-_MOST_COUNTS = 16  # of reductions that differ; of more, any two numbers may be one by chance
+_MOST_COUNTS = 16  # of differing reductions; with more, any two numbers may match by chance
 _KEEPING = frozenset(["broadcast", "broadcast_in_dim", "reshape", "bitcast", "convert", "copy"])
 
 
@@ -101,7 +101,7 @@ def means(module: Module, touched: Iterable[int]) -> Counter[int]:
 
 
 def _source(body: Computation, place: int) -> Instruction:
-    """What made a value, before it was repeated, cast or shaped."""
+    """The source of a value, before broadcasts, casts and reshapes."""
     return source_through(body, place, _KEEPING)
 
 
@@ -113,7 +113,7 @@ def _is_sum(module: Module, it: Instruction) -> bool:
 
 
 def _reduced(module: Module, touched: Iterable[int]) -> Iterator[int]:
-    """How many elements each reduction of some computations takes together; several in a row as one too."""
+    """How many elements each reduction of some computations combines; several in a row also as one."""
     for number in touched:
         body = module.computations[number]
         for it in body.instructions:
@@ -126,7 +126,7 @@ def _reduced(module: Module, touched: Iterable[int]) -> Iterator[int]:
 
 
 def _reduced_at(module: Module, computation: int, instruction: int) -> int:
-    """How many elements a reduction takes together; 0 for what is none."""
+    """How many elements a reduction combines; 0 for other instructions."""
     body = module.computations[computation]
     it = body.instructions[instruction]
     return _reduced_by(body, it) if it.opcode == "reduce" and it.operands else 0

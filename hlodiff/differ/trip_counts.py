@@ -1,8 +1,8 @@
-"""How often the loops of a program turn: what XLA states, else what the condition, the start and the step say.
+"""Trip counts of a program's loops: as XLA states them, otherwise from condition, start and step.
 
-A `while` turns a known number of times if its condition compares a counter with a number, the counter starts at a
-number and each turn adds a number to it. Values are followed through copies, conversions, tuples, fusions, calls and
-loops that hand them on unchanged, so the same answer comes from StableHLO, from XLA for CPUs and GPUs, which states
+The trip count of a `while` is known if its condition compares a counter with a number, the counter starts at a number
+and each iteration adds a number to it. Values are followed through copies, conversions, tuples, fusions, calls and
+loops that pass them on unchanged, so the same answer comes from StableHLO, from XLA for CPUs and GPUs, which states
 `known_trip_count`, and from XLA for TPUs, which does not.
 """
 
@@ -43,11 +43,11 @@ _Linear = tuple[_State | None, int]  # a loop-carried value plus a number, or a 
 
 @dataclass(frozen=True, slots=True)
 class TripCount:
-    """How often a loop turns each time it is reached.
+    """The trip count of a loop, each time it is reached.
 
     Args:
         turns: how often the body runs.
-        exact: whether it is that number; else a further condition may end the loop sooner, or at once.
+        exact: whether that is exact; otherwise another condition may end the loop early, or at once.
     """
 
     turns: int
@@ -55,13 +55,13 @@ class TripCount:
 
 
 def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
-    """How often each loop of a program turns, where the program says it.
+    """The trip counts of a program's loops, where they are known.
 
     Args:
         module: a program of either stage.
 
     Returns:
-        by computation and position of the `while`; loops that end when data says so have no entry.
+        by computation and position of the `while`; data-dependent loops have no entry.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
@@ -80,7 +80,7 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
 
 
 def stated_trip_count(it: Instruction) -> int | None:
-    """How often a loop turns where XLA states it.
+    """The trip count that XLA states, if any.
 
     Example:
         >>> from hlodiff.hlo.model import Shape
@@ -94,12 +94,12 @@ def stated_trip_count(it: Instruction) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class UncountedLoop:
-    """A loop whose number of turns is not known.
+    """A loop with unknown trip count.
 
     Args:
         condition: a digest of what its condition does, without names; equal for the same loop of two programs.
         name: of the `while` in the program.
-        file, line: the user's line that made it; "" and 0 where it is not known.
+        file, line: the user's line that made it; "" and 0 if unknown.
     """
 
     condition: str
@@ -118,14 +118,14 @@ class UncountedLoop:
 
 
 def uncounted_loop(module: Module, place: LoopPlace) -> UncountedLoop:
-    """A loop as reports name it where nobody knows how often it turns: by the user's line that made it."""
+    """A loop with unknown trip count as reports name it: by the user's line that made it."""
     it = module.computations[place[0]].instructions[place[1]]
     frame = own_frame(module.stack(it.frame))
     return UncountedLoop(condition_fingerprint(module, it), it.name, *((frame.file, frame.line) if frame else ("", 0)))
 
 
 def condition_and_body(it: Instruction) -> tuple[int, int] | None:
-    """The computations of a `while`, as indices into the module; None where it has not both.
+    """The computations of a `while`, as indices into the module; None if it does not have both.
 
     Example:
         >>> from hlodiff.hlo.model import Shape
@@ -140,7 +140,7 @@ def condition_and_body(it: Instruction) -> tuple[int, int] | None:
 def condition_fingerprint(module: Module, it: Instruction) -> str:
     """What the condition of a `while` does: operations, literals and attributes, without names.
 
-    By it the loops of two programs are compared whose turns nobody can say.
+    Used to compare loops of two programs with unknown trip counts.
     """
     computations = condition_and_body(it)
     lines = islice(_condition_lines(module, computations[0]), _MOST_CONDITION_LINES) if computations else ()
@@ -175,7 +175,7 @@ _Value = tuple[_CallFrame, int, Path]
 
 
 class _OutOfStepsError(Exception):
-    """A value was followed farther than any real counter is away."""
+    """A value was followed farther than any real counter needs."""
 
 
 class LoopSolver:
@@ -193,7 +193,7 @@ class LoopSolver:
         self._known: dict[LoopPlace, TripCount | None] = {}
 
     def trip_count(self, index: int, position: int) -> TripCount | None:
-        """How often a loop turns; None where nobody can say.
+        """The trip count of a loop; None if unknown.
 
         Args:
             index, position: of a `while`: of its computation, and its place there.
@@ -214,7 +214,7 @@ class LoopSolver:
             return None
 
     def _sites_of(self, callee: int) -> list[LoopPlace]:
-        """What calls a computation."""
+        """The call sites of a computation."""
         computations = self.module.computations
         if isinstance(computations, LazyComputations):
             if callee not in self._sites:
@@ -251,7 +251,7 @@ class LoopSolver:
         return self._computation(value[0]).instructions[value[1]]
 
     def _conjuncts(self, condition: _CallFrame) -> Iterator[tuple[_Value, bool]]:
-        """The truth values that all must hold for another turn, and whether the condition is nothing else."""
+        """The values that must all be true for another iteration, and whether a comparison is the only one."""
         worklist: list[tuple[_Value, bool]] = [((condition, self._computation(condition).root, ()), True)]
         for value, alone in worklist:
             self._step()
@@ -279,7 +279,7 @@ class LoopSolver:
         return last is not None and self._instruction(last).literal in ("dense<false>", "false")
 
     def _bound(self, owner: _CallFrame, position: int, test: _Value) -> int | None:
-        """How many turns one comparison of a counter with a number allows."""
+        """The trip count allowed by one comparison of a counter with a number."""
         it = self._instruction(test)
         if it.opcode != "compare" or len(it.operands) != 2:
             return None
@@ -309,7 +309,7 @@ class LoopSolver:
         return found[1] if found is not None and found[0] is None else None
 
     def _step_of(self, owner: _CallFrame, position: int, state: _State) -> int | None:
-        """By how much a turn moves a loop-carried value; 0 where it stays, None where nobody can say."""
+        """The change of a loop-carried value per iteration; 0 if none, None if unknown."""
         computations = condition_and_body(self._computation(owner).instructions[position])
         if computations is None:
             return None
@@ -363,7 +363,7 @@ class LoopSolver:
         return before if before is not None else (state, 0)
 
     def _kept(self, owner: _CallFrame, position: int, state: _State) -> _Linear | None:
-        """What a loop-carried value was before the loop, if every turn hands it on as it is."""
+        """The initial value of a loop-carried value, if every iteration passes it on unchanged."""
         question = owner, position, state
         if question in self.asked:
             return None
@@ -395,7 +395,7 @@ class LoopSolver:
         return only if only is not None and only[0] is None else None
 
     def _followed(self, value: _Value) -> _Value | None:
-        """The value that this one is, one step nearer to where it was made; None where it is made here."""
+        """The same value one step closer to its origin; None if it is made here."""
         frame, _, path = value
         it = self._instruction(value)
         if it.opcode in _VALUE_PRESERVING and it.operands:
@@ -417,7 +417,7 @@ class LoopSolver:
         return None
 
     def _argument(self, value: _Value) -> _Value | None:
-        """What a call site hands in for a parameter; None for what a loop carries from turn to turn."""
+        """The operand that a call site passes for a parameter; None for loop-carried values."""
         frame, _, path = value
         assert frame.caller is not None
         it, site = self._instruction(value), self._computation(frame.caller).instructions[frame.site]

@@ -1,7 +1,7 @@
 """Proves that a diff is complete: its edits, applied to the old program, give the new program.
 
-This file shares no code with the matcher and the pruner. The edit script says which instruction is which, so nothing is
-searched for: two programs are proved isomorphic by applying the known mapping and comparing.
+This file shares no code with the matcher and the pruner. The edit script contains the matches, so nothing is searched
+for: two programs are proved isomorphic by applying the known mapping and comparing.
 
 From top to bottom:
 
@@ -11,13 +11,13 @@ From top to bottom:
 3. Comparing: what differs from the new computation before any step, or is touched by one, becomes a graph on both sides
    (`nx.utils.graphs_equal`; for all instructions that would take 20 times as long). Where they differ, the differences
    are named.
-4. As printed: what nobody read for the diff is compared line by line, without reading it.
-5. Rewired operands: an operand that reads something else has to follow from an added or removed instruction on its way.
-6. Loop elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop.
-7. The whole program: calls, channels, execution threads, schedule, header (donation, entry layout).
-8. The reported edits: each of their sites was carried out, and their counts are right.
+4. As printed: computations that were not parsed for the diff are compared line by line, without parsing. 5. Rewired
+operands: an operand that reads something else has to follow from an added or removed instruction on its way. 6. Loop
+elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop. 7. The whole
+program: calls, channels, execution threads, schedule, header (donation, entry layout). 8. The reported edits: each of
+their sites was carried out, and their counts are right.
 
-What `diff` ignores is ignored here: names, the order of instructions where nothing is scheduled, provenance and noise.
+What `diff` ignores is ignored here: names, the order of unscheduled instructions, provenance and noise.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Replay:
         steps: how many steps were applied.
         edits: how many edits they belong to.
         failures: the first differences between the result and the new program, in words; () where there are none.
-        missing: how many differences there are in all.
+        missing: the number of all differences.
         unknown: constants and header attributes that are not in the files, so that nothing is proved about them.
     """
 
@@ -172,7 +172,7 @@ class Row(NamedTuple):
     Args:
         opcode, shape, literal, attributes, results: as in `Instruction`.
         calls: by the indices of computations of the new program.
-        operands, control: by places in the new computation; `~place` of the old one for what is not there any more.
+        operands, control: by places in the new computation; `~place` of the old one for removed instructions.
     """
 
     opcode: str
@@ -190,24 +190,24 @@ class Row(NamedTuple):
         return tuple(zip(self.operands, self.results or (0,) * len(self.operands), strict=True))
 
     def reading(self, values: Iterable[Value]) -> Row:
-        """The same with other operands."""
+        """The row with different operands."""
         values = tuple(values)
         results = tuple(result for _, result in values)
         return self._replace(operands=tuple(place for place, _ in values), results=results if any(results) else ())
 
     def setting(self, name: str, text: str | None) -> Row:
-        """The same with another attribute; None for one that is not there any more."""
+        """The row with an attribute set; None removes it."""
         kept = {key: value for key, value in self.attributes if key != name}
         return self._replace(attributes=tuple((kept if text is None else kept | {name: text}).items()))
 
 
 def row_of(it: Instruction) -> Row:
-    """The row of an instruction where it stands."""
+    """The row of an instruction at its present place."""
     return Row(*_fields_of(it))
 
 
 def _fields_of(it: Instruction) -> tuple[Any, ...]:
-    """The fields of its row: equal to the row, and made in a third of the time."""
+    """The fields of its row: equal to the row, and computed in a third of the time."""
     results, control = it.results, it.control_predecessors
     return it.opcode, it.shape, it.literal, it.attributes, it.calls, it.operands, results, control
 
@@ -264,7 +264,7 @@ def dataflow_graph(rows: Mapping[int, Row]) -> Graph:
     """Rows as a graph: one node for each, one edge for each operand; its position is the key, as in `hlodiff.graph`.
 
     Args:
-        rows: by their places. What they read is a node without attributes where it is none of them.
+        rows: by their places. Operands outside of the rows become nodes without attributes.
     """
     graph: Graph = nx.MultiDiGraph()
     for place, row in rows.items():
@@ -290,8 +290,8 @@ class _ResultNode:
         row: what it is now.
         old: its place in the old computation, -1 for an added one.
         calls: what it calls, as indices of pairs.
-        is_copy: it was an instruction of the old program, kept in its computation or moved here.
-        is_rewired: a step gave it all of its operands again.
+        is_copy: whether it was an instruction of the old program, kept or moved here.
+        is_rewired: whether a step replaced all of its operands.
         settings: what steps set, with the new value.
         positions: old and new positions of the operands that it kept, None where all stay where they were.
     """
@@ -307,7 +307,7 @@ class _ResultNode:
 
 @dataclass
 class _ReplayedComputation:
-    """A pair of computations and what the steps made of the old one.
+    """A pair of computations, with the result of the steps on the old one.
 
     Args:
         script, index, pair: the script, and the pair in it.
@@ -338,12 +338,12 @@ class _ReplayedComputation:
 
     @cached_property
     def old(self) -> Computation | None:
-        """The old computation, None where there is none."""
+        """The old computation, None if there is none."""
         return self.script.old.computations[self.pair.old] if self.pair.old >= 0 else None
 
     @cached_property
     def new(self) -> Computation | None:
-        """The new computation, None where there is none."""
+        """The new computation, None if there is none."""
         return self.script.new.computations[self.pair.new] if self.pair.new >= 0 else None
 
     @cached_property
@@ -432,7 +432,7 @@ def _keep(
             given = [each for each in after.attributes if _is_hash(each)]
             row = row._replace(literal=after.literal, attributes=(*known, *given))  # see `Replay.unknown`
         elif elements and before.opcode == "get-tuple-element" and before.operands:
-            # It takes the element that it took, whatever the number of that element is now.
+            # It takes the same element, whatever the number of that element is now.
             number = before.attribute("index") or ""
             now = dict(elements.get(places[before.operands[0]], ())).get(int(number) if number.isdigit() else -1)
             row = row if now is None else row.setting("index", str(now))
@@ -475,13 +475,13 @@ def _rearrange(
 
 
 def _lacks_value(it: Instruction) -> bool:
-    """Whether it is a constant that the file holds neither with its value nor with a hash of it."""
+    """Whether it is a constant with neither its value nor a hash in the file."""
     literal = it.literal or ""
     return ("..." in literal or "__elided__" in literal) and not any(map(_is_hash, it.attributes))
 
 
 def _is_hash(attribute: tuple[str, str]) -> bool:
-    """Whether it is what snapshots hold in the place of a large constant."""
+    """Whether it is what snapshots store instead of a large constant."""
     return any("hlodiff_literal" in text or "hlodiff.constant" in text for text in attribute)
 
 
@@ -514,7 +514,7 @@ def _change(made: _ReplayedComputation, step: ChangeStep) -> None:
 
 
 def _set(made: _ReplayedComputation, node: _ResultNode, setting: SettingChange) -> None:
-    """Set one field and nothing else."""
+    """Set one field only."""
     what, _, name = setting.what.partition(":")
     if what == "attribute":
         node.row = node.row.setting(name, setting.text)
@@ -530,7 +530,7 @@ def _set(made: _ReplayedComputation, node: _ResultNode, setting: SettingChange) 
         node.row = node.row._replace(shape=_with_leaves(_explicit(node.row.shape), what, iter(setting.leaves)))
     elif what == "root":
         made.root = setting.places[0]
-    # What is left is of the program: donation, execution thread, number of an argument.
+    # The rest concerns the whole program: donation, execution thread, number of an argument.
     node.settings[name if what == "attribute" else setting.what] = setting.text
 
 
@@ -541,7 +541,7 @@ def _with_leaves(shape: Shape, what: str, leaves: Iterator[Shape]) -> Shape:
     leaf = next(leaves)
     if what == "element_type":
         return replace(shape, element_type=leaf.element_type)
-    # The memory space is a part of the layout, and no part of what sets sizes and layouts.
+    # The memory space is part of the layout, but is not set together with dimensions and layouts.
     layout = leaf.layout and replace(leaf.layout, memory_space=shape.layout.memory_space if shape.layout else 0)
     if what == "layout":
         return replace(shape, layout=layout)
@@ -627,13 +627,13 @@ def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
 
 # 4. As printed
 
-# Most of two large programs is the same on both sides, and nobody read it for the diff. Its lines are compared as they
-# are printed, under the known mapping, which takes a tenth of the time that reading them takes. What this does not
-# understand or finds different is read and compared like all others.
+# Most of two large programs is equal on both sides and was not parsed for the diff. Its lines are compared as printed,
+# under the known mapping, which takes a tenth of the time of parsing. What this does not understand or finds different
+# is parsed and compared like the rest.
 
 
 def _compare_printed(program: _ReplayedProgram) -> None:
-    """Compare all pairs that were not read; those that are not the same as printed are left to be read."""
+    """Compare all pairs that were not parsed; those that differ as printed are left to be parsed."""
     if program.script.printed is None:
         return
     texts = _PrintedTexts(program.script, program.script.printed)
@@ -660,7 +660,7 @@ class _PrintedTexts:
         self._same: dict[tuple[str, str], bool] = {}
 
     def compare(self, made: _ReplayedComputation) -> None:
-        """Fill in the result where both computations are the same as printed."""
+        """Fill in the result if both computations are equal as printed."""
         pair, mapping = made.pair, made.pair.mapping
         spans = [program.spans[n] for program, n in zip(self._printed, (pair.old, pair.new), strict=True)]
         ours, theirs = (parts_of_lines(each.text, span) for each, span in zip(self._printed, spans, strict=True))
@@ -696,7 +696,7 @@ class _PrintedTexts:
             made.parameters = sum(line[1].endswith(" parameter") for line in ours)
 
     def _is_same_call(self, attributes: tuple[str, str], calls: Calls) -> bool:
-        """Whether two lines call what the script says that they call, and name nothing else."""
+        """Whether two lines call what the script says, and name nothing else."""
         named = [called_names_by_attribute(text) for text in attributes]
         if [text.count("%") for text in attributes] != [sum(map(len, each.values())) for each in named]:
             return False
@@ -725,7 +725,7 @@ class _PrintedTexts:
 
 
 def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[str, str]) -> bool:
-    """Whether lines are the same but for their attributes: shape, opcode, literal, operands under the mapping."""
+    """Whether lines are equal apart from attributes: shape, opcode, literal, operands under the mapping."""
     for (_, what, inside, attributes), (_, others_what, others_inside, _) in lines:
         if what != others_what:
             return False
@@ -753,7 +753,7 @@ def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> I
             for rewiring in step.rewirings:
                 if not _is_on_the_way(made, step, rewiring):
                     yield f"{_user(made, rewiring)} reads something else, and nothing on the way to it came or went"
-    # Operands come and go only together with parameters of what is called.
+    # Operands come and go only together with parameters of the callee.
     for rewiring in made.pair.arguments:
         node = made.nodes.get(rewiring.user)
         refs = [ref for _, refs in node.calls for ref in refs] if node else []
@@ -824,12 +824,12 @@ def _is_bound(
 
 # 6. Loop elements
 
-# A loop, and the call of a computation that is nothing but a loop.
+# A loop, or a call of a computation that only contains a loop.
 _CARRIERS = ("while", "call")
 
 
 def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
-    """Elements of a tuple get other numbers only where a whole loop agrees: where it begins, runs and ends."""
+    """Tuple elements are renumbered only if the whole loop agrees: initial value, body and result."""
     for place, pairs in made.pair.elements:
         elements, node = dict(pairs), made.nodes[place]
         if node.row.opcode in _CARRIERS and len(node.row.operands) == 1:
@@ -847,7 +847,7 @@ def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> It
 def _loop_agrees(
     program: _ReplayedProgram, made: _ReplayedComputation, node: _ResultNode, elements: Mapping[int, int]
 ) -> bool:
-    """Whether a loop has these elements everywhere.
+    """Whether a loop has these elements throughout.
 
     Where an edit names all operands of a tuple, that is enough; but not of both tuples, at the beginning and the end.
     """
@@ -992,7 +992,7 @@ class _ReplayedProgram:
 
 
 def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
-    """A kept instruction calls what it called; an edit reports what it calls in addition or no longer."""
+    """A kept instruction has the same callees; an edit reports added and removed ones."""
     pairs, computations = program.script.pairs, program.computations
     for place, node in made.nodes.items():
         before = made.before(node)
@@ -1020,7 +1020,7 @@ def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Itera
 def _exchanged_parameters(
     program: _ReplayedProgram, node: _ResultNode, before: Instruction, after: Instruction, where: str
 ) -> Iterator[str]:
-    """Parameters of what is called have the numbers of the operands that they are bound to.
+    """Parameters of a callee have the numbers of the operands that they are bound to.
 
     Where parameters are no names for operands (a reducer's), they keep their numbers.
     """
@@ -1076,7 +1076,7 @@ def _channels(made: _ReplayedComputation) -> Iterator[tuple[str, str, str]]:
 
 
 def _check_channels(program: _ReplayedProgram) -> Iterator[str]:
-    """Numbers of channels mean nothing, but instructions that shared a channel still share one."""
+    """Channel numbers mean nothing, but instructions that shared a channel must still share one."""
     numbers: dict[str, str] = {}
     back: dict[str, str] = {}
     for made in program.computations:
@@ -1189,7 +1189,7 @@ def _layout_parts(text: str | None) -> dict[str, str]:
 
 
 def _check_reported(script: EditScript) -> Iterator[str]:
-    """Every site of a reported edit was carried out, and its count is the number of call sites that lead there."""
+    """Every site of a reported edit was applied, and its count is the number of call sites that lead there."""
     counts = _site_counts(script)
     sites: dict[tuple[str, int], dict[int, int]] = {}
     for reference, count in counts.items():
