@@ -1,15 +1,14 @@
-"""Which edits merely follow from others: in the graph of edits and causes, what its sources reach. None is dropped.
+"""Knock-on edits: edits reached from their causes in the graph of edits. None is dropped.
 
 An edit follows from an edited source of its value where the source explains every field that changed:
 
 - **carried**: the changed type (element type, shape, layout, memory space, sharding) is on both sides what an edited
-  operand hands on. A parameter takes it from the caller's operand, a call or fusion from its body's root, a loop from
+operand passes on. A parameter takes it from the caller's operand, a call or fusion from its body's root, a loop from
   its initial value and its body. A conversion states its type itself and never follows in it.
-- **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because those did that use
-  it, and a get-tuple-element or `-done` because what it takes apart did.
-- **halves**: a broadcast that came or went beside another one whose shape or dimensions changed.
-- **inside**: what stands in a computation that was added or removed with its call, and what moved into a new fusion or
-  out of one that is gone.
+- **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because its users were, and
+a get-tuple-element or `-done` because its operand was. - **halves**: a broadcast that was added or removed next to
+another one whose shape or dimensions changed. - **inside**: the contents of a computation that was added or removed
+with its call, and instructions moved into a new fusion or out of a removed one.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _TYPES = ("element_type", "shape", "layout", "memory_space")
-# Sizes that an instruction repeats, and what the compiler plans for them: no statement of their own.
+# Fields that only repeat sizes, or plan for them: not changes of their own.
 _WITH_TYPE = frozenset(
     ["backend_config", "attribute:slice", "attribute:slice_sizes", "attribute:dynamic_slice_sizes",
      "attribute:limit_indices", "attribute:window", "attribute:broadcast_dimensions"]
 )  # fmt: skip
-# The result is what the source is, whatever that may be.
+# The result has the type of the source, whatever that is.
 _IDENTICAL = frozenset(
     ["parameter", "get-tuple-element", "get_tuple_element", "tuple", "return", "sdy.return", "fusion", "call",
      "func.call", "while", "conditional", "case", "if", "optimization-barrier", "optimization_barrier", "async-start",
@@ -50,21 +49,21 @@ _RUN_BODY = frozenset(["fusion", "call", "func.call", "async-start"])
 
 
 def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
-    """Say of each edit which other one it follows from directly, as an index into the same list.
+    """Set the direct cause of each edit, as an index into the same list.
 
     Args:
         old, new: the programs as they were paired.
-        found: which computations correspond; only those that were opened are looked at.
+        found: which computations correspond; only opened ones are used.
         edits: single edits of the program channel.
 
     Returns:
-        the same edits in the same order; `cause` is None for those that stand for themselves. Causes never form a ring.
+        the same edits in the same order; `cause` is None for independent edits. Causes never form a cycle.
 
     Example:
         >>> with_causes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
         []
     """
-    if len(edits) > 1:  # one alone follows from none
+    if len(edits) > 1:  # a single edit has no cause
         sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
         for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
             edit.cause = cause
@@ -73,15 +72,15 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
 
 
 def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
-    """For each edit the one that it follows from in the fewest steps from a root.
+    """For each edit the cause on a shortest path from a root.
 
     Args:
         candidates: for each edit those that it may follow from.
 
     Returns:
-        One of the candidates of each edit, None for a root. Roots are the edits without candidates, and of edits that
-        follow only from each other, round a loop, the first. What follows from both kinds is told under the first kind:
-        which one of a ring began it is not known.
+        One of the candidates of each edit, None for a root. Roots are the edits without candidates, and the first of
+        edits in a cycle that follow only from each other. An edit that follows from both kinds is listed under the
+        first kind: which edit of a cycle started it is unknown.
 
     Example:
         >>> nearest_causes([[1], [], [4], [4], [3]])
@@ -89,7 +88,7 @@ def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
     """
     import networkx as nx
 
-    # From cause to what may follow from it; most edits are neither.
+    # Edges from a cause to edits that may follow from it; most edits have none.
     graph: nx.DiGraph[int] = nx.DiGraph(
         (cause, index) for index, causes in enumerate(candidates) for cause in causes if cause != index
     )
@@ -105,7 +104,7 @@ _START = -1
 
 
 def _follow(graph: nx.DiGraph[int], found: list[int | None], roots: Sequence[int]) -> None:
-    """Give all that follows from these roots the nearest cause, and take it out of the graph with them."""
+    """Assign the nearest cause to everything reached from these roots, and remove both from the graph."""
     import networkx as nx
 
     graph.add_edges_from((_START, root) for root in roots)
@@ -115,7 +114,7 @@ def _follow(graph: nx.DiGraph[int], found: list[int | None], roots: Sequence[int
     graph.remove_nodes_from([_START, *(follower for _, follower in reached)])
 
 
-# They hand on what others compute, and have a tuple of it or an index in one.
+# They pass on what others compute, and take a tuple of it or an index into one.
 _HANDING_ON = frozenset(
     ["parameter", "get-tuple-element", "get_tuple_element", "tuple", "return", "sdy.return", "while", "conditional",
      "case", "if", "call", "func.call", "fusion", "optimization-barrier", "optimization_barrier"]
@@ -124,10 +123,10 @@ _HANDED_ON = frozenset(["shape", "element_type", "operands", "layout", "index", 
 
 
 def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
-    """A tuple, a loop or a call that only hands on more or fewer values follows from the nearest edit of a value.
+    """A tuple, a loop or a call that only passes on more or fewer values follows from the nearest edit of a value.
 
-    So does what took one of its values and takes it by another number now, and what was added or removed by the line
-    of the loop or call itself: the slices and stacks that a scan makes for each value.
+    So do users of its values under changed numbers, and instructions added or removed by the line of the loop or call
+    itself: the slices and stacks that a scan makes for each value.
     """
     import networkx as nx
 
@@ -157,8 +156,7 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
         if follower in handing:
             edits[follower].cause = cause
             handing.discard(follower)
-    # What a loop no longer saves or slices, though nothing else was added or removed near it, is where the rest
-    # follows from.
+    # A value that a loop no longer saves or slices is the root cause if nothing else was added or removed near it.
     left = graph.subgraph(handing).copy()
     left.add_edges_from(
         (_START, index) for index in sorted(handing) if index in left and edits[index].kind != "changed"
@@ -197,15 +195,15 @@ def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
     return False
 
 
-# What holds the work of several instructions stands for itself.
+# Instructions that contain the work of several others are independent.
 _LOOPS_AND_BRANCHES = ("while", "conditional", "case", "if")
-_FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # with zeros a loop begins
+_FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # initial zeros of a loop
 
 
 def _loops_and_calls(
     sides: _Sides, edits: Sequence[RawEdit], handing: Iterable[int]
 ) -> tuple[frozenset[Place], frozenset[Place]]:
-    """Where on either side an edit of a loop or call stands that only hands values on."""
+    """Places on either side of edited loops and calls that only pass values on."""
     old, new = (
         frozenset(
             place
@@ -218,7 +216,7 @@ def _loops_and_calls(
 
 
 def _is_of_loop(sides: _Sides, edit: RawEdit, loops: tuple[frozenset[Place], frozenset[Place]]) -> bool:
-    """Whether something was added or removed beside an edited loop or call, by that one's own line."""
+    """Whether something was added or removed next to an edited loop or call, by the same line."""
     place = edit.new or edit.old
     which = 1 if edit.new else 0
     if edit.cause is not None or place is None or not loops[which]:
@@ -240,7 +238,7 @@ def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:
 
 
 def _calls_around(side: _ProgramEdits, computation: int, depth: int = 4) -> Iterator[Place]:
-    """Who calls a computation, and where that is no edit and returns what it gets, who calls the caller."""
+    """Callers of a computation; for an unedited caller that returns the value, also its callers."""
     for caller, position, _, _ in side.callers.get(computation, ()):
         yield caller, position
         if depth and (caller, position) not in side.at and side.root(caller) in side.users((caller, position)):
@@ -249,7 +247,7 @@ def _calls_around(side: _ProgramEdits, computation: int, depth: int = 4) -> Iter
 
 
 def _results(side: _ProgramEdits, computation: int, depth: int = 4) -> Iterator[Place]:
-    """What a computation returns, and where that is the result of a call that is no edit, what this returns."""
+    """The root of a computation; if that is an unedited call, also the callee's root."""
     root = side.root(computation)
     yield root
     for operand in side.instruction(root).operands:
@@ -261,7 +259,7 @@ def _results(side: _ProgramEdits, computation: int, depth: int = 4) -> Iterator[
 
 
 def _near(side: _ProgramEdits, place: Place) -> Iterator[Place]:
-    """Operands and users; across the border of a computation what is handed in and out."""
+    """Operands and users; across the border of a computation, the values passed in and out."""
     it, computation = side.instruction(place), place[0]
     yield from ((computation, operand) for operand in it.operands)
     yield from side.users(place)
@@ -272,7 +270,7 @@ def _near(side: _ProgramEdits, place: Place) -> Iterator[Place]:
 
 
 def roots_of(edits: Sequence[RawEdit]) -> list[int]:
-    """For each edit the index of the one that it follows from in the end; its own where it follows from none.
+    """For each edit the index of its root cause; its own if it has none.
 
     Example:
         >>> roots_of([RawEdit("added", None, (0, 1)), RawEdit("added", None, (0, 0), cause=0)])
@@ -326,7 +324,7 @@ class _ProgramEdits:
         return own
 
     def _given(self, computation: int, number: int) -> Iterator[Place]:
-        """What callers hand to a parameter."""
+        """The operands that callers pass to a parameter."""
         for caller, position, attribute, branch in self.callers.get(computation, ()):
             it = self.module.computations[caller].instructions[position]
             if is_embedded(it, attribute):
@@ -358,7 +356,7 @@ _Sides = tuple[_ProgramEdits, _ProgramEdits]
 
 
 def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
-    """Edits that explain this one alone or together, best first; none where it stands for itself."""
+    """Edits that explain this one alone or together, best first; none for an independent edit."""
     if edit.old is None and edit.new is None:
         return []
     if edit.kind == "changed" and edit.old and edit.new:
@@ -380,14 +378,14 @@ def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
 
 
 def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
-    """What an added or removed instruction was added or removed with: its source, or all that use it."""
+    """The edits that an instruction was added or removed with: its source, or all its users."""
     it = side.instruction(place)
     if it.opcode in _OF_SOURCE or it.opcode.endswith("-done"):
         sources = [_edit_at(side, source, lambda e: e.kind == kind) for source in side.sources(place)[:1]]
         if sources and sources[0] is not None:
             return [sources[0]]
     if it.opcode in _FOR_USERS:
-        # A broadcast that puts its operand's dimensions elsewhere took another value before.
+        # A broadcast that maps its operand's dimensions differently had a different operand before.
         users = [
             _edit_at(side, user, lambda e: e.kind == kind or _rewired(e, "attribute:broadcast_dimensions"))
             for user in side.users(place)
@@ -395,14 +393,14 @@ def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
         known = [user for user in users if user is not None]
         return known[:1] if users and len(known) == len(users) else _other_half(side, place)
     if it.opcode == "convert" and it.shape == side.instruction((place[0], it.operands[0])).shape:
-        # JAX writes one where a Python number took the place of an array: it computes nothing.
+        # JAX inserts one where a Python number replaced an array: it computes nothing.
         around = [*_origins(side, place), *side.users(place)]
         return [index for near in around for index in side.at.get(near, ())][:1]
     return []
 
 
 def _other_half(side: _ProgramEdits, place: Place) -> list[int]:
-    """The changed broadcast that an added or removed one comes before or behind: JAX writes one of them as two."""
+    """The changed broadcast before or after an added or removed one: JAX may write one broadcast as two."""
     it = side.instruction(place)
     if it.opcode not in _BROADCASTS:
         return []
@@ -412,7 +410,7 @@ def _other_half(side: _ProgramEdits, place: Place) -> list[int]:
 
 
 def _origins(side: _ProgramEdits, place: Place) -> list[Place]:
-    """Where an operand comes from, and where a parameter is, what callers hand to it."""
+    """The operands of an instruction; for parameters, the operands that callers pass."""
     given = side.sources(place)
     handed = (side.sources(one) for one in given if side.instruction(one).opcode == "parameter")
     return [*given, *(source for sources in handed for source in sources)]
@@ -427,7 +425,7 @@ def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool])
 
 
 def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
-    """Edited sources that explain every changed field, those with the same fields first; none where one is left."""
+    """Edited sources that explain every changed field, those with the same fields first; none if one is unexplained."""
     fields = [change.field for change in edit.changes]
     if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
         return []
@@ -452,7 +450,7 @@ def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
 
 
 def _rewired_calls(side: _ProgramEdits, place: Place) -> list[int]:
-    """Calls that hand something else to a parameter now."""
+    """Calls that now pass something else to a parameter."""
     if side.instruction(place).opcode != "parameter":
         return []
     calls = [caller[:2] for caller in side.callers.get(place[0], ())]
@@ -472,7 +470,7 @@ def _explained(
     given: tuple[Sequence[Shape], Sequence[Shape]],
     causes: Sequence[RawEdit],
 ) -> bool:
-    """Whether both values of a field are what sources hand on."""
+    """Whether both values of a field are passed on by sources."""
     if _is_sharding(change.field):
         return any(
             (c.old, c.new) == (change.old, change.new) for e in causes for c in e.changes if c.field == change.field

@@ -1,7 +1,7 @@
-"""One word for a change: is it the interface, the placement, the numbers, the work, or only how the work is arranged?
+"""Classes of a change: interface, placement, numerics, work, or only the arrangement of the work.
 
 docs/policy.md defines each class with an example. A class is decided by edits, one at a time, and by the signature of
-the entry. What merely follows another edit (a tuple, a fusion's shape) counts only where nothing else is there to say.
+the entry. Knock-on edits (a tuple, a fusion's shape) count only if there is nothing else.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
 FLOAT = re.compile(r"bf\d|f\d")
-# What the compiler notes where it computes in another type than was asked for.
+# The compiler's note that it computes in a type other than requested.
 TYPE_NOTE = "float_type_correction_info"
 
 _Value = tuple[int, int]  # an instruction, and which of its results
 
 
 def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
-    """Those of some edits that are inside computations which differ in rounding alone.
+    """The edits inside computations that differ in rounding alone.
 
     Args:
         diff: the difference.
-        numbers: of some of its edits as they are reported.
+        numbers: of some of its reported edits.
     """
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
-    if not chosen or {"convert", "element_type"}.isdisjoint(diff.contents):  # nothing else rounds
+    if not chosen or {"convert", "element_type"}.isdisjoint(diff.contents):  # only these round
         return frozenset()
-    # Computations that correspond, as far as changed instructions tell.
+    # Computations that correspond, as far as changed instructions show.
     changed = (edit for edit in diff.edits if edit.kind == "changed")
     mapping = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
     mapping.add((diff.old.entry, diff.new.entry))
@@ -55,7 +55,7 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     found = set()
     for n, edit in chosen.items():
         places = [(side, site.computation) for pair in edit.sites for side, site in enumerate(pair) if site]
-        # What is the same with its types too rounds as it did, and was only listed as removed and added.
+        # A computation that is equal including types rounds the same, and was only listed as removed and added.
         if all(is_alike(*place) and not is_same(*place) for place in dict.fromkeys(places)):
             found.add(n)
     return frozenset(found)
@@ -64,7 +64,7 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
 def _finder(
     hashes: list[dict[int, str]], touched: list[set[int]], paired: list[dict[int, int]]
 ) -> Callable[[int, int], bool]:
-    """Whether the other side has the same as a computation of one side: in what it is matched with, or anywhere."""
+    """Whether the other side has an equal computation: among its matches, or anywhere."""
     alone = [{hashes[side][n] for n in touched[side] if n not in paired[side]} for side in (0, 1)]
 
     def has_same(side: int, computation: int) -> bool:
@@ -81,7 +81,7 @@ def _touched(edits: Iterable[Edit], side: int) -> set[int]:
 def _hashes(
     diff: ModuleDiff, touched: list[set[int]], simplified: Callable[[Computation], Computation]
 ) -> list[dict[int, str]]:
-    """What the touched computations of either side are, without what does not matter."""
+    """Content hashes of the touched computations of either side, simplified first."""
     order = [sorted(some) for some in touched]
     modules = [
         replace(module, computations=tuple(simplified(module.computations[n]) for n in some), entry=0)
@@ -156,7 +156,7 @@ def _shape(shape: Shape) -> Shape:
 
 
 Class = Literal["toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical"]
-# Most severe first. `toolchain` answers another question (who did it), so it stands before all that it explains.
+# Most severe first. `toolchain` answers another question (who made the change), so it precedes all that it explains.
 CLASSES: tuple[Class, ...] = (
     "toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical",
 )  # fmt: skip
@@ -173,35 +173,35 @@ _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
 _MODULE_PLACEMENT = frozenset(["num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas"])
 _SIGNATURE = frozenset(["shape", "element_type", "sharding", "layout", "attribute:parameter_number"])
-# How the compiler arranges work: none of it says what is computed.
+# How the compiler arranges work, not what is computed.
 _ARRANGED = frozenset(["layout", "fusion_kind", "schedule", "attribute:inlineable", "attribute:custom_call_schedule"])
 _OF_THE_OPERATION = frozenset(["precision", "literal", "backend_config", "fusion_kind", "custom_call_target"])
 _ARRANGING = frozenset(["copy", "copy-start", "copy-done", "bitcast", "fusion", "fusion-start", "async-start"])
-# They come, go and change their shape with what uses them.
+# They come, go and change shape with their users.
 _FOLLOWERS = BOOKKEEPING | {"fusion", "constant", "broadcast", "broadcast_in_dim"}
 _NO_WORK = _FOLLOWERS | _ARRANGING | {"convert", "reduce-precision"}
-# They hand on what something else computes: another type of it is that one's affair.
+# They pass on what something else computes: a changed type belongs to that.
 _HANDING_ON = frozenset(["while", "conditional", "case", "if"])
 _CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 # The calls that bring work to the host's processor, and data to its memory and back.
 _HOST_CALLS = ("HostExecute", "MoveToHost", "MoveToDevice", "annotate_device_placement", "Sharding")
 _SUMS = frozenset(["reduce", "reduce-window", "reduce_window"])
-# They add numbers up: another way to do it gives another rounding.
+# They accumulate numbers: a different order rounds differently.
 _ACCUMULATING = frozenset(
     ["reduce", "reduce-window", "reduce_window", "dot", "dot_general", "convolution", "scatter", "all-reduce",
      "all-reduce-start", "all_reduce", "reduce-scatter", "reduce_scatter", "select-and-scatter", "select_and_scatter"]
 )  # fmt: skip
 
 _Classification = tuple[Class, bool]
-"""A class, and whether the edit merely follows another one."""
+"""A class, and whether the edit is a knock-on edit."""
 
 
 def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Class, ...]:
-    """The classes of a change, most severe first; the first one is the word of the headline.
+    """The classes of a change, most severe first; the first one is shown in the headline.
 
     Args:
         diff: two programs of one stage.
-        has_folded_constants: whether nobody wrote another number, so that other constants follow from other changes.
+        has_folded_constants: whether the source changed no number, so that changed constants follow from other changes.
 
     Returns:
         one or more of `CLASSES` without "toolchain", which needs to know who compiled; ("identical",) where there is
@@ -237,7 +237,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
 
 
 def _has_other_work(diff: ModuleDiff) -> bool:
-    """Whether operations came or went with the fusions that they are in: those fusions are not the same work."""
+    """Whether operations were added or removed with their fusions: those fusions are different work."""
     found: Counter[str] = Counter()
     for edit in diff.reported:
         site = edit.new or edit.old
@@ -247,7 +247,7 @@ def _has_other_work(diff: ModuleDiff) -> bool:
 
 
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether more than another constant makes an edit one of numbers: another type, precision or order of a sum."""
+    """Whether an edit is numeric for more than a changed constant: type, precision or order of a sum."""
     rest = tuple(change for change in edit.changes if change.field != "literal" and change.literals is None)
     return any(name == "numerics" for name, _ in _classes(replace(edit, changes=rest), diff))
 
@@ -266,9 +266,9 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
 
 
 def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) -> None:
-    """Casts added or removed with an operation say what that says; one in two types says something of its own.
+    """Casts added or removed with an operation have its class, unless the operation computes in two types.
 
-    Where a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
+    If a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
     """
     regions = max((edit.region for edit in diff.reported if edit.region is not None), default=-1) + 1
     types = [_computed_types(diff, number) for number in range(regions)]
@@ -292,7 +292,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             continue
         module = (diff.old, diff.new)[edit.new is not None]
         is_cast = _is_cast(site, module)
-        if is_cast and _REMATERIALISED in (edit.op_name or ""):  # computed again as it was computed before
+        if is_cast and _REMATERIALISED in (edit.op_name or ""):  # recomputed as before
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
@@ -302,11 +302,11 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             if is_with_its_operand if edit.op_name is None else edit.op_name in scopes[edit.kind]:
                 by_edit[n] = [("structure", True)]
             elif edit.op_name is None and _only_products_take(module, (site.computation, site.instruction)):
-                by_edit[n] = [("cost", False)]  # they round it anyway
+                by_edit[n] = [("cost", False)]  # its users round it anyway
 
 
 def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Which floating-point types each operation of a replaced region has, in what was removed and in what was added."""
+    """Floating-point types of each operation of a replaced region, among removed and added ones."""
     found: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
     for edit in diff.reported:
         for side, site in enumerate((edit.old, edit.new)):
@@ -320,7 +320,7 @@ def _is_work(site: Site) -> bool:
 
 
 def _is_compilers(edit: Edit) -> bool:
-    """Whether a cast is one that the compiler put around an operation: it has the name of that or none, not its own."""
+    """Whether the compiler put a cast around an operation: it has the operation's name or none, not its own."""
     return "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
 
 
@@ -369,11 +369,11 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
         return [_of_whole(site, follows or edit.cause is not None, (diff.old, diff.new)[edit.new is not None])]
     changes = [change for change in edit.changes if change.field != "computation"]
     elsewhere = any(change.field == "compute_type" for change in changes)
-    # What runs elsewhere is laid out as it is there, and another type has its own layout and constants.
+    # A changed place brings its own layout, and a changed type its own layout and constants.
     typed = any(change.field == "element_type" for change in changes)
     dropped = ("layout", "literal") if typed else ("layout",) if elsewhere else ()
     if any(change.field == "opcode" for change in changes):
-        # Another operation has other attributes; only an argument's or a result's type still says something of its own.
+        # A different operation has different attributes; only the type of an argument or result still matters.
         changes = [c for c in changes if c.field == "opcode" or c.field not in _OF_THE_OPERATION]
         changes = [c for c in changes if not c.field.startswith("attribute:")]
     if typed:
@@ -385,13 +385,13 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     ]
     if edit.kind == "moved" and not elsewhere:
         costs = edit.cost or (None, None)
-        runs = {cost.runs for cost in costs if cost is not None}  # more or less often than before, as out of a loop
+        runs = {cost.runs for cost in costs if cost is not None}  # changed run count, as when moved out of a loop
         found.append(("structure" if len(runs) > 1 else "cost", follows))
     return found
 
 
 def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classification:
-    """What was added or removed as a whole."""
+    """Class of an added or removed instruction."""
     if site is None:
         return "structure", follows
     if _is_entry_parameter(site, module.entry):
@@ -407,7 +407,7 @@ def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classificati
 
 
 def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Classification]:
-    """One field; the type of an argument is both the caller's affair and a matter of rounding."""
+    """Classes of one changed field; the type of an argument concerns both interface and numerics."""
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
     numeric = _is_numeric(field, old, new, site)
@@ -418,10 +418,10 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
-    # Memory of the host is "pinned_host" or "unpinned_host".
+    # Host memory is "pinned_host" or "unpinned_host".
     is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
     if is_placement or (site is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT):
-        # A compiler's copy of an argument is sharded as that is.
+        # A compiler's copy of an argument has its sharding.
         return [("placement", field == "sharding" and edit.cause is not None)]
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
@@ -429,7 +429,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
         handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
-    if _is_note(change, "known_"):  # how often the loop turns: its numbers say so too
+    if _is_note(change, "known_"):  # the trip count, which the loop's constants show too
         return [("structure", True)]
     if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):
         return [("cost", follows)]
@@ -481,7 +481,7 @@ def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:
 def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
     """Whether a field decides how numbers are rounded: type, precision, a constant, the order of a sum."""
     if field == "element_type":
-        return bool(_FLOAT.search(old) and _FLOAT.search(new))  # numbers in the place of indices are other work
+        return bool(_FLOAT.search(old) and _FLOAT.search(new))  # floats instead of indices are different work
     if field == "literal":
         return site is None or bool(_FLOATS.search(site.text))
     if field in ("precision", "attribute:exponent_bits", "attribute:mantissa_bits") or (
@@ -494,7 +494,7 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
 
 
 def _is_other_operation(edit: Edit) -> bool:
-    """Whether it is another operation, as where a comparison with another number asks something else."""
+    """Whether it is a different operation, such as a comparison with a different number."""
     return any(change.field == "opcode" or change.field.startswith("attribute:") for change in edit.changes)
 
 
@@ -511,12 +511,12 @@ def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:
 
 
 def _is_custom_call(site: Site | None) -> bool:
-    """For a custom call the configuration says what is computed."""
+    """Whether it is a custom call, whose configuration decides what is computed."""
     return site is not None and site.opcode.replace("_", "-").startswith("custom-call")
 
 
 def _is_placing(site: Site) -> bool:
-    """Whether an instruction only says where something runs or lies, or carries it between host and device."""
+    """Whether an instruction only places something, or moves it between host and device."""
     if site.opcode in _CONSTRAINTS:
         return True
     if _is_custom_call(site) or site.opcode.startswith("async"):
@@ -524,7 +524,7 @@ def _is_placing(site: Site) -> bool:
     return site.opcode in ("copy", "copy-start", "copy-done") and bool(_HOST_SPACE.search(site.text))
 
 
-# --- Who takes a value in the end: a TPU rounds what a matrix product takes anyway, so a cast before that says nothing.
+# --- Final users of a value: a TPU rounds operands of a matrix product anyway, so a cast before it changes nothing.
 
 _Place = tuple[int, int]
 _HANDED_OVER = frozenset(
@@ -532,18 +532,18 @@ _HANDED_OVER = frozenset(
      "get-tuple-element", "all-gather", "all-gather-start", "all-gather-done", "collective-permute",
      "collective-permute-start", "collective-permute-done", "all-to-all"]
 )  # fmt: skip
-"""They give the numbers that they take, in other places or on other devices."""
+"""They return the numbers they take, in other places or on other devices."""
 _Elements = tuple[int, ...]
 _Element = tuple[int, int, _Elements]
-"""An instruction, and which element of the tuple that it gives: loops carry many values as one."""
+"""An instruction, and the element of its tuple: loops carry many values as one."""
 _ELSEWHERE: _Element = (-1, -1, ())
 
 
 def _only_products_take(module: Module, place: _Place) -> bool:
-    """Whether nothing but matrix products of the default precision take a value, by whatever way.
+    """Whether only matrix products of default precision use a value, directly or indirectly.
 
     XLA for TPUs makes every matrix product a convolution and rounds operands in float32 to bfloat16, unless a precision
-    was asked for. It may do so where the value is made.
+    was asked for. It may round where the value is computed.
 
     Args:
         module: a compiled program.
@@ -572,7 +572,7 @@ def _only_products_take(module: Module, place: _Place) -> bool:
         if position == computation.root:
             outside = [(n, p, module.computations[n].instructions[p].opcode) for n, p in callers.get(number, ())]
             yield from ((n, p, elements) for n, p, _ in outside)
-            if any(opcode == "while" for _, _, opcode in outside):  # the next turn takes it
+            if any(opcode == "while" for _, _, opcode in outside):  # the next iteration takes it
                 yield from _given(module, number, (0,), elements)
             if not outside or any(opcode not in ("fusion", "while") for _, _, opcode in outside):
                 yield _ELSEWHERE
@@ -582,14 +582,14 @@ def _only_products_take(module: Module, place: _Place) -> bool:
 
 
 def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> Iterator[_Element]:
-    """Where a value is once one of its users took it."""
+    """Where a value is after one of its users has taken it."""
     number, at = user
     it = module.computations[number].instructions[at]
     numbers = [n for n, operand in enumerate(it.operands) if operand == position]
     if it.opcode == "fusion":
         for callee in it.called:
             yield from _given(module, callee, numbers, elements)
-    elif it.opcode == "while":  # every turn takes it, and the loop gives it
+    elif it.opcode == "while":  # every iteration takes it, and the loop returns it
         yield number, at, elements
         for callee in it.called:
             yield from _given(module, callee, (0,), elements)
@@ -605,7 +605,7 @@ def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> 
 
 
 def _given(module: Module, callee: int, numbers: Container[int], elements: _Elements) -> Iterator[_Element]:
-    """The parameters of a computation that a call gives a value."""
+    """The parameters of a callee that receive a value from a call."""
     computation = module.computations[callee]
     for parameter in computation.parameters():
         if int(computation.instructions[parameter].literal or 0) in numbers:

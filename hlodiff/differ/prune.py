@@ -1,16 +1,16 @@
-"""Pruning: a computation that both texts hold, called as often on both sides, becomes one placeholder instruction.
+"""Pruning: a computation in both texts, called equally often on both sides, becomes one placeholder instruction.
 
-Why it is sound: equal text fingerprints mean equal computations apart from names and order, and a placeholder says
-which computation it is, so calls of equal ones are equal and of others differ. Where an edit touches a call, it may
-depend on what is inside: `expand` opens that, and the pair is compared again. The proof does not rest on any of it
-(`verify`). GumTree's top-down phase matches equal subtrees in the same way, by hash and before all else; here nothing
-is parsed for it.
+Why it is sound: equal text fingerprints mean equal computations apart from names and order, and a placeholder
+identifies its computation, so calls of equal ones are equal and calls of different ones differ. If an edit touches a
+call, it may depend on what is inside: `expand` opens that, and the pair is compared again. The proof does not rest on
+any of it (`verify`). GumTree's top-down phase matches equal subtrees in the same way, by hash and first; here without
+parsing.
 
-A computation that both texts hold, but one more often than the other (a layer of which one copy was edited), is read
+A computation in both texts, but in one more often than in the other (a layer of which one copy was edited), is read
 once on either side: one copy is shared by all calls of its equals, as in a program that stores equal computations once.
-No edit may stand in a shared copy: those that were edited, added, removed or have another match than the others are
-read apart, each where it stands, and the pair is compared again. So an edit has the names and lines of the copy that
-it is in, and the edits are those of the two whole programs.
+No edit may be in a shared copy: copies that were edited, added, removed or have a different match are read separately,
+and the pair is compared again. So an edit has the names and lines of its own copy, and the edits are those of the two
+whole programs.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, sam
 from hlodiff.hlo.traversal import preorder
 
 PLACEHOLDER = "unopened"
-# Where more than this share of both programs has to be read, little is gained by leaving out the rest, and such
-# programs are often compared two or three times until all is read that an edit may depend on.
+# If more than this share of both programs has to be read, pruning gains little, and such programs are often compared
+# two or three times until everything that an edit may depend on is read.
 _MOST_READ = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class CallSkeleton:
-    """Two computations that correspond; lines of both sides that are kept, in pairs.
+    """Two matched computations, reduced to pairs of lines that are kept.
 
     Args:
         old, new: their names.
         whole: lines that are kept as they are.
         placeholders: lines that are kept without operands, in an order that does not depend on which side is the old
             one.
-        calls: names of computations that the two call where the other calls another, in pairs.
+        calls: pairs of names of different computations that the two call.
     """
 
     old: str
@@ -71,13 +71,13 @@ def find_call_skeletons(
     opened: Sequence[Mapping[str, Sequence[str]]],
     ignores_counts: bool,
 ) -> list[CallSkeleton]:
-    """Callers from the entries downwards that are the same but for what they call.
+    """Callers, from the entries downwards, that are equal except for their callees.
 
     Args:
         fingerprints: both sides, made with the same numbers.
         entries: names of the entries.
-        opened: for each side the computations that are not left out, and what they call.
-        ignores_counts: whether calls of equal computations are left out although one side has more of these.
+        opened: for each side the unpruned computations, and their callees.
+        ignores_counts: whether calls of equal computations are pruned although one side has more of these.
     """
     fingerprinter = TextFingerprinter({}, False)
     found: dict[tuple[str, str], CallSkeleton] = {}
@@ -86,7 +86,7 @@ def find_call_skeletons(
         lines = fingerprinter.matching_lines(fingerprints[0], fingerprints[1], *pair)
         if lines is None:
             return ()
-        # What other opened computations call too: whether it was added, removed or kept, all calls decide.
+        # Callees of other opened computations: whether they were added, removed or kept depends on all calls.
         elsewhere = {
             fingerprint.keys[callee]
             for fingerprint, own, each in zip(fingerprints, pair, opened, strict=True)
@@ -95,7 +95,7 @@ def find_call_skeletons(
             for callee in callees
         }
         if not ignores_counts:
-            # Of a computation that is looked at although both programs hold it, all calls matter.
+            # For a computation that is opened although both programs have it, all calls matter.
             elsewhere |= {
                 fingerprint.keys[name] for fingerprint, each in zip(fingerprints, opened, strict=True) for name in each
             }
@@ -118,7 +118,7 @@ def _call_skeleton(
     kept: dict[str, None] = {}
     for n, row in enumerate(ours):
         for a, b in _calls_of_line(row, theirs[matches[n]]):
-            # What a damaged program calls need not be there: such a line is kept, and refused where it is read.
+            # A callee may be missing in a damaged program: the line is kept, and rejected when parsed.
             keys = fingerprints[0].keys.get(a), fingerprints[1].keys.get(b)
             if keys[0] is None or keys[0] != keys[1] or keys[0] in elsewhere:
                 kept[row[0]] = None
@@ -144,7 +144,7 @@ def _call_skeleton(
 
 
 def _calls_of_line(ours: LineParts, theirs: LineParts) -> list[tuple[str, str]]:
-    """Which computations two calls lead to, by attribute and position."""
+    """Pairs of computations that two calls lead to, by attribute and position."""
     if "%" not in ours[3]:
         return []
     names, others = called_names(ours[3]), called_names(theirs[3])
@@ -157,7 +157,7 @@ def _calls_of_line(ours: LineParts, theirs: LineParts) -> list[tuple[str, str]]:
 def _called_by_no_other(
     found: dict[tuple[str, str], CallSkeleton], opened: Sequence[Mapping[str, Sequence[str]]], entries: tuple[str, str]
 ) -> list[CallSkeleton]:
-    """Only those that skeletons alone lead to, and each to one match: all others are looked at as a whole."""
+    """Skeletons reached from skeletons only, each with one match; all others are opened in full."""
     while True:
         kept = [{pair[side] for pair in found} for side in (0, 1)]
         others = [{c for name, names in opened[n].items() if name not in kept[n] for c in names} for n in (0, 1)]
@@ -189,15 +189,15 @@ _KnownSites = dict[tuple[int, int], Site]
 
 @dataclass(frozen=True, slots=True)
 class PrunedSide:
-    """One program without what the other one holds too.
+    """One program without the computations that the other one has too.
 
     Args:
-        module: what is left of it.
+        module: the rest of it.
         places: for each of its computations the index in the whole program.
         lines: of call skeletons, by their index here, which instruction of the whole each of theirs is.
         positions: where each reached computation of the whole, or the one that stands for it, is here.
         read: what is here before calls were led to what stands for their computations: calls are those of the whole.
-        shared: of each computation here that is shared, all those of the whole that it stands for.
+        shared: for each shared computation here, all those of the whole that it represents.
     """
 
     module: Module
@@ -210,12 +210,12 @@ class PrunedSide:
 
 @dataclass(frozen=True)
 class PrunedPair:
-    """Two programs without what is equal.
+    """Two programs without their equal computations.
 
     Args:
         whole, fingerprints: of both programs.
-        pruned_keys, expanded: keys of what was left out, and of what was not because something depends on it.
-        sides: what is left of either.
+        pruned_keys, expanded: keys of pruned computations, and of those kept because something depends on them.
+        sides: the rest of either.
         apart: sides and names of computations that are not shared.
         ignores_counts: whether of callers that are the same but for what they call those calls were left out that lead
             to equals.
@@ -233,7 +233,7 @@ class PrunedPair:
 
     @property
     def modules(self) -> tuple[Module, Module]:
-        """Both programs as far as they are read."""
+        """Both programs, as far as they were read."""
         return self.sides[0].module, self.sides[1].module
 
     def looked_at(self) -> tuple[set[str], set[str]]:
@@ -255,7 +255,7 @@ class PrunedPair:
 
     @cached_property
     def opened(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Where those computations of the whole are here that were not left out, for either side."""
+        """For either side, the index here of each unpruned computation of the whole."""
         return self._opened(0), self._opened(1)
 
     def _opened(self, side: int) -> dict[int, int]:
@@ -268,7 +268,7 @@ class PrunedPair:
         return found | {place: n for n, places in self.sides[side].shared.items() for place in places}
 
     def shared_below(self, side: int, index: int) -> list[int]:
-        """A computation of the whole and what it leads to that is shared here, by places in the whole."""
+        """A computation of the whole and its transitive callees that are shared here, by index in the whole."""
 
         def called(caller: int) -> list[int]:
             found = [self.index[side].get(name, -1) for name in called_names(self.body_text(side, caller))]
@@ -278,7 +278,7 @@ class PrunedPair:
 
     @property
     def copies(self) -> tuple[dict[int, int], dict[int, int]]:
-        """For either side how many computations of the whole each of those is that are shared."""
+        """For either side, how many computations of the whole each shared one represents."""
         old, new = ({n: len(places) for n, places in side.shared.items()} for side in self.sides)
         return old, new
 
@@ -293,7 +293,7 @@ class PrunedPair:
 
     @cached_property
     def index(self) -> tuple[dict[str, int], dict[str, int]]:
-        """For either side which computation of the whole has a name."""
+        """For either side, indices in the whole by name."""
         old, new = ({span.name: n for n, span in enumerate(it.program.spans)} for it in self.fingerprints)
         return old, new
 
@@ -306,11 +306,11 @@ class PrunedPair:
         return self.fingerprints[side].body(self.name(side, index))
 
     def key(self, side: int, index: int) -> int | None:
-        """What the pruner knows a computation of the whole by."""
+        """The pruner's key of a computation of the whole."""
         return self.fingerprints[side].keys[self.name(side, index)]
 
     def matching_lines(self, old: int, new: int) -> list[tuple[int, int]] | None:
-        """Which lines of two computations of the whole are the same; None where they are not alike."""
+        """Pairs of equal lines of two computations of the whole; None if they are not alike."""
         names = self.name(0, old), self.name(1, new)
         bodies = [fingerprint.body(name) for fingerprint, name in zip(self.fingerprints, names, strict=True)]
         if bodies[0] == bodies[1]:
@@ -326,24 +326,24 @@ class PrunedPair:
 
     @staticmethod
     def is_placeholder(it: Instruction) -> bool:
-        """Whether an instruction stands for what was left out."""
+        """Whether an instruction is a placeholder for a pruned computation."""
         return it.opcode == PLACEHOLDER
 
     def wider(self, keys: Iterable[int], apart: Iterable[tuple[int, str]]) -> PrunedPair | None:
-        """The same with the computations of these keys opened, and those of these sides and names not shared.
+        """The same pair with these keys opened, and the computations `apart` not shared.
 
-        None where hardly anything would be left out.
+        None if hardly anything would be pruned.
         """
         found = _prune(self.whole, self.fingerprints, self.expanded.union(keys), self.apart.union(apart))
         return found if found.is_worth_it() else None
 
     def is_worth_it(self) -> bool:
-        """Whether a good part of both programs is left out: else all of it is read and compared once."""
+        """Whether a good part of both programs is pruned; otherwise everything is read and compared once."""
         read = sum(module.instruction_count() for module in self.modules)
         return read <= _MOST_READ * sum(span.lines for each in self.fingerprints for span in each.program.spans)
 
     def body(self, side: int, index: int) -> Computation:
-        """A computation of a pruned module; as it really is where one instruction stands for it."""
+        """A computation of a pruned module; the real one for a placeholder."""
         it = self.sides[side].module.computations[index]
         is_placeholder = it.instructions[it.root].opcode == PLACEHOLDER and len(it.instructions) == 1
         return self.whole[side].computations[self.sides[side].places[index]] if is_placeholder else it
@@ -392,22 +392,22 @@ class PrunedPair:
         if not stand_ins or not isinstance(whole, LazyComputations):
             return Site(place, position, site.computation_name, site.name, site.opcode, site.text)
         called = whole[place].instructions[position].called
-        # The text with the names of what is really called, not of the equal computation that stands for it.
+        # The text with the names of the real callees, not of the equal computations that represent them.
         ours = [self.sides[side].module.computations[n].name for n in stand_ins]
         names = dict(zip(ours, [whole.spans[n].name for n in called], strict=True))
         return replace(site, computation=place, instruction=position, text=renamed_calls(site.text, names))
 
 
 def prune(old: Module, new: Module) -> PrunedPair | None:
-    """Leave out what both programs hold as it is.
+    """Leave out the computations that both programs share.
 
-    None where the programs were not read from text in XLA's own form, and where hardly anything would be left out.
+    None if the programs were not read from text in XLA's own form, or hardly anything would be pruned.
 
     Args:
         old, new: two compiled programs.
 
     Raises:
-        ReadError: a text is damaged, be it in what both programs hold.
+        ReadError: a text is damaged, even in a computation that both programs have.
     """
     if not isinstance(old.computations, LazyComputations) or not isinstance(new.computations, LazyComputations):
         return None
@@ -421,7 +421,7 @@ def prune(old: Module, new: Module) -> PrunedPair | None:
         return None
     if fingerprinter.are_damaged(fingerprints, found.looked_at()):
         for module in (old, new):
-            tuple(module.computations)  # the parser says what is wrong, and where
+            tuple(module.computations)  # the parser reports what is wrong, and where
         return None
     return found
 
@@ -438,7 +438,7 @@ def _prune(
     ranks = _ranks(fingerprints, pruned_keys)
     skeletons = find_call_skeletons(fingerprints, entries, opened, ignores_counts)
     has_spaces = _has_spaces(fingerprints, opened)
-    # Where the callers are the same but for their calls, those calls say which copy was edited.
+    # If the callers are equal except for their calls, those calls show which copy was edited.
     named = {(side, name) for each in skeletons for call in each.calls for side, name in enumerate(call)}
     apart |= named | {(side, name) for each in skeletons for side, name in enumerate((each.old, each.new))}
     first, second = (
@@ -465,7 +465,7 @@ def _shared(
     side: int,
     apart: Container[tuple[int, str]],
 ) -> dict[str, str]:
-    """Which computation is read for each of one side that the other side holds too: the first of its equals."""
+    """For each computation of one side that the other side has too, the one to read: the first of its equals."""
     theirs = {fingerprints[1 - side].keys[name] for name in opened[1 - side]} - {None}
     keys = fingerprints[side].keys
     first: dict[int | None, str] = {}
@@ -479,7 +479,7 @@ def _shared(
 def _prunable(
     fingerprints: Sequence[TextFingerprint], entries: Sequence[str], but: Container[int]
 ) -> tuple[set[int], list[dict[str, list[str]]]]:
-    """Keys of what is pruned, and for either side the names of what is opened, with what they call.
+    """Keys of pruned computations, and for either side the names of opened ones, with their callees.
 
     A computation that one side calls more often than the other may have been added, removed or edited at one of its
     calls.
@@ -502,7 +502,7 @@ def _prunable(
 def _reached(
     fingerprint: TextFingerprint, entry: str, callees: dict[str, list[str]], leaves: set[int], pruned_keys: set[int]
 ) -> list[str]:
-    """What is opened of one side; `callees` and `leaves`, keys of what calls nothing, grow with what was looked at."""
+    """Opened computations of one side; extends `callees` and `leaves` (keys of those without calls)."""
 
     def opened(name: str) -> Iterator[str]:
         key = fingerprint.keys[name]
@@ -549,7 +549,7 @@ def _pruned_side(
     skeletons_by_index = {index[(each.old, each.new)[side]]: each for each in skeletons}
     computations: dict[int, Computation] = {}
     stands_for: dict[int, int] = {}
-    stand_ins_by_key: dict[int, int] = {}  # key -> the computation that stands for all its equals
+    stand_ins_by_key: dict[int, int] = {}  # key -> the computation that represents all its equals
     worklist = [module.entry]
     seen = {module.entry}
     for n in worklist:
@@ -601,9 +601,9 @@ def _pruned_side(
 
 
 def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Iterable[str]]) -> bool:
-    """Whether anything opened lies in a memory space: the one thing that has other names on other backends.
+    """Whether anything opened is in a memory space, the only thing whose name depends on the backend.
 
-    Of equal computations one tells.
+    Of equal computations one is enough.
     """
     named: set[int] = set()
     for fingerprint, names in zip(fingerprints, opened, strict=True):
@@ -617,7 +617,7 @@ def _has_spaces(fingerprints: Sequence[TextFingerprint], opened: Sequence[Iterab
 
 
 def _platform(text: str) -> tuple[Computation, ...]:
-    """What tells the backend, where only what was left out would: nothing calls it, so it is never compared."""
+    """An uncalled computation that identifies the backend if only pruned ones would; it is never compared."""
     if has_tiled_layout(text):
         shape = Shape("f32", (8, 128), Layout((1, 0), "(8,128)"))
         return (Computation(PLACEHOLDER, (Instruction(PLACEHOLDER, PLACEHOLDER, shape),), 0),)

@@ -1,10 +1,10 @@
 """Regions: edits that touch each other, and which of them replace one subgraph by another.
 
-The shortest script pairs what it can: where `gelu` became `silu`, a multiplication by 0.044715 becomes one by 1. That
-is right for a proof and misleads a reader. So the edits of a program are the nodes of a graph, with an edge where one
-takes the value of another, where a user takes an added value in the place of a removed one, and from a call to what
-was added or removed with it. Its connected components are the regions. Pairs on weak evidence are marked in the edits,
-and a region in which most was added and removed is *replaced*: reports show what was removed and what was added.
+The shortest script matches what it can: if `gelu` became `silu`, a multiplication by 0.044715 becomes one by 1. That is
+right for a proof but misleads readers. So the edits of a program are the nodes of a graph, with an edge if one takes
+the value of another, if a user takes an added value instead of a removed one, and from a call to instructions added or
+removed with it. Its connected components are the regions. Pairs on weak evidence are marked in the edits, and a region
+in which most was added and removed is *replaced*: reports show what was removed and what was added.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hlodiff.hlo.traversal import source_through
 if TYPE_CHECKING:
     import networkx as nx
 
-# They hold or hand on values for others, and come, go and change with them.
+# They store or pass on values for others, and come, go and change with them.
 CARRIERS = (BOOKKEEPING - CALLS) | {
     "fusion", "while", "conditional", "case", "if", "reshape", "constant", "broadcast", "broadcast_in_dim",
     "optimization-barrier", "optimization_barrier", "copy-start", "copy-done",
@@ -38,17 +38,17 @@ CARRIERS = (BOOKKEEPING - CALLS) | {
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
 _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
 _REPEATING = ("broadcast", "broadcast_in_dim")
-# What they call only says how two numbers become one.
+# Their callee only defines how two numbers are combined.
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
 _ELEMENTS = frozenset(["get-tuple-element", "get_tuple_element"])
 _PLACES = frozenset(["index", "attribute:index"])
-# Which of their operands they write into an array, and which they choose from.
+# Operands that they write into an array or choose from.
 _UPDATES = {"dynamic-update-slice": (1,), "dynamic_update_slice": (1,), "scatter": (-1,)}
 _CHOICES = {"select": (1, 2)}
 _UNCHANGED_BY = frozenset(["bitcast", "reshape", "broadcast", "broadcast_in_dim", "copy", "convert"])
 _READS = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
-# One spelling of an operation for another: of these pairs each is evidence, whatever is near.
+# Alternative spellings of an operation: each such pair is evidence regardless of neighbours.
 _FAMILIES = (
     frozenset(["copy", "copy-start", "bitcast", "reshape", "transpose"]),
     frozenset(["dot", "dot_general", "convolution", "custom-call", "custom_call", "fusion"]),
@@ -56,7 +56,7 @@ _FAMILIES = (
 
 
 def mark_regions(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
-    """Mark the pairs that rest on weak evidence, and number the regions that were replaced.
+    """Mark matches on weak evidence, and number the regions that were replaced.
 
     Args:
         old, new: the programs as they were paired.
@@ -71,8 +71,9 @@ def mark_regions(old: Module, new: Module, found: ProgramMatch, edits: Sequence[
 
 
 MOST_FOR_ONE, MOST_OF_A_LINE = 4, 8
-"""Operations that replace a single one, and the reverse; where there are more, it went, and they came. A line that had
-one and has others may have more of them: the derivative of a `tanh` is two operations, that of a sigmoid five."""
+"""The most operations that can replace a single one, or the reverse; with more, it was removed and they were added. A
+line that had one and has others may have more of them: the derivative of a `tanh` is two operations, that of a sigmoid
+five."""
 
 
 class _Regions:
@@ -94,7 +95,7 @@ class _Regions:
                     self.at[side].setdefault(place, index)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self._added_operands: dict[Place, list[int]] = {}
-        # Whether each edit joins others: a tuple or a loop that only hands more or fewer values on does not.
+        # Whether each edit joins others: a tuple or a loop that only passes on more or fewer values does not.
         self._joins = [
             edit.kind != "changed"
             or any(
@@ -113,17 +114,17 @@ class _Regions:
 
         number = 0
         regions = [sorted(members) for members in nx.connected_components(self.graph())]
-        left = sorted(regions, key=len)  # a parameter is one by itself, and what takes it may rest on it
+        left = sorted(regions, key=len)  # a parameter is a region of its own, and its users may rest on it
         changed = [n for n, edit in enumerate(self.edits) if edit.kind == "changed"]
         constants = {n for n in changed if any(change.field == "literal" for change in self.edits[n].changes)}
         while sum(self._mark_weak(region) for region in left):
-            # What takes a constant may be in another region.
+            # Users of a constant may be in another region.
             left = [region for region in left if not constants.isdisjoint(region)]
         for region in regions:
             if self._is_replaced(region):
                 for index in region:
                     edit = self.edits[index]
-                    # A function of StableHLO that was added with its call is no new place for what stood elsewhere.
+                    # A StableHLO function that was added with its call is not a new place for existing instructions.
                     edit.is_weak |= edit.kind == "moved" and self.modules[0].stage == "stablehlo"
                     if edit.is_weak or edit.kind in ("added", "removed"):
                         edit.region = number
@@ -149,7 +150,7 @@ class _Regions:
         return bool(ours or theirs) and not is_shared
 
     def graph(self) -> nx.Graph[int]:
-        """Edits, joined where they touch."""
+        """The graph of edits, with edges where they touch."""
         import networkx as nx
 
         graph: nx.Graph[int] = nx.Graph()
@@ -180,7 +181,7 @@ class _Regions:
                     yield from self._touched(side, (place[0], operand))
 
     def _put_in_its_place(self, place: Place) -> Iterator[int]:
-        """Added values that a user takes now, where it took this removed one.
+        """Added values that a user now takes instead of this removed one.
 
         All of a user for the first that it took, which joins them; one of them for any other.
         """
@@ -207,7 +208,7 @@ class _Regions:
         return [(place[0], user) for user in self._users[key][place[1]]]
 
     def _mark_weak(self, region: Sequence[int]) -> bool:
-        """Mark the weak pairs of a region, until no pair rests on one that is weak itself; whether there were any."""
+        """Mark the weak matches of a region until none rests on a weak one; return whether there were any."""
         changed = [n for n in region if self.edits[n].kind == "changed" and self.edits[n].old and self.edits[n].new]
         alone = not self._is_restructured(region)
         before = sum(self.edits[n].is_weak for n in changed)
@@ -221,7 +222,7 @@ class _Regions:
         return sum(self.edits[n].is_weak for n in changed) > before
 
     def _is_restructured(self, region: Sequence[int]) -> bool:
-        """Whether something was added or removed, or several operations are others and put together in another way."""
+        """Whether something was added or removed, or several operations differ and are connected differently."""
         edits = [self.edits[n] for n in region]
         others = [{change.field for change in edit.changes} for edit in edits if edit.kind == "changed"]
         others = [fields for fields in others if "opcode" in fields]
@@ -230,7 +231,7 @@ class _Regions:
         )
 
     def _is_weak(self, edit: RawEdit, alone: bool) -> bool:
-        """Whether a changed pair rests on weak evidence; `alone` where its region is not restructured."""
+        """Whether a changed pair rests on weak evidence; `alone` if its region is not restructured."""
         assert edit.old and edit.new
         one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
         fields = {change.field for change in edit.changes}
@@ -244,13 +245,13 @@ class _Regions:
             is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
             if is_spelling or stem(one.opcode) == stem(other.opcode):
                 return False
-            if {"shape", "operands"} <= fields:  # nothing is as it was
+            if {"shape", "operands"} <= fields:  # nothing is unchanged
                 return True
             has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
             if has_other_count or ("element_type" in fields and _kind(one) != _kind(other)):
                 return True
             return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
-        if one.opcode in _ELEMENTS:  # of another number
+        if one.opcode in _ELEMENTS:  # of a different number
             is_other = _kind(one) != _kind(other) and not fields.isdisjoint(_PLACES)
             return is_other or ("shape" in fields and not _are_alike(one, other))
         if one.opcode == "constant" and not {"literal", "element_type"}.isdisjoint(fields):
@@ -296,7 +297,7 @@ class _Regions:
         return is_copy and not self._shares_operand(edit.old, edit.new)
 
     def _is_of_argument(self, edit: RawEdit) -> bool:
-        """Whether a value may be what it was in another type and size: an argument is so, or what it is made of."""
+        """Whether a value may change type and size and stay the same: arguments, and values made of them."""
         assert edit.old and edit.new
         old = edit.old
         it = at(self.modules[0], old)
@@ -309,7 +310,7 @@ class _Regions:
         return any({"element_type", "shape"} <= one for one in fields)
 
     def _shares_work(self, old: Place, new: Place) -> bool:
-        """Whether two fusions compute something alike: one that grew by a slice and a cast is the same one."""
+        """Whether two fusions share work: one that grew by a slice and a cast is the same one."""
         callees = at(self.modules[1], new).called
         for callee in at(self.modules[0], old).called:
             for n, it in enumerate(self.modules[0].computations[callee].instructions):
@@ -321,7 +322,7 @@ class _Regions:
         return False
 
     def _shares_operand(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
-        """Whether they take the same value, by evidence that is not weak; with `keeps_values` more than a number."""
+        """Whether they take the same value, on strong evidence; with `keeps_values` more than a number."""
         operands = at(self.modules[1], new).operands
         ours = at(self.modules[0], old).operands
         if keeps_values:
@@ -347,7 +348,7 @@ class _Regions:
         return any(matched is not None and matched[1] in after for matched in matches)
 
     def _are_kept(self, old: Place, new: Place) -> bool:
-        """Whether two instructions take the same values, constants apart, by evidence that is not weak."""
+        """Whether two instructions take the same values, except constants, on strong evidence."""
         theirs = at(self.modules[1], new).operands
         ours = at(self.modules[0], old).operands
         kept = [operand for operand in ours if not self._is_literal(0, (old[0], operand))]
@@ -383,7 +384,7 @@ class _Regions:
         return all(is_root)
 
     def _is_another(self, place: Place) -> bool:
-        """Whether the pair of an old instruction is weak, or one of two operations."""
+        """Whether the match of an old instruction is weak, or between two different operations."""
         index = self.at[0].get(place)
         if index is None:
             return False
@@ -410,7 +411,7 @@ class _Regions:
 
 
 def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[Place]:
-    """Where some operands come from, whatever their shape or type, and the numbers that each is made of.
+    """Sources of operands, regardless of shape and type, with the values that each is made of.
 
     What is kept where another value is not chosen was read at some place of an array: it is no evidence.
     """
@@ -486,7 +487,7 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
         for n in inside:
             if all(_line_of(edits[n], lines[n], side) in (None, sides[side]) for side in (0, 1)):
                 found[n] = number
-    # What the line of a replaced region added or removed elsewhere belongs to it: the backward pass, another layer.
+    # Instructions of the same line added or removed elsewhere belong to the region: the backward pass, another layer.
     by_side: tuple[dict[Line, int], dict[Line, int]] = ({}, {})
     for key, number in numbers.items():
         for side in (0, 1):
@@ -503,7 +504,7 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
 
 
 def region_lines(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) -> tuple[Line, Line]:
-    """The old and the new line that most edits of a region come from; None where no line has most of them."""
+    """The old and the new line that most edits of a region come from; None if no line has most of them."""
     found: list[Line] = [None, None]
     for side in (0, 1):
         counts = Counter(line for edit, own in zip(edits, lines, strict=True) if (line := _line_of(edit, own, side)))
@@ -522,7 +523,7 @@ Describe = Callable[[int, int, int], tuple[str | None, tuple[Frame, ...]]]
 
 
 def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edit, ...], tuple[int, ...]]:
-    """The edits as a report shows them: a pair on weak evidence as removed and added.
+    """The edits as reports show them: a match on weak evidence as removed and added.
 
     Args:
         edits: the edits of the script.
@@ -595,7 +596,7 @@ def _joined(
 
 
 def _line_key(edit: Edit) -> object:
-    """What an added or removed operation is, names apart, and the line that it is of; None where that is not known."""
+    """An added or removed operation without names, and its line; None if unknown."""
     site, frame = edit.new or edit.old, own_frame(edit.source)
     if site is None or frame is None or site.opcode in CARRIERS | CALLS:
         return None
@@ -603,7 +604,7 @@ def _line_key(edit: Edit) -> object:
 
 
 def _rewired(removed: Sequence[Edit], added: Sequence[Edit]) -> list[Edit]:
-    """The operations with other operands; nothing where all of them take what they took."""
+    """The operations whose operands changed; empty if none changed."""
     olds, news = ([pair[side] for edit in some for pair in edit.sites] for side, some in enumerate((removed, added)))
     texts = [
         [", ".join(_NAMES.findall(site.text.partition(" = ")[2])) for site in some if site] for some in (olds, news)
@@ -641,7 +642,7 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
 def opcode_counts(edits: Iterable[Edit]) -> tuple[tuple[str, int], ...]:
     """Opcodes of added or removed instructions with their counts, most frequent first.
 
-    Knock-on edits are not counted, nor what only holds or hands on values where there is anything else.
+    Knock-on edits are not counted, nor are instructions that only pass on values if there are others.
     """
     counts: Counter[str] = Counter()
     for edit in edits:

@@ -1,8 +1,9 @@
-"""Unrolled loops: the lines of a Python loop that gave one body many times over, proved in the graph.
+"""Unrolled loops: Python loops that left many copies of one body, proved in the graph.
 
-JAX unrolls every Python loop. Each turn leaves the same operations with the same Python stack, and takes what the turn
-before it computed. Both are proved (`isomorphism`) among the operations whose stacks go through the lines of one loop
-of one function; counts of operations prove nothing. What XLA made of a loop is not asked: it splits and merges copies.
+JAX unrolls every Python loop. Each iteration leaves the same operations with the same Python stack, and takes values of
+the previous iteration. Both are proved (`isomorphism`) among the operations whose stacks go through the lines of one
+loop of one function; counts of operations prove nothing. Compiled programs are not searched: XLA splits and merges
+copies.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
 
 # For a file and a line: the lines at which the Python loops around it begin, outermost first, those of comprehensions
-# negative. Plain truth stands for one loop; False and () for none, None for a file that cannot be read.
+# negative. True means one loop, False and () none, None a file that cannot be read.
 InLoop = Callable[[str, int], Sequence[int] | bool | None]
 
 
@@ -28,15 +29,15 @@ _COMPREHENSIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 
 
 def unknown(file: str, line: int) -> None:
-    """What is known of a line whose file is not looked at."""
+    """An `InLoop` that reads no files."""
     return None
 
 
 def loops_around(frame: Frame, in_loop: InLoop) -> tuple[int, ...]:
-    """The loops that a frame is a turn of, outermost first.
+    """The loops that a frame is an iteration of, outermost first.
 
-    A comprehension runs in a frame of its own, so what a function itself does in that line is done once; and a lambda
-    has no loop, whatever line it stands in.
+    A comprehension runs in a frame of its own, so the function's own code in that line runs once; and a lambda has no
+    loop, whatever line it is in.
 
     Example:
         >>> loops_around(Frame("a.py", 3, "f"), lambda file, line: (2, -3))
@@ -83,7 +84,7 @@ def chain(module: Module, frame: int) -> Iterator[int]:
 
 
 def own_line(module: Module, frame: int) -> FrameTree | None:
-    """The innermost line of the user's own code; the innermost of all where every one is a library's."""
+    """The innermost line of the user's own code; the innermost of all if every one is a library's."""
     indices = list(chain(module, frame))
     for index in indices:
         if not is_library(module.frames[index].file):
@@ -97,13 +98,13 @@ def line_of(module: Module, frame: int) -> FrameTree:
     return FrameTree(found.file, found.line, found.line, found.function)
 
 
-# Where a turn of a loop takes its slice from and puts its result to.
+# Where an iteration of a loop reads its slice and writes its result.
 _POSITIONS = frozenset(
     ["start_indices", "limit_indices", "edge_padding_low", "edge_padding_high", "slice", "padding", "backend_config"]
 )
 _EXPANDED = CALLS | {"composite"}
-_NAMES = _EXPANDED | {"fusion"}  # nothing but what they call
-# What brings numbers to where they are needed: a loop of the program does it otherwise than its copies.
+_NAMES = _EXPANDED | {"fusion"}  # only their callees count
+# Data movement: a loop of the program does it differently from unrolled copies.
 _MOVES = frozenset(
     ["slice", "dynamic_slice", "dynamic_update_slice", "reshape", "broadcast_in_dim", "broadcast", "transpose", "pad",
      "concatenate", "gather", "convert", "select", "compare", "iota", "constant"]
@@ -114,7 +115,7 @@ _OPENED = _NAMES | {"while", "if", "case", "conditional"}
 
 
 def is_operation(it: Instruction) -> bool:
-    """Whether an instruction computes something, or calls what does."""
+    """Whether an instruction computes something, itself or in a callee."""
     if it.opcode in _EXPANDED:
         return True
     return it.opcode not in BOOKKEEPING and it.opcode != "constant" and not is_continuation(it.opcode)
@@ -144,7 +145,7 @@ def _label(it: Instruction, hashes: Sequence[str]) -> bytes:
 def computed(
     instructions: Iterable[Instruction], own: Iterable[bytes], module: Module, labels: Sequence[Sequence[bytes]]
 ) -> Counter[bytes]:
-    """How often each operation that computes something stands among instructions, and in what they call.
+    """Counts of the operations that compute something, among instructions and in their callees.
 
     Args:
         instructions: of one computation.
@@ -153,7 +154,7 @@ def computed(
         labels: `labels_of` the program.
 
     Returns:
-        counts by label, without slices, reshapes and the like, and without whole numbers that count.
+        counts by label, without slices, reshapes and the like, and without integer counters.
     """
     found: Counter[bytes] = Counter()
     worklist = [(it, label, 0) for it, label in zip(instructions, own, strict=True)]
@@ -170,7 +171,7 @@ def computed(
 
 
 def sizes_of(module: Module) -> tuple[int, ...]:
-    """How many operations each computation is, what it calls counted at each call.
+    """The number of operations of each computation, callees counted at each call.
 
     Example:
         >>> sizes_of(Module("m", "compiled", (Computation("e", (), 0),), 0))
@@ -184,13 +185,13 @@ def sizes_of(module: Module) -> tuple[int, ...]:
 
 
 def size_of(it: Instruction, sizes: Mapping[int, int]) -> int:
-    """How many operations an instruction stands for; what a reduction applies to its elements is part of it."""
+    """The number of operations of an instruction; a reduction includes the computation that it applies."""
     inside = sum(sizes.get(callee, 0) for callee in it.called) if it.opcode in _OPENED else 0
     return inside + int(stands_alone(it))
 
 
 def stands_alone(it: Instruction) -> bool:
-    """Whether an instruction is an operation of its own and not merely a name for what it calls."""
+    """Whether an instruction is an operation of its own and not just a call."""
     return is_operation(it) and it.opcode not in _NAMES
 
 
@@ -209,11 +210,11 @@ class Repeat:
 
     Args:
         where: the lines of the body.
-        callers: the lines that lead there, innermost first.
+        callers: the calling lines, innermost first.
         copies: how many there are.
         body: operations in one copy, calls counted with what they call; a backward pass is part of it.
         order: "chained": each copy uses what the one before it computed.
-        times: at how many call sites the whole of it stands.
+        times: the number of call sites of the whole.
         in_loop: whether the lines are known to lie in a Python loop.
         computed: the labels of what one copy computes, see `computed`.
     """
@@ -234,12 +235,12 @@ class Repeat:
 
 
 def repeats(module: Module, in_loop: InLoop = unknown, least: int = LEAST_COPIES) -> tuple[Repeat, ...]:
-    """All bodies of which a program holds several copies because Python looped, largest first.
+    """All bodies that a Python loop left as several copies in a program, largest first.
 
     Args:
         module: a program that knows its Python frames.
         in_loop: the loops of Python that a line of a file lies in.
-        least: so many copies at least.
+        least: the minimum number of copies.
 
     Returns:
         one record for each loop whose copies are proved to be isomorphic and chained; () for a compiled program.
@@ -256,17 +257,17 @@ def copies_of(
     labels: Sequence[Sequence[bytes]] | None = None,
     by_line: bool = True,
 ) -> tuple[Repeat, ...]:
-    """Bodies of which a program holds several copies below certain frames, largest first.
+    """Bodies with several copies below certain frames in a program, largest first.
 
     Args:
         module: a program that knows its Python frames.
         looping: the loops that a frame lies in.
-        least: so many copies at least.
-        calls: from so many places in Python a copy comes at least. What JAX repeats within one call (a polynomial, a
-            power of a matrix) comes from one.
+        least: the minimum number of copies.
+        calls: the minimum number of Python places that a copy comes from. What JAX repeats within one call (a
+            polynomial, a power of a matrix) comes from one.
         labels: `labels_of` the module, where they are known.
-        by_line: whether copies come from the same places in the loop. Those that somebody wrote out do not, and each
-            of them is whole: a part of one more is something else that was written.
+        by_line: whether copies come from the same places in the loop. Copies written out by hand do not, and each of
+            them is complete: a partial one is different code.
 
     Returns:
         see `repeats`.
@@ -306,14 +307,14 @@ class _LoopCall:
 
 
 Around = Mapping[int, dict[_LoopCall, int]]
-"""For each frame the loops that its stack goes through, innermost first, each with the frame in that loop."""
+"""For each frame the loops in its stack, innermost first, each with the frame in that loop."""
 
 
 class _EnclosingLoops:
-    """The loops that stacks go through, as far out as the computation is called from.
+    """The loops that stacks go through, up to the call of the computation.
 
-    What calls a computation runs it as one: a loop around `lax.scan`, or around a jitted function that was traced once,
-    gives no copies within.
+    A call runs a computation as one: a loop around `lax.scan`, or around a jitted function that was traced once, makes
+    no copies inside.
     """
 
     def __init__(self, module: Module, looping: Looping) -> None:
@@ -362,9 +363,9 @@ class _EnclosingLoops:
         return _plain(self._module.frames[index].function.rpartition(".")[2]) in self._jitted
 
     def _in_callee(self, stack: Sequence[int], callers: Mapping[int, None]) -> Sequence[int]:
-        """Frames of a computation alone. JAX begins a new stack for what it traces apart, or goes on with the caller's.
+        """Frames of a computation without its callers': JAX starts a new stack or continues the caller's.
 
-        A whole stack that leads to no caller is that of somebody else, for whom the function was traced first.
+        A full stack that leads to no caller belongs to an earlier caller, for whom the function was traced first.
         """
         for position, index in enumerate(stack):
             if index in callers:
@@ -443,7 +444,7 @@ class _OperationsByLoop:
         self._search = Repetition(computation, self._kinds, steps) if max(self._kinds, default=-1) >= 0 else None
 
     def loops(self, least: int, calls: int) -> Iterator[_CopiedLoop]:
-        """One record for each loop, largest first; a loop in a loop too where its copies lie in single turns."""
+        """One record for each loop, largest first; nested loops too if their copies lie in single iterations."""
         if self._search is None:
             return
         own: dict[_LoopCall, dict[int, list[int]]] = {}
@@ -491,7 +492,7 @@ class _OperationsByLoop:
         return self._instructions[position].frame
 
     def _is_body(self, proof: Proof, place: _LoopCall, calls: int) -> bool:
-        """Whether copies are turns of a loop that somebody wrote."""
+        """Whether copies are iterations of a user's loop."""
         frames = {self._frame(row[0]) for row in proof.rows}
         # A library that sums over leaves, as a norm does, leaves nothing to write otherwise.
         idle = is_library(place.file) and only_sums(self._computation, proof)
@@ -499,7 +500,7 @@ class _OperationsByLoop:
         return is_whole and len(frames) >= calls and not idle
 
     def _in_another(self, proofs: Sequence[Proof], place: _LoopCall) -> bool:
-        """Whether copies at several places are a loop in a loop, and not one loop with a turn that differs.
+        """Whether copies at several places are a nested loop, and not one loop with an iteration that differs.
 
         What the first copy begins with then comes from the outer loop.
         """
@@ -513,11 +514,11 @@ class _OperationsByLoop:
         return True
 
     def _joined(self, place: _LoopCall, found: Sequence[tuple[Proof, ...]]) -> _CopiedLoop | None:
-        """The largest proof of each pass over a loop; None where other turns of it are not like these."""
+        """The largest proof of each pass over a loop; None if other iterations differ."""
         passes: dict[tuple[bool, ...], tuple[Proof, ...]] = {}
         for proofs in sorted(found, key=lambda group: -sum(self._extent(proof) for proof in group)):
             largest = next(iter(passes.values()), proofs)
-            # The first turn may need no gradient, or the last one no value.
+            # The first iteration may need no gradient, or the last one no value.
             if len(proofs) == len(largest) and abs(proofs[0].copies - largest[0].copies) <= 1:
                 passes.setdefault(_pass_of(self._instructions[proofs[0].rows[0][0]]), proofs)
         if not passes:
