@@ -75,3 +75,11 @@ def test_less_memory_is_not_better_where_nobody_knows_how_much_work_there_is() -
     assert verdict_of([less, work]) == "mixed"
     assert verdict_of([less, work, Number("launches", 9, 4, comparable=False, mark="better", rank=4)]) == "mixed"
     assert verdict_of([less, work, Number("launches", 9, 4, mark="better", rank=2)]) == "better"
+
+
+def test_a_tenth_more_flops_is_not_made_up_for_by_less_memory() -> None:
+    """A checkpoint around the body of a scan: temp -80 %, flops +16 %, and "better" said nothing of the flops."""
+    temp, little, much = Number("temp", 500, 100), Number("flops", 100, 105), Number("flops", 100, 116)
+    old = ProgramComparison("f", "cpu", "compiled", "changed", None)
+    verdicts = [verdict_of(judged(old, [temp, flops])) for flops in (little, much)]
+    assert verdicts == ["better", "mixed"]

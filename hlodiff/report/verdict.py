@@ -32,7 +32,8 @@ VERDICT_NAMES: dict[str, str] = {"worse": "worse", "mixed": "mixed", "better": "
 STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": "bold yellow", "same": "bold"}
 _ALWAYS = frozenset(["host transfers", "host callbacks"])  # each one waits for the host
 _MOST_DOUBLINGS = 3.0
-_DOMINATES = 4  # the larger side decides if it is this many times the other
+_DOMINATES = 4  # the larger side decides if it is this many times the other, and
+_NEVER_OUTWEIGHED = 0.2  # the other is less than this: a tenth more flops is not made up for by less memory
 _OF_WHOLE = 0.1  # share of the threshold by which a part must change its whole, such as bytes of copies of all bytes
 _SMALL = 0.25
 _MANY_TIMES = 10  # above this a percentage is unclear: +3188 %
@@ -263,8 +264,8 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
         products: change of matrix products, see `product_work`.
 
     Returns:
-        "mixed" if some cost more and some less, and neither side is more than four times the other, or if only less
-        memory is certainly better; "same" if none is relevant.
+        "mixed" if some cost more and some less, and neither side is more than four times the other or the smaller one
+        is as much as a tenth more flops, or if only less memory is certainly better; "same" if none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.2)])
@@ -281,7 +282,8 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
         return "mixed" if doubtful else "same"
-    if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
+    weaker, stronger = sorted((better, worse))
+    if weaker * _DOMINATES > stronger or weaker >= _NEVER_OUTWEIGHED or (doubtful and better > worse):
         return "mixed"
     return "better" if better > worse else "worse"
 
