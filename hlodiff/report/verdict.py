@@ -96,7 +96,12 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed")),
     }
     needed = _needed_memory(program)
-    found = (_judged(program, number, wholes, threshold) for number in numbers)
+    found = [_judged(program, number, wholes, threshold) for number in numbers]
+    if {"better", "worse"} <= {one.mark for one in found if one.name in FAMILIES}:
+        # One kind of collective may have replaced another, so the ratio within a kind says little: each kind counts
+        # by its share of the bytes of all collectives.
+        wholes["collectives"] = max(_known(one) for one in executed_pair(program, "collective_bytes"))
+        found = [_judged(program, number, wholes, threshold) for number in numbers]
     return tuple(
         replace(one, mark="", rank=0.0) if _is_moved_memory(one, needed) or _is_prefetched(program, one) else one
         for one in found
@@ -166,6 +171,8 @@ def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float]
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
     if number.name == "copies" and whole:  # copies cost time in proportion to their bytes
         doublings = min(doublings, log2(1 + share))
+    if number.name in FAMILIES and number.comparable and (carried := wholes.get("collectives")):
+        doublings = _MOST_DOUBLINGS * difference / carried
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
 
@@ -193,7 +200,7 @@ def _way(program: ProgramComparison, number: Number) -> tuple[int, float, float]
         if number.name in FAMILIES and _is_more_by_count(number):
             return 0, 0.0, 0.0
         pairs = [(number.old_bytes, number.new_bytes)]
-    ways = {(new > old) - (new < old) for old, new in pairs} - {0}
+    ways = {_sign(pair) for pair in pairs} - {0}
     if len(ways) != 1:
         return 0, 0.0, 0.0
     old, new = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
@@ -233,8 +240,7 @@ def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> 
 def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
     """Both sides of each part of a number that is a range or per iteration; [] if the sides have different loops.
 
-    If trip counts may be higher than before, a larger maximum is not an increase: the certain part, or the work per
-    iteration, has to rise too.
+    If trip counts may be higher than before, a larger maximum is not an increase: only the work per iteration counts.
     """
     metric = _metric(number)
     old, new = executed_pair(program, metric)
@@ -244,14 +250,23 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
     if loops[0] != loops[1]:
         return []
-    moved = [(old.least < new.least, old.least > new.least), (_known(old) < _known(new), _known(old) > _known(new))]
-    if moved[0] != moved[1] and program.diff is not None and not has_same_bounds(program.diff):
-        # At equal trip counts, more work per iteration is an increase too.
-        once = program.metrics().get(metric, (0, 0))
-        if {way for way in moved if any(way)} != {(once[0] < once[1], once[0] > once[1])}:
-            return []
-    sides = [[one.least, one.most, *(n for _, *both in one.per_turn for n in both)] for one in (old, new)]
-    return [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
+    # With one iteration of each loop. If the bounds of loops changed, nothing else is comparable.
+    once = program.metrics().get(metric, (0, 0))
+    turns = [[n for _, *both in one.per_turn for n in both] for one in (old, new)]
+    if program.diff is not None and not has_same_bounds(program.diff):
+        is_both_ways = _sign((old.least, new.least)) * _sign((_known(old), _known(new))) < 0
+        return [] if is_both_ways else _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
+    pairs = _known_pairs([old.least, old.most, *turns[0]], [new.least, new.most, *turns[1]])
+    # A change outside of the loops alone is a share of all work, with that of the loops.
+    return [once, *pairs] if any(_sign(pair) == _sign(once) for pair in pairs) else pairs
+
+
+def _known_pairs(old: Sequence[float | None], new: Sequence[float | None]) -> list[tuple[float, float]]:
+    return [(a, b) for a, b in zip(old, new, strict=True) if a is not None and b is not None]
+
+
+def _sign(pair: tuple[float, float]) -> int:
+    return (pair[1] > pair[0]) - (pair[1] < pair[0])
 
 
 def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: ProductWork | None = None) -> Verdict:

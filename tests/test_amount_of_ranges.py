@@ -1,0 +1,71 @@
+"""How much a number changed that is a range, because data ends a loop."""
+
+import pytest
+
+from hlodiff import diff
+from hlodiff.differ import ProgramComparison
+from hlodiff.hlo import read_hlo
+from hlodiff.report.report import Report
+from tests.shown import marks, ranks
+
+LOOP = """HloModule m
+body {{
+  p = (s32[], f32[{size}]{{0}}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  x = f32[{size}]{{0}} get-tuple-element(p), index=1
+  y = f32[{size}]{{0}} negate(x)
+{body}
+  ROOT t = (s32[], f32[{size}]{{0}}) tuple(n, y)
+}}
+cond {{
+  p = (s32[], f32[{size}]{{0}}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  most = s32[] constant({most})
+  few = pred[] compare(i, most), direction=LT
+  x = f32[{size}]{{0}} get-tuple-element(p), index=1
+  first = f32[1]{{0}} slice(x), slice={{[0:1]}}
+  value = f32[] reshape(first)
+  limit = f32[] constant(9)
+  small = pred[] compare(value, limit), direction=LT
+  ROOT both = pred[] and(few, small)
+}}
+ENTRY e {{
+  x = f32[{size}]{{0}} parameter(0)
+  zero = s32[] constant(0)
+  i = (s32[], f32[{size}]{{0}}) tuple(zero, x)
+  w = (s32[], f32[{size}]{{0}}) while(i), condition=cond, body=body
+  g = f32[{size}]{{0}} get-tuple-element(w), index=1
+{after}
+  ROOT r = f32[{size}]{{0}} copy(g)
+}}"""
+
+
+def compared(old: dict[str, object], new: dict[str, object]) -> ProgramComparison:
+    plain: dict[str, object] = {"size": 1024, "most": 512, "body": "", "after": ""}
+    sides = [read_hlo(LOOP.format(**{**plain, **side})) for side in (old, new)]
+    return ProgramComparison("f", "cpu", "compiled", "changed", diff(*sides))
+
+
+def operations(name: str, size: int, count: int) -> str:
+    return "\n".join(f"  {name}{n} = f32[{size}]{{0}} sine({'y' if name == 'b' else 'g'})" for n in range(count))
+
+
+def test_a_higher_bound_multiplies_no_work_that_each_turn_does() -> None:
+    """`max_steps` of a solver, and a buffer that follows it: each turn does a little more, and may turn more often."""
+    rank = ranks(compared({}, {"most": 4096, "size": 1044}))["flops"]
+    assert 0 < rank < 0.1  # 2 % more, not 700 %
+
+
+def test_one_launch_of_a_solver_is_below_the_threshold() -> None:
+    """A hundred operations in the loop, and one less behind it, where a run without any turn has three."""
+    body = operations("b", 1024, 150)
+    program = compared({"body": body, "after": "  z = f32[1024]{0} sine(g)"}, {"body": body})
+    assert "= same cost" in str(Report("diff", "a", "b", (program,))).splitlines()[0]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_work_outside_of_a_loop_that_is_more_than_a_turn_counts(count: int) -> None:
+    after = operations("a", 1024, count)
+    assert marks(compared({}, {"after": after}))["flops"] == "worse"

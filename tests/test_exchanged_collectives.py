@@ -1,0 +1,56 @@
+"""The verdict on a collective of one kind that took over from one of another kind."""
+
+import hlodiff
+from hlodiff.differ import ProgramComparison
+from hlodiff.report.report import Report
+from hlodiff.report.view_builder import build_view
+
+
+def program(*collectives: tuple[str, int]) -> str:
+    """Collectives one after another, with so many bytes each as their result."""
+    lines = ["  %p0 = f32[64] parameter(0)"]
+    for n, (kind, size) in enumerate(collectives):
+        shape = f"f32[{size // 4}]"
+        lines += [f"  %x{n} = {shape} parameter({n + 1})"]
+        if kind == "all-reduce":
+            lines += [
+                f"  %c{n} = {shape} all-reduce(%x{n}), channel_id={n + 1}, replica_groups={{{{0,1}}}}, to_apply=%add"
+            ]
+        else:
+            lines[-1] = f"  %x{n} = f32[{size // 8}] parameter({n + 1})"
+            lines += [
+                f"  %c{n} = {shape} all-gather(%x{n}), channel_id={n + 1}, replica_groups={{{{0,1}}}}, dimensions={{0}}"
+            ]
+    names = ", ".join(f"%c{n}" for n in range(len(collectives)))
+    shapes = ", ".join(f"f32[{size // 4}]" for _, size in collectives)
+    add = ["%add (a: f32[], b: f32[]) -> f32[] {", "  %a = f32[] parameter(0)", "  %b = f32[] parameter(1)"]
+    add += ["  ROOT %s = f32[] add(%a, %b)", "}"]
+    root = f"  ROOT %r = ({shapes}) tuple({names})"
+    return "\n".join(["HloModule m, num_partitions=2", "", *add, "", "ENTRY %e {", *lines, root, "}", ""])
+
+
+def headline(old: list[tuple[str, int]], new: list[tuple[str, int]]) -> str:
+    modules = [hlodiff.read_text(program(*side)) for side in (old, new)]
+    compared = ProgramComparison("f", "cpu-2", "compiled", "changed", hlodiff.diff(*modules))
+    (shown,) = build_view(Report("check", "a", "b", (compared,))).programs
+    return shown.verdict
+
+
+KEPT = [("all-reduce", 65536)] * 10
+
+
+def test_a_collective_that_became_one_of_another_kind_is_neither_better_nor_worse() -> None:
+    """Of all-reduces there were ten, so one more is a tenth; the only all-gather is gone, which is all of them."""
+    gathers, reduces = [*KEPT, ("all-gather", 65536)], [*KEPT, ("all-reduce", 65536)]
+    assert headline(gathers, reduces) == "mixed"
+    assert headline(reduces, gathers) == "mixed"
+
+
+def test_many_collectives_of_a_new_kind_are_worse_though_a_few_of_another_are_gone() -> None:
+    assert headline(KEPT, [*KEPT[1:], *[("all-gather", 65536)] * 9]) == "worse"
+    assert headline([*KEPT[1:], *[("all-gather", 65536)] * 9], KEPT) == "better"
+
+
+def test_a_collective_alone_of_its_kind_counts_as_before() -> None:
+    assert headline(KEPT, [*KEPT, ("all-gather", 1024)]) == "worse"
+    assert headline([*KEPT, ("all-gather", 1024)], KEPT) == "better"
