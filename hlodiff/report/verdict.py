@@ -32,8 +32,8 @@ VERDICT_NAMES: dict[str, str] = {"worse": "worse", "mixed": "mixed", "better": "
 STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": "bold yellow", "same": "bold"}
 _ALWAYS = frozenset(["host transfers", "host callbacks"])  # each one waits for the host
 _MOST_DOUBLINGS = 3.0
-_DOMINATES = 4  # the larger side decides if it is this many times the other, and
-_NEVER_OUTWEIGHED = 0.2  # the other is less than this: a tenth more flops is not made up for by less memory
+_DOMINATES = 4  # the larger side decides if it is this many times the other
+_TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
 _OF_WHOLE = 0.1  # share of the threshold by which a part must change its whole, such as bytes of copies of all bytes
 _SMALL = 0.25
 _MANY_TIMES = 10  # above this a percentage is unclear: +3188 %
@@ -279,11 +279,11 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
         products: change of matrix products, see `product_work`.
 
     Returns:
-        "mixed" if some cost more and some less, and neither side is more than four times the other or the smaller one
-        is as much as a tenth more flops, or if only less memory is certainly better; "same" if none is relevant.
+        "mixed" if some cost more and some less, and neither side is more than four times the other, or if memory was
+        traded for a tenth of the flops, or if only less memory is certainly better; "same" if none is relevant.
 
     Example:
-        >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.2)])
+        >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.1)])
         'better'
     """
     most = {"better": 0.0, "worse": 0.0}
@@ -297,10 +297,17 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
         return "mixed" if doubtful else "same"
-    weaker, stronger = sorted((better, worse))
-    if weaker * _DOMINATES > stronger or weaker >= _NEVER_OUTWEIGHED or (doubtful and better > worse):
+    if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
-    return "better" if better > worse else "worse"
+    verdict: Verdict = "better" if better > worse else "worse"
+    return "mixed" if _is_trade(numbers, verdict) else verdict
+
+
+def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
+    """Whether the flops speak against a verdict on memory: a checkpoint saves memory by computing again."""
+    marked = [one for one in numbers if one.relevant and one.mark]
+    is_of_memory = any(one.name in MEMORY and one.mark == verdict for one in marked)
+    return is_of_memory and any(one.name == "flops" and one.mark != verdict and one.rank >= _TRADED for one in marked)
 
 
 def _hides_work(numbers: Sequence[Number]) -> bool:
