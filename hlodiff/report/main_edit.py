@@ -27,7 +27,7 @@ from hlodiff.report.grouping import REPLACED, EditGroup
 from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
-from hlodiff.report.written import written
+from hlodiff.report.written import OPENING, bracket_end, nesting, written
 
 _FEW = 3  # operations that the list shows at a glance
 _LONGEST = 40  # characters of an argument
@@ -207,7 +207,7 @@ def _without_annotation(words: list[str]) -> list[str]:
     """What comes before a default, without the type of the argument: `base: float =` as `base =`."""
     depth = 0
     for number in range(len(words) - 2 if words[-1] == "=" else 0, 0, -1):
-        depth -= _opens(words[number])
+        depth -= nesting(words[number])
         if depth < 0 or (not depth and words[number] in (",", "=")):
             break
         if not depth and words[number] == ":":
@@ -312,11 +312,11 @@ def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
     words = *inside[0], *inside[1]
     if not all(word == "," or (_IS_VALUE.match(word) and not keyword.iskeyword(word)) for word in words):
         return ""
-    first = next((n for n in range(start - 1, -1, -1) if old[n] in _OPENING and _depth(old[n:start]) > 0), None)
+    first = next((n for n in range(start - 1, -1, -1) if old[n] in OPENING and _depth(old[n:start]) > 0), None)
     if first is None:
         return ""
     first -= old[first] == "(" and first > 0 and old[first - 1][0].isidentifier()
-    ends = [_call_end(side, first) or _bracket_end(side, first) for side in (old, new)]
+    ends = [_call_end(side, first) or bracket_end(side, first) for side in (old, new)]
     if 0 in ends or old[ends[0] :] != new[ends[1] :]:
         return ""
     found = " -> ".join(_joined(side[first:end]) for side, end in zip((old, new), ends, strict=True))
@@ -327,7 +327,6 @@ def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 _OPERATORS = frozenset(["**", "*", "+", "-", "/", "//", "%", "@", "<", ">", "<=", ">=", "==", "!="])
-_OPENING = frozenset("([{")
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -336,28 +335,14 @@ def _joined(words: Sequence[str]) -> str:
 
 def _depth(words: Sequence[str]) -> int:
     """How many brackets are open."""
-    return sum(map(_opens, words))
-
-
-def _opens(word: str) -> int:
-    return (word in "([{") - (word in ")]}")
+    return sum(map(nesting, words))
 
 
 def _call_end(words: Sequence[str], start: int) -> int:
     """Behind a call that begins at a name; 0 where none does, or it does not end on this line."""
     if not (words[start : start + 1] and words[start][0].isidentifier() and words[start + 1 : start + 2] == ["("]):
         return 0
-    return _bracket_end(words, start + 1)
-
-
-def _bracket_end(words: Sequence[str], start: int) -> int:
-    """Behind what begins with a bracket; 0 where it does not end on this line."""
-    depth = 0
-    for number, word in enumerate(words[start:], start):
-        depth += _opens(word)
-        if not depth:
-            return number + 1
-    return 0
+    return bracket_end(words, start + 1)
 
 
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")

@@ -17,7 +17,7 @@ from hlodiff.differ.subsequence import common_ends
 
 _GLANCE = 60  # characters of two expressions as they stand
 _MOST = 80
-_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
 _ENDS_BEFORE = _NO_EXPRESSION = frozenset(["=", ",", ":", ":="])
 
@@ -93,7 +93,7 @@ def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
             continue
         if not (opens + 1 < len(long) and long[opens].isidentifier() and long[opens + 1] == "("):
             continue
-        end = _bracket_end(long, opens + 1)
+        end = bracket_end(long, opens + 1)
         after = len(long) - end
         inside = list(short[first : len(short) - after])
         taken = list(long[opens + 2 : end - 1])
@@ -139,7 +139,7 @@ def _called_names(span: Sequence[_Token], line: str) -> str:
     words = [token.text for token in span]
     shown, at, number = "", span[0].start, 0
     while number < len(words):
-        end = _bracket_end(words, number) if _is_call(words, number) else 0
+        end = bracket_end(words, number) if _is_call(words, number) else 0
         if end > number + 2:
             shown, at, number = f"{shown}{line[at : span[number].end]}...", span[end - 1].start, end
         else:
@@ -176,7 +176,7 @@ def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
     for length, (one, other) in enumerate(zip(old, new, strict=False)):
         is_end = not depth and {one, other} <= {",", *_CLOSING}
         same = length if is_end else same
-        depth += (one in _OPENING) - (one in _CLOSING)
+        depth += nesting(one)
         if one != other or depth < 0:
             break
     return same
@@ -191,7 +191,7 @@ def _starts(words: Sequence[str], start: int) -> Iterator[int]:
 
 def _is_start(before: str) -> bool:
     """Whether an expression may begin behind this token; "" is the beginning of the line."""
-    return not before or before in _OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before)
+    return not before or before in OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before)
 
 
 def _ends(words: Sequence[str], behind: int) -> Iterator[int]:
@@ -205,7 +205,7 @@ def _ends(words: Sequence[str], behind: int) -> Iterator[int]:
 def _is_balanced(words: Sequence[str]) -> bool:
     depth = 0
     for word in words:
-        depth += (word in _OPENING) - (word in _CLOSING)
+        depth += nesting(word)
         if depth < 0:
             return False
     return not depth
@@ -218,15 +218,20 @@ def _at_the_top(words: Sequence[str]) -> list[str]:
         depth -= word in _CLOSING
         if not depth:
             found.append(word)
-        depth += word in _OPENING
+        depth += word in OPENING
     return found
 
 
-def _bracket_end(words: Sequence[str], start: int) -> int:
-    """Behind what begins with a bracket; 0 where it does not end on this line."""
+def nesting(word: str) -> int:
+    """1 for an opening bracket, -1 for a closing one, else 0."""
+    return (word in OPENING) - (word in _CLOSING)
+
+
+def bracket_end(words: Sequence[str], start: int) -> int:
+    """The index after the bracket that closes the one at `start`; 0 if it is on another line."""
     depth = 0
     for number, word in enumerate(words[start:], start):
-        depth += (word in _OPENING) - (word in _CLOSING)
+        depth += nesting(word)
         if not depth:
             return number + 1
     return 0
