@@ -121,10 +121,10 @@ class ProgramSide:
         return sum(len(edge["sites"]) * self.copies.get(caller, 1) for caller, edge in callers)
 
     def operand_symmetric(self, one: Instruction, other: Instruction) -> OrderFree | None:
-        """Asks whether a fusion of this side, equal to another, computes the same with its operands in an order.
+        """A test whether a fusion computes the same with its operands permuted; None if the two are not fusions.
 
-        `xor(p0, p1)` called with (b, a) does. What nothing reads has no value that could be the same, only a place:
-        there another operand is another program. None for all but fusions: they can tell.
+        `one` is a fusion of this side, `other` an equal one. `xor(p0, p1)` called with (b, a) passes. An operand that
+        the fused computation does not read must keep its position: a different operand there is a different program.
         """
         if one.opcode != "fusion" or other.opcode != "fusion" or len(one.called) != 1:
             return None
@@ -138,7 +138,7 @@ class ProgramSide:
 
     def _is_same_in_order(self, callee: int, order: Sequence[int]) -> bool:
         body = self.module.computations[callee]
-        if len(body.parameters()) != len(order):  # it was not opened: unknown, until it is
+        if len(body.parameters()) != len(order):  # not opened yet, so unknown
             return False
         flat = flattened(self.module, callee)
         if any(number != order[number] for number in idle_parameters(flat)):
@@ -397,7 +397,7 @@ def _handed_on(
     elements: Elements,
     is_begun_so: bool = True,
 ) -> _Known | None:
-    """Where all that a loop runs, or a call leads to, is numbered so; None where something is not."""
+    """Every site of a loop, or of a call, that uses this renumbering of elements; None if any disagrees."""
     pair = pairs[key]
     assert pair.pairing and pair.old_side and pair.new_side
     one = pair.old_side.computation.instructions[position]
@@ -420,10 +420,10 @@ def _handed_on(
 def _inside(
     pairs: dict[tuple[int, int], ComputationMatch], key: tuple[int, int], elements: Elements, is_begun_so: bool
 ) -> _Known | None:
-    """Where what is called takes a tuple of these elements, and returns one if it returns any; None where it does not.
+    """Sites in a callee that use this renumbering: its parameter and, if it returns a tuple, that tuple.
 
-    An edit reports a tuple that is made of other values. Where the loop begins or here, what was added and removed must
-    explain one of the two.
+    None if either disagrees. A tuple made of different values is reported by an edit of its own. That excuses either
+    the loop's initial tuple or the callee's result; added and removed elements must explain the other one.
     """
     pair = pairs[key]
     if pair.pairing is None or pair.old_side is None or pair.new_side is None:

@@ -189,15 +189,16 @@ _KnownSites = dict[tuple[int, int], Site]
 
 @dataclass(frozen=True, slots=True)
 class PrunedSide:
-    """One program without the computations that the other one has too.
+    """One program without the computations that the other program has too.
 
     Args:
-        module: the rest of it.
-        places: for each of its computations the index in the whole program.
-        lines: of call skeletons, by their index here, which instruction of the whole each of theirs is.
-        positions: where each reached computation of the whole, or the one that stands for it, is here.
-        read: what is here before calls were led to what stands for their computations: calls are those of the whole.
-        shared: for each shared computation here, all those of the whole that it represents.
+        module: the pruned program.
+        places: for each computation of `module`, its index in the whole program.
+        lines: for each call skeleton, by its index in `module`, the positions of its instructions in the whole program.
+        positions: for each reached computation of the whole program, the index in `module` of it or its representative.
+        read: the computations of `module` before their calls were redirected to representatives: `called` holds indices
+            of the whole program.
+        shared: for each shared computation of `module`, all computations of the whole program that it represents.
     """
 
     module: Module

@@ -334,9 +334,9 @@ class _Regions:
         return False
 
     def _rests_on_operands(self, old: Place, new: Place) -> bool:
-        """Whether an operand of the one is that of the other, by evidence that is not weak, or behind a convert.
+        """Whether the two share an operand, directly or through a convert, by a match on more than weak evidence.
 
-        What counts in another kind of numbers has operands that do, or that were cast on the way.
+        Why converts: where the element type changed, operands changed it too or were cast on the way.
         """
         sides: list[list[int]] = []
         for module, place in zip(self.modules, (old, new), strict=True):
@@ -364,10 +364,10 @@ class _Regions:
         return source_through(owner, place[1], _FEEDERS).opcode in _FEEDERS
 
     def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
-        """Whether a user of the one is that of the other, by evidence that is not weak; through broadcasts.
+        """Whether the two share a user, directly or through broadcasts, by a match on more than weak evidence.
 
-        It may be no edit itself where one of its operands came in the place of another. With `keeps_values` it takes
-        the same values besides.
+        The user may be unedited even though one of its operands was replaced. With `keeps_values` the user must also
+        take the same values.
         """
         theirs = set(self.users(1, new))
         for user in self.users(0, old):

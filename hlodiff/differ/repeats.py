@@ -20,8 +20,8 @@ from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
 
-# For a file and a line: the lines at which the Python loops around it begin, outermost first, those of comprehensions
-# negative. True means one loop, False and () none, None a file that cannot be read.
+# Maps a file and a line to the first lines of the enclosing Python loops, outermost first; comprehensions are negative.
+# True means one loop, False and () none, None an unreadable file.
 InLoop = Callable[[str, int], Sequence[int] | bool | None]
 
 
@@ -34,10 +34,10 @@ def unknown(file: str, line: int) -> None:
 
 
 def loops_around(frame: Frame, in_loop: InLoop) -> tuple[int, ...]:
-    """The loops that a frame is an iteration of, outermost first.
+    """The loops around a frame, outermost first.
 
-    A comprehension runs in a frame of its own, so the function's own code in that line runs once; and a lambda has no
-    loop, whatever line it is in.
+    A comprehension runs in a frame of its own, so the function's own code in that line runs once. A lambda is in no
+    loop, whatever its line.
 
     Example:
         >>> loops_around(Frame("a.py", 3, "f"), lambda file, line: (2, -3))
@@ -56,12 +56,12 @@ def loops_around(frame: Frame, in_loop: InLoop) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FrameTree:
-    """Lines of one function of Python.
+    """Lines of one Python function.
 
     Args:
         file: as the program names it.
         first, last: 1-based.
-        function: its name; "" where it is not known.
+        function: its name; "" if unknown.
     """
 
     file: str
@@ -93,7 +93,7 @@ def own_line(module: Module, frame: int) -> FrameTree | None:
 
 
 def line_of(module: Module, frame: int) -> FrameTree:
-    """One frame as lines."""
+    """The line of a frame."""
     found = module.frames[frame]
     return FrameTree(found.file, found.line, found.line, found.function)
 
@@ -122,14 +122,14 @@ def is_operation(it: Instruction) -> bool:
 
 
 def labels_of(module: Module) -> tuple[tuple[bytes, ...], ...]:
-    """For each instruction of each computation its opcode, types, attributes and what it calls, without positions.
+    """Opcode, types, attributes and callees of each instruction of each computation, without positions.
 
     Args:
         module: a program of either stage.
 
     Returns:
-        equal bytes for operations that differ in nothing but which slice they take and which number they hold; what
-        they call is the same to the last number.
+        equal bytes for operations that differ only in the slice they take and the number they hold; their callees are
+        equal including numbers.
     """
     hashes = computation_hashes(module)
     return tuple(tuple(_label(it, hashes) for it in one.instructions) for one in module.computations)
@@ -191,12 +191,12 @@ def size_of(it: Instruction, sizes: Mapping[int, int]) -> int:
 
 
 def stands_alone(it: Instruction) -> bool:
-    """Whether an instruction is an operation of its own and not just a call."""
+    """Whether an instruction is an operation itself, not only a call."""
     return is_operation(it) and it.opcode not in _NAMES
 
 
 LEAST_COPIES = 3
-_PASSES = ("transpose(", "rematted_computation")  # scopes of a backward pass, and of what it computes again
+_PASSES = ("transpose(", "rematted_computation")  # scopes of a backward pass and of rematerialization
 
 _Call = tuple[str, str, object, tuple[bool, ...]]
 Order = Literal["chained"]
@@ -212,7 +212,7 @@ class Repeat:
         where: the lines of the body.
         callers: the calling lines, innermost first.
         copies: how many there are.
-        body: operations in one copy, calls counted with what they call; a backward pass is part of it.
+        body: the number of operations in one copy, including callees and the backward pass.
         order: "chained": each copy uses what the one before it computed.
         times: the number of call sites of the whole.
         in_loop: whether the lines are known to lie in a Python loop.
@@ -343,10 +343,10 @@ class _EnclosingLoops:
         return {frame: self._loops_around(stack) for frame, stack in within.items()}
 
     def _in_jitted(self, stacks: Sequence[Sequence[int]]) -> Iterator[Sequence[int]]:
-        """Frames of the jitted function and of what it calls.
+        """Frames of the jitted function and of its callees.
 
-        It is the function of that name that most stacks go through, of several the innermost. Where a stack does not,
-        it is what not all stacks share.
+        The jitted function is the one of that name that most stacks go through; of several, the innermost. For stacks
+        that do not go through it, the frames that not all stacks share.
         """
         frames = self._module.frames
         callers = Counter[int]()
@@ -363,9 +363,9 @@ class _EnclosingLoops:
         return _plain(self._module.frames[index].function.rpartition(".")[2]) in self._jitted
 
     def _in_callee(self, stack: Sequence[int], callers: Mapping[int, None]) -> Sequence[int]:
-        """Frames of a computation without its callers': JAX starts a new stack or continues the caller's.
+        """Frames of a computation without those of its callers: JAX starts a new stack or continues the caller's.
 
-        A full stack that leads to no caller belongs to an earlier caller, for whom the function was traced first.
+        A full stack that leads to no caller belongs to an earlier caller, for which the function was first traced.
         """
         for position, index in enumerate(stack):
             if index in callers:
@@ -396,7 +396,7 @@ class _CopiedLoop:
         place: the loop.
         copies: how many there are.
         body: operations in one of them.
-        passes: of its forward pass, its backward pass and what that computes again one proof for each call site.
+        passes: for the forward pass, the backward pass and its rematerialization, one proof per call site.
         lines: frames in the loop that the copies come from.
         first: the operations of one copy, as positions.
     """
@@ -410,7 +410,7 @@ class _CopiedLoop:
 
     @property
     def times(self) -> int:
-        """At how many call sites the copies stand."""
+        """The number of call sites with these copies."""
         return len(self.passes[0])
 
     @property
@@ -435,7 +435,7 @@ class _OperationsByLoop:
         self._instructions, self._labels, self._sizes, self._around = computation.instructions, labels, sizes, around
         self._calls, self._by_line = calls, by_line
         self._computation = computation
-        # A number for each operation in a loop: equal for the same call of the same Python in the same pass.
+        # A number for each operation in a loop: equal for the same Python call in the same pass.
         numbers: dict[tuple[bytes, _Call], int] = {}
         self._kinds: list[int] = []
         for it, label, call in zip(self._instructions, labels, calls, strict=True):
@@ -494,7 +494,7 @@ class _OperationsByLoop:
     def _is_body(self, proof: Proof, place: _LoopCall, calls: int) -> bool:
         """Whether copies are iterations of a user's loop."""
         frames = {self._frame(row[0]) for row in proof.rows}
-        # A library that sums over leaves, as a norm does, leaves nothing to write otherwise.
+        # The user cannot rewrite a library's sum over leaves, such as a norm.
         idle = is_library(place.file) and only_sums(self._computation, proof)
         is_whole = len(proof.rows) > 1 or self._instructions[proof.rows[0][0]].opcode in CALLS
         return is_whole and len(frames) >= calls and not idle
@@ -502,7 +502,7 @@ class _OperationsByLoop:
     def _in_another(self, proofs: Sequence[Proof], place: _LoopCall) -> bool:
         """Whether copies at several places are a nested loop, and not one loop with an iteration that differs.
 
-        What the first copy begins with then comes from the outer loop.
+        In a nested loop the values that enter the first copy come from the outer loop.
         """
         for proof in proofs:
             known = set(proof.positions())
@@ -533,10 +533,11 @@ class _OperationsByLoop:
         return _CopiedLoop(place, copies, body, tuple(passes.values()), lines, tuple(row[0] for row in rows))
 
     def _further(self, place: _LoopCall, proofs: Sequence[Proof]) -> int | None:
-        """1 where one more turn left a part of the body, as a last one without a value does; None where more did.
+        """1 if one more iteration left only part of the body, such as a last one without a value, else 0.
 
-        What a call computes in each copy once, and once more, belongs to one more turn. Where the calls that carry the
-        value computed more, some turns differ from the copies: their number is not that of the turns.
+        An operation that each copy has once, and that occurs once outside the copies, belongs to one more iteration.
+        None if the calls that carry the value have more operations left over than one iteration has: then some
+        iterations differ from the copies and the number of copies is not the trip count.
         """
         known = {position for proof in proofs for position in proof.positions()}
         kinds = Counter(self._kinds[row[0]] for row in proofs[0].rows)
@@ -558,9 +559,9 @@ class _OperationsByLoop:
 
 
 def _calls_of(module: Module, computation: Computation, around: Around, by_line: bool) -> list[_Call]:
-    """What each operation is called from: its place in Python, the primitive of JAX that it is for, and the pass.
+    """For each operation its place in Python, its JAX primitive and its pass.
 
-    Without `by_line` the place is only what the loop calls, whatever line of the loop calls it.
+    Without `by_line` the place is only the function that the loop calls, from whatever line.
     """
     places: dict[int, object] = {}
     for frame, loops in around.items() if not by_line else ():
@@ -574,7 +575,7 @@ def _calls_of(module: Module, computation: Computation, around: Around, by_line:
 
 
 def _merged(found: Sequence[Repeat]) -> list[Repeat]:
-    """Equal copies once, with the number of places: two calls in one line are two places."""
+    """Merge equal copies and add up their call sites: two calls in one line are two."""
     groups: dict[tuple[FrameTree, tuple[FrameTree, ...], int, int], list[Repeat]] = {}
     for one in found:
         groups.setdefault((one.where, one.callers, one.copies, one.body), []).append(one)
@@ -586,7 +587,7 @@ def _pass_of(it: Instruction) -> tuple[bool, ...]:
 
 
 def _repeat(module: Module, loop: _CopiedLoop, times: int, computed: Mapping[bytes, int]) -> Repeat | None:
-    """The copies of a loop with its lines; None where a library's loop is called from no line of the user's."""
+    """The copies of a loop with its lines; None for a library's loop that no user line calls."""
     lines = [module.frames[index].line for index in loop.lines]
     where = FrameTree(loop.place.file, min(lines), max(lines), loop.place.function)
     callers = tuple(line_of(module, index) for index in chain(module, loop.place.caller))

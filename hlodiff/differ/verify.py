@@ -1,21 +1,21 @@
 """Proves that a diff is complete: its edits, applied to the old program, give the new program.
 
-This file shares no code with the matcher and the pruner. The edit script contains the matches, so nothing is searched
-for: two programs are proved isomorphic by applying the known mapping and comparing.
+This file shares no code with the matcher and the pruner. The edit script contains the matches, so there is no search:
+applying the known mapping and comparing proves the two programs isomorphic.
 
 From top to bottom:
 
-1. Rows: what an instruction is, and one normal form of it. Rows are the nodes of a dataflow graph, operands its edges.
-2. Applying a script: each old instruction that is kept gets its place in the new computation, then each step of the
-   script changes rows.
-3. Comparing: what differs from the new computation before any step, or is touched by one, becomes a graph on both sides
+1. Rows: instructions without names, and their normal form. Rows are the nodes of a dataflow graph, operands its edges.
+2. Applying a script: each kept instruction gets its place in the new computation, then each step of the script changes
+   rows.
+3. Comparing: rows that differ from the new computation before any step, or that a step touches, become a graph per side
    (`nx.utils.graphs_equal`; for all instructions that would take 20 times as long). Where they differ, the differences
    are named.
-4. As printed: computations that were not parsed for the diff are compared line by line, without parsing. 5. Rewired
-operands: an operand that reads something else has to follow from an added or removed instruction on its way. 6. Loop
-elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop. 7. The whole
-program: calls, channels, execution threads, schedule, header (donation, entry layout). 8. The reported edits: each of
-their sites was carried out, and their counts are right.
+4. As printed: computations that were not parsed for the diff are compared line by line, without parsing.
+5. Rewired operands: a rewired operand must follow from an added or removed instruction on its path.
+6. Loop elements: the numbers of loop-carried tuple elements shift only together, at every place of a loop.
+7. The whole program: calls, channels, execution threads, schedule, header (donation, entry layout).
+8. The reported edits: each of their sites was applied, and their counts are right.
 
 What `diff` ignores is ignored here: names, the order of unscheduled instructions, provenance and noise.
 """
@@ -97,7 +97,7 @@ class Replay:
         edits: how many edits they belong to.
         failures: the first differences between the result and the new program, in words; () where there are none.
         missing: the number of all differences.
-        unknown: constants and header attributes that are not in the files, so that nothing is proved about them.
+        unknown: constants and header attributes that are missing from the files; nothing is proved about them.
     """
 
     steps: int
@@ -108,7 +108,7 @@ class Replay:
 
     @property
     def complete(self) -> bool:
-        """True where the edits turn the old program into the new one and all values of both are known."""
+        """True if the edits turn the old program into the new one and all values of both are known."""
         return not self.missing and not self.unknown
 
 
@@ -120,7 +120,7 @@ def replay(script: EditScript, unknown: int = 0) -> Replay:
         unknown: constants of the programs whose values are not known.
 
     Returns:
-        whether the result is the new program, and where it is not.
+        whether the result is the new program, and where it differs.
 
     Example:
         >>> from hlodiff.hlo.model import Computation, Instruction, Module, Shape
@@ -167,7 +167,7 @@ def _failures(script: EditScript) -> Iterator[str]:
 
 
 class Row(NamedTuple):
-    """What an instruction is, without its name and metadata.
+    """An instruction without its name and metadata.
 
     Args:
         opcode, shape, literal, attributes, results: as in `Instruction`.
@@ -202,22 +202,22 @@ class Row(NamedTuple):
 
 
 def row_of(it: Instruction) -> Row:
-    """The row of an instruction at its present place."""
+    """The row of an instruction at its current place."""
     return Row(*_fields_of(it))
 
 
 def _fields_of(it: Instruction) -> tuple[Any, ...]:
-    """The fields of its row: equal to the row, and computed in a third of the time."""
+    """The fields of its row as a tuple: equal to the row, and three times as fast to make."""
     results, control = it.results, it.control_predecessors
     return it.opcode, it.shape, it.literal, it.attributes, it.calls, it.operands, results, control
 
 
 def normal(row: Row) -> Row:
-    """The normal form of a row: two instructions mean the same where it is equal.
+    """The normal form of a row: two instructions are equivalent if theirs are equal.
 
-    Arrays have an explicit layout, attributes and the operands of a commutative operation an order. The number of a
-    parameter is only a name for an operand of the callers, that of a channel for those who share it: both are checked
-    over the whole program.
+    Layouts are explicit; attributes and the operands of commutative operations are sorted. Numbers of parameters and
+    channels are dropped, because they only name an operand of the callers and the instructions that share a channel:
+    both are checked over the whole program.
     """
     attributes = [(name, _normal_attribute(name, text)) for name, text in row.attributes]
     row = row._replace(
@@ -252,7 +252,7 @@ def _is_commutative(row: Row) -> bool:
 
 
 def _explicit(shape: Shape) -> Shape:
-    """A shape in which arrays without a layout have the default layout."""
+    """A shape with the default layout for arrays without one."""
     if shape.tuple_shapes:
         return replace(shape, tuple_shapes=tuple(map(_explicit, shape.tuple_shapes)), layout=None)
     if shape.layout is None and shape.is_array:
@@ -261,7 +261,7 @@ def _explicit(shape: Shape) -> Shape:
 
 
 def dataflow_graph(rows: Mapping[int, Row]) -> Graph:
-    """Rows as a graph: one node for each, one edge for each operand; its position is the key, as in `hlodiff.graph`.
+    """Rows as a graph: one node per row, one edge per operand, keyed by its position as in `hlodiff.graph`.
 
     Args:
         rows: by their places. Operands outside of the rows become nodes without attributes.
@@ -274,7 +274,7 @@ def dataflow_graph(rows: Mapping[int, Row]) -> Graph:
 
 
 def _below(rows: Mapping[int, Row], start: int) -> set[int]:
-    """What the row at `start` reads, directly or through the others."""
+    """The rows that the row at `start` reads, directly or transitively."""
     graph = dataflow_graph({place: row._replace(control=()) for place, row in rows.items()})
     return set(nx.ancestors(graph, start)) if start in graph else set()
 
@@ -287,13 +287,13 @@ class _ResultNode:
     """An instruction of the result.
 
     Args:
-        row: what it is now.
+        row: its current row.
         old: its place in the old computation, -1 for an added one.
-        calls: what it calls, as indices of pairs.
+        calls: its callees, as indices of pairs.
         is_copy: whether it was an instruction of the old program, kept or moved here.
         is_rewired: whether a step replaced all of its operands.
-        settings: what steps set, with the new value.
-        positions: old and new positions of the operands that it kept, None where all stay where they were.
+        settings: the fields that steps set, with the new values.
+        positions: old and new positions of the kept operands; None if all keep their positions.
     """
 
     row: Row
@@ -312,12 +312,12 @@ class _ReplayedComputation:
     Args:
         script, index, pair: the script, and the pair in it.
         steps: those of the pair.
-        nodes: the result, by places in the new computation; of a pair that was compared as printed, what calls others.
-        root: the place of what it returns.
-        opened: places of what is not seen to be the same without any step.
+        nodes: the result, by places in the new computation; for a pair that was compared as printed, only its calls.
+        root: the place of the root.
+        opened: places of rows that are not known to be equal without any step.
         channels: name, old and new number of each channel that is used.
         failures: steps that could not be applied, in words.
-        parameters: how many parameters both have that were compared as printed; -1 where they were read.
+        parameters: the number of parameters of a pair that was compared as printed; -1 if the pair was parsed.
     """
 
     script: EditScript
@@ -348,7 +348,7 @@ class _ReplayedComputation:
 
     @cached_property
     def places(self) -> list[int]:
-        """For each old instruction its new place, `~place` of its old one where it has none."""
+        """For each old instruction its new place, or `~place` of the old one if it has none."""
         return [matched if matched >= 0 else ~place for place, matched in enumerate(self.pair.mapping)]
 
     def name(self, place: int) -> str:
@@ -358,11 +358,11 @@ class _ReplayedComputation:
         return _name(self.new, place)
 
     def before(self, node: _ResultNode) -> Instruction | None:
-        """The old instruction of this computation that became a node, None for an added one."""
+        """The old instruction behind a node, None for an added one."""
         return self.old.instructions[node.old] if self.old and node.old >= 0 else None
 
     def is_rewired(self, place: int) -> bool:
-        """Whether a step named all operands of what is at a place."""
+        """Whether a step replaced all operands of the instruction at a place."""
         return place in self.nodes and self.nodes[place].is_rewired
 
 
@@ -410,7 +410,7 @@ def _keep(
     new: Computation,
     rewirings: Mapping[int, Sequence[OperandRewiring]],
 ) -> None:
-    """Put each old instruction that is kept at its new place, as it is before any step changes its fields."""
+    """Put each kept instruction at its new place, before any step changes its fields."""
     places, calls, elements = made.places, dict(made.pair.calls), dict(made.pair.elements)
     for place, (before, matched) in enumerate(zip(old.instructions, made.pair.mapping, strict=True)):
         if matched < 0:
@@ -432,7 +432,7 @@ def _keep(
             given = [each for each in after.attributes if _is_hash(each)]
             row = row._replace(literal=after.literal, attributes=(*known, *given))  # see `Replay.unknown`
         elif elements and before.opcode == "get-tuple-element" and before.operands:
-            # It takes the same element, whatever the number of that element is now.
+            # It takes the same element, whatever its new number.
             number = before.attribute("index") or ""
             now = dict(elements.get(places[before.operands[0]], ())).get(int(number) if number.isdigit() else -1)
             row = row if now is None else row.setting("index", str(now))
@@ -449,7 +449,7 @@ def _keep(
 def _rearrange(
     made: _ReplayedComputation, node: _ResultNode, rewirings: Sequence[OperandRewiring], bound: Mapping[int, int] | None
 ) -> None:
-    """Operands of a kept instruction: rewirings change them, those of a call follow its parameters, others stay."""
+    """Set the operands of a kept instruction: rewirings change them, those of a call follow its parameters."""
     if any(rewiring.place is not None and rewiring.reads is None for rewiring in rewirings):
         made.failures.append(f"an operand of {_name(made.old, node.old)} is there and reads nothing")
     cut = {rewiring.slot for rewiring in rewirings}
@@ -465,7 +465,7 @@ def _rearrange(
             continue
         if bound is None:
             unplaced.append((slot, value))
-        else:  # a position behind all others where the parameter was removed: the comparison sees one operand too many
+        else:  # after all others if the parameter was removed, so that the comparison finds one operand too many
             placed[bound.get(slot, len(values) + slot)] = (slot, value)
     free = (n for n in range(len(placed) + len(unplaced)) if n not in placed)
     placed |= dict(zip(free, unplaced, strict=False))
@@ -475,13 +475,13 @@ def _rearrange(
 
 
 def _lacks_value(it: Instruction) -> bool:
-    """Whether it is a constant with neither its value nor a hash in the file."""
+    """Whether it is a constant with neither a value nor a hash in the file."""
     literal = it.literal or ""
     return ("..." in literal or "__elided__" in literal) and not any(map(_is_hash, it.attributes))
 
 
 def _is_hash(attribute: tuple[str, str]) -> bool:
-    """Whether it is what snapshots store instead of a large constant."""
+    """Whether an attribute is the hash that snapshots store instead of a large constant."""
     return any("hlodiff_literal" in text or "hlodiff.constant" in text for text in attribute)
 
 
@@ -535,7 +535,7 @@ def _set(made: _ReplayedComputation, node: _ResultNode, setting: SettingChange) 
 
 
 def _with_leaves(shape: Shape, what: str, leaves: Iterator[Shape]) -> Shape:
-    """A shape with one part of each of its leaves replaced."""
+    """A shape with one field of each leaf replaced."""
     if shape.element_type == "tuple":
         return replace(shape, tuple_shapes=tuple(_with_leaves(part, what, leaves) for part in shape.tuple_shapes))
     leaf = next(leaves)
@@ -584,7 +584,7 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
 
 
 def _renumber_aliasing(made: _ReplayedComputation, node: _ResultNode) -> Row:
-    """A row whose configuration counts operands, and results behind them, as the new instruction has them."""
+    """A row whose config numbers operands, and results after them, as the new instruction does."""
     before, text = made.before(node), dict(node.row.attributes).get("backend_config", "")
     if before is None or "aliasing_operands" not in text or "backend_config" in node.settings:
         return node.row
@@ -628,19 +628,19 @@ def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
 # 4. As printed
 
 # Most of two large programs is equal on both sides and was not parsed for the diff. Its lines are compared as printed,
-# under the known mapping, which takes a tenth of the time of parsing. What this does not understand or finds different
-# is parsed and compared like the rest.
+# under the known mapping, which takes a tenth of the time of parsing. Computations that it cannot read, or that differ,
+# are parsed and compared like the rest.
 
 
 def _compare_printed(program: _ReplayedProgram) -> None:
-    """Compare all pairs that were not parsed; those that differ as printed are left to be parsed."""
+    """Compare all pairs that were not parsed; those that differ as printed are parsed later."""
     if program.script.printed is None:
         return
     texts = _PrintedTexts(program.script, program.script.printed)
     for made in program.computations:
         if made.pair.is_printed and not made.steps:
             texts.compare(made)
-    for made in program.computations:  # what was read may have its parameters in another order
+    for made in program.computations:  # a parsed computation may have its parameters in a different order
         refs = {ref for node in made.nodes.values() for _, refs in node.calls for ref in refs}
         numbers = (program.parameters(ref) for ref in refs if not program.computations[ref].is_printed)
         if any(kept != {n: n for n in range(max(counts))} for kept, counts in numbers):
@@ -679,7 +679,7 @@ class _PrintedTexts:
         for place, (line, other) in enumerate(lines):
             if line[3] or other[3]:
                 bare = without_metadata(line[3]), without_metadata(other[3])
-                if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it stands in a string
+                if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it is in a string
                     called = calls.pop(mapping[place], ())
                     if not self._is_same_call(bare, called):
                         return
@@ -696,7 +696,7 @@ class _PrintedTexts:
             made.parameters = sum(line[1].endswith(" parameter") for line in ours)
 
     def _is_same_call(self, attributes: tuple[str, str], calls: Calls) -> bool:
-        """Whether two lines call what the script says, and name nothing else."""
+        """Whether two lines call what the script says and refer to nothing else."""
         named = [called_names_by_attribute(text) for text in attributes]
         if [text.count("%") for text in attributes] != [sum(map(len, each.values())) for each in named]:
             return False
@@ -711,7 +711,7 @@ class _PrintedTexts:
         return indices == [[pair.old for pair in pairs], [pair.new for pair in pairs]]
 
     def _has_same_attributes(self, attributes: tuple[str, str]) -> bool:
-        """The same in normal form."""
+        """Whether the attributes of two lines are equal in normal form."""
         if attributes not in self._same:
             try:
                 split = [[part.partition("=") for part in split_commas(text[1:])] for text in attributes]
@@ -745,7 +745,7 @@ def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[
 
 
 def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
-    """A step may rewire an operand only where it is on the way between what was read and what is read now."""
+    """A step may rewire an operand only if it lies on the path between the old and the new operand."""
     if made.old is None or made.new is None:
         return
     for step in made.steps:
@@ -769,7 +769,7 @@ def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> I
 def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation, old: Computation) -> Iterator[str]:
     """Parameters come with a reader and go with their readers; an edit reports an operand that nothing reads."""
     if not (made.pair.added or made.pair.removed) or any(each.is_rewired for *_, each in program.callers(made.index)):
-        return  # an edit gives a caller other operands, so parameters may come and go unread
+        return  # an edit changes the operands of a caller, so unread parameters may be added and removed
     read = {made.root, *(source for node in made.nodes.values() for source in node.row.operands)}
     for place, it in made.pair.added:
         if place not in read:
@@ -787,7 +787,7 @@ def _user(made: _ReplayedComputation, rewiring: OperandRewiring) -> str:
 def _is_on_the_way(
     made: _ReplayedComputation, step: RemoveStep | AddStep | ArriveStep, rewiring: OperandRewiring
 ) -> bool:
-    """Whether a step removed what was read or added what is read now, and the other one is below that or new too."""
+    """Whether a step removed the old operand or added the new one, and the other is below that or new too."""
     assert made.old is not None
     user = made.nodes.get(rewiring.user)
     before = made.before(user) if user else None
@@ -849,7 +849,7 @@ def _loop_agrees(
 ) -> bool:
     """Whether a loop has these elements throughout.
 
-    Where an edit names all operands of a tuple, that is enough; but not of both tuples, at the beginning and the end.
+    An edit that names all operands of a tuple is enough for either the initial or the final tuple, but not for both.
     """
     begin = node.row.operands[0]
     tuples = [(made, begin)]
@@ -862,7 +862,7 @@ def _loop_agrees(
         if inner.new.instructions[inner.new.root].shape.tuple_shapes:
             tuples.append((inner, inner.root))
     named = [one.is_rewired(place) for one, place in tuples]
-    if begin in made.nodes and made.nodes[begin].row.opcode == "parameter":  # what callers pass
+    if begin in made.nodes and made.nodes[begin].row.opcode == "parameter":  # passed by callers
         passed = ((caller, each.row.operands[:1]) for caller, _, each in program.callers(made.index))
         named[0] |= any(caller.is_rewired(source) for caller, reads in passed for source in reads)
     fits = (is_named or _consists_of(*each, elements) for each, is_named in zip(tuples, named, strict=True))
@@ -899,13 +899,13 @@ class _ReplayedProgram:
     """The result of all steps.
 
     Args:
-        script: what is applied.
+        script: the script that is applied.
         computations: one for each pair of the script.
         calls: the call graph of the result. Nodes are indices of pairs; each callee of each call site is an edge, whose
             key begins with the place of the call.
-        numbers: what `parameters` has found.
-        names_of: by an instruction's id, it and what `operand_names` says of it.
-        bound: what `bound_positions` has found, by the ids of both instructions and what is called.
+        numbers: cache of `parameters`.
+        names_of: cache of `operand_names`: by an instruction's id, the instruction and the result.
+        bound: cache of `bound_positions`, by the ids of both instructions and their callees.
     """
 
     script: EditScript
@@ -948,7 +948,7 @@ class _ReplayedProgram:
         return self.numbers[ref]
 
     def names(self, before: Instruction, after: Instruction, ref: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Of which operand each parameter of what is called is the name, on either side; -1 for none."""
+        """For each parameter of the callee the operand that it is bound to, on either side; -1 for none."""
         pair, made = self.script.pairs[ref], self.computations[ref]
         if made.is_printed:
             own = tuple(range(made.parameters)) if before.opcode in BINDS else (-1,) * made.parameters
@@ -958,14 +958,14 @@ class _ReplayedProgram:
         return ours.get(pair.old, (-1,) * counts[0]), theirs.get(pair.new, (-1,) * counts[1])
 
     def _operand_names(self, it: Instruction, module: Module) -> dict[int, tuple[int, ...]]:
-        """`operand_names`, once for each instruction; it is kept, so that no other one can get its id."""
+        """`operand_names`, cached; the cache keeps the instruction alive, so that its id is not reused."""
         known = self.names_of.get(id(it))
         if known is None:
             known = self.names_of[id(it)] = it, operand_names(it, module)
         return known[1]
 
     def bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> Mapping[int, int] | None:
-        """New positions of a call's operands by the parameters they are bound to; None where they keep their order."""
+        """New positions of a call's operands by the parameters they are bound to; None if they keep their order."""
         key = id(before), id(after), calls
         if key in self.bound:
             return self.bound[key]
@@ -982,7 +982,7 @@ class _ReplayedProgram:
                 for n, m in self.parameters(ref)[0].items():
                     if ours[n] >= 0 and theirs[m] >= 0:
                         found.setdefault(ours[n], theirs[m])
-        # Those that no parameter is a name for, such as the index of a branch, keep their order.
+        # Operands that no parameter is bound to, such as the index of a branch, keep their order.
         own = [
             [n for n in range(len(it.operands)) if n not in used]
             for it, used in zip((before, after), named, strict=True)
@@ -1022,7 +1022,7 @@ def _exchanged_parameters(
 ) -> Iterator[str]:
     """Parameters of a callee have the numbers of the operands that they are bound to.
 
-    Where parameters are no names for operands (a reducer's), they keep their numbers.
+    Parameters that are not bound to operands (a reducer's) keep their numbers.
     """
     bound = program.bound_positions(before, after, node.calls) or {}
     for name, refs in node.calls:
@@ -1042,8 +1042,9 @@ _THREAD = "execution_thread"
 
 
 def _check_attributes(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
-    """A computation has the attributes that it had, the thread among them, unless an edit, of a caller for the thread,
-    says otherwise.
+    """A computation keeps its attributes, including the execution thread, unless an edit changes them.
+
+    A changed thread is reported by an edit of a caller.
     """
     if made.old is None or made.new is None:
         return
@@ -1091,7 +1092,7 @@ _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple
 
 
 def _check_order(program: _ReplayedProgram) -> Iterator[str]:
-    """In scheduled programs the instructions that run one after the other keep their order, unless an edit says so."""
+    """In scheduled programs, instructions that run one after the other keep their order unless an edit reports it."""
     if any(module.attribute("is_scheduled") != "true" for module in (program.script.old, program.script.new)):
         return
     reordered = {step.pair for step in program.script.steps if isinstance(step, ReorderStep)}
@@ -1119,7 +1120,7 @@ _LAYOUT = "entry_computation_layout"
 
 
 def _check_header(program: _ReplayedProgram) -> Iterator[str]:
-    """The attributes of the module; donation, numbers and layouts are compared argument by argument."""
+    """Compare the attributes of the module; donation, numbers and layouts argument by argument."""
     old, new, entry = program.script.old, program.script.new, program.computations[0]
     settings = {step.name: step.value for step in program.script.steps if isinstance(step, HeaderStep)}
     ours, theirs = dict(old.attributes) | settings, dict(new.attributes)
@@ -1143,7 +1144,7 @@ def _check_header(program: _ReplayedProgram) -> Iterator[str]:
         if left != donations[1].get(after.literal or "0", {}):
             yield f"the donation of argument {after.literal} (%{after.name}) changed, {_SILENT}"
     layouts = [_layout_parts(module.attribute(_LAYOUT)) for module in (old, new)]
-    if _LAYOUT not in settings and all(layouts):  # it repeats shapes: where those are the same, so is the layout
+    if _LAYOUT not in settings and all(layouts):  # it repeats the shapes: if those are equal, so is the layout
         for before, after, _ in arguments:
             parts = [each.get(it.literal or "0") for each, it in zip(layouts, (before, after), strict=True)]
             if before.shape == after.shape and parts[0] != parts[1]:
@@ -1154,7 +1155,7 @@ def _check_header(program: _ReplayedProgram) -> Iterator[str]:
 
 
 def _check_numbers(arguments: Sequence[tuple[Instruction, Instruction, _ResultNode]]) -> Iterator[str]:
-    """An argument of the program has the number an edit gives it, or the one it had, or its rank among those kept."""
+    """An argument of the program has the number that an edit sets, its old one, or its rank among those kept."""
     ranks = {number: rank for rank, number in enumerate(sorted(int(after.literal or 0) for _, after, _ in arguments))}
     in_order = sorted(arguments, key=lambda each: int(each[0].literal or 0))
     for rank, (before, after, node) in enumerate(in_order):
@@ -1167,7 +1168,7 @@ def _check_numbers(arguments: Sequence[tuple[Instruction, Instruction, _ResultNo
 
 
 def _donations(module: Module) -> dict[str, dict[str, str]]:
-    """For each argument the parts that are given away ("" for all of it), and for which result."""
+    """For each argument its donated parts ("" for all of it), and the result that each is donated to."""
     found: dict[str, dict[str, str]] = {}
     for part in donated_parts(module):
         result = "any" if part.result is None else f"{{{part.result}}} {part.kind}".strip()
@@ -1176,7 +1177,7 @@ def _donations(module: Module) -> dict[str, dict[str, str]]:
 
 
 def _layout_parts(text: str | None) -> dict[str, str]:
-    """`{(f32[8]{0}, s32[])->f32[8]{0}}` by argument, and the result."""
+    """`{(f32[8]{0}, s32[])->f32[8]{0}}` split by argument, and the result."""
     plain = without_comments(text or "").strip()
     if not plain.startswith("{(") or not plain.endswith("}"):
         return {}
@@ -1207,14 +1208,14 @@ def _check_reported(script: EditScript) -> Iterator[str]:
 
 
 _ChangedPlace = tuple[bool, int, int]
-"""Whether it is in the new program, the computation, the instruction."""
+"""Whether it is in the new program, its computation and its instruction."""
 
 
 def _site_counts(script: EditScript) -> dict[EditReference, int]:
     """How many call sites lead to each site of an edit.
 
-    Where several edits tell of one instruction, as one that moved for some call sites and is gone for the others, they
-    share its call sites: a move has as many as it has on its other side, and what is left is of the edit beside it.
+    Several edits may share the call sites of one instruction, for example if it moved for some call sites and was
+    removed for the others. A move has as many as it has on its other side; the other edits have the rest.
     """
     counts: dict[EditReference, int] = {}
     pairs: dict[_ChangedPlace, set[int]] = {}
