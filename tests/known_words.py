@@ -64,13 +64,8 @@ def words() -> list[str]:
 
 
 def _texts(tree: ast.AST) -> list[str]:
-    """String constants but docstrings and patterns, of which only those count that hold several words or are one."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docs = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
-    }
+    """String constants without docstrings (of attributes too) and patterns."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs)
     return [node.value for node in constants if isinstance(node.value, str) and "\\" not in node.value]
 
