@@ -1,1 +1,1 @@
-"""Ground truth for the differ, and speed as ratios. `python -m benchmarks` prints the speed."""
+"""Exactness of the differ on known edits, and its speed as ratios. `python -m benchmarks` prints both."""

@@ -1,4 +1,4 @@
-"""`make bench`: speed and memory as ratios, then a short table of how exact the differ is."""
+"""`make bench`: speed and memory as ratios, then a short table of the differ's exactness."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks import passes, recording, scorer, speed, starting, upgrades
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print both; 1 where the differ crashed."""
+    """Print both; return 1 if the differ crashed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="neither the 82,000-instruction step nor a million")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])

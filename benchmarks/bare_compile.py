@@ -1,4 +1,4 @@
-"""Plain JAX on the functions of a project: lower and compile each for each target, and nothing else."""
+"""Plain JAX on the functions of a project: lowers and compiles each for each target, nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def main(folder: Path, part: int, parts: int) -> None:
-    """Compile every `parts`-th program, beginning with `part`."""
+    """Compile every `parts`-th program, starting at `part`."""
     import jax
     from jax.sharding import SingleDeviceSharding
 

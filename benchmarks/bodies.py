@@ -1,4 +1,4 @@
-"""Programs of many bodies: equal ones, one or some of them edited, as an unrolled loop has them; and all different."""
+"""Programs of many bodies: equal ones with a few edited, as in an unrolled loop, and programs of distinct ones."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ADDER = """%adder (a: f32[], b: f32[]) -> f32[] {
 
 
 def body(name: str, size: int, edited: tuple[int, str] | None = None, inner: str = "", channel: int = 0) -> str:
-    """One computation of two arguments.
+    """Text of one computation with two parameters.
 
     Args:
         name: of the computation; its instructions are named after it.
-        size: how many instructions it has beside its parameters.
-        edited: the position and the opcode of one instruction that is another one here.
-        inner: a computation of two arguments that a fusion in the middle calls, "" for none.
+        size: the number of instructions besides the parameters.
+        edited: the position and the new opcode of one edited instruction.
+        inner: a computation with two parameters that a fusion in the middle calls, "" for none.
         channel: the channel of an all-reduce in the middle, 0 for none.
     """
     lines = [f"%{name} (p: {_TYPE}, q: {_TYPE}) -> {_TYPE} {{"]
@@ -49,7 +49,7 @@ def body(name: str, size: int, edited: tuple[int, str] | None = None, inner: str
 
 
 Edits = Mapping[int, tuple[int, str]]
-"""By the number of a body which instruction is another one there: its position and its opcode."""
+"""By the number of a body, the position and the new opcode of its edited instruction."""
 
 
 def layers(
@@ -63,16 +63,16 @@ def layers(
     edits_inside: Edits | None = None,
     with_channels: bool = False,
 ) -> str:
-    """A program that calls as many equal bodies one after the other.
+    """A program that calls `count` equal bodies one after the other.
 
     Args:
-        count, size: how many bodies, and instructions of each.
-        edits: what is another one in which body.
-        opcode: "call" or "fusion", what calls them.
-        is_chain: whether each gets what the one before it returns; else all get the same.
-        inner_size: instructions of a computation that each body has of its own and calls; 0 for none.
-        edits_inside: what is another one in which of these.
-        with_channels: whether each body has a collective on a channel of its own.
+        count, size: the number of bodies, and of instructions in each.
+        edits: the edited instruction of each edited body.
+        opcode: of the calls, "call" or "fusion".
+        is_chain: whether each body gets the result of the one before it; if not, all get the same.
+        inner_size: the number of instructions of a separate inner computation that each body calls; 0 for none.
+        edits_inside: the edited instructions of these inner computations.
+        with_channels: whether each body has a collective with its own channel.
     """
     parts = ["HloModule jit_step\n", *([_ADDER] if with_channels else [])]
     for n in range(count):
@@ -97,12 +97,12 @@ def _computation(head: str, rows: Sequence[str]) -> str:
 
 
 def loops(count: int, size: int, edits: Mapping[tuple[int, int], tuple[int, str]], inner: int = 3) -> str:
-    """A program of as many loops one after the other, each of which calls as many equal bodies.
+    """A program of `count` loops one after the other, each calling `inner` equal bodies.
 
     Args:
-        count, inner: how many loops, and bodies that each calls.
-        size: instructions of a body.
-        edits: by loop and body what is another one there.
+        count, inner: the number of loops, and of bodies that each calls.
+        size: the number of instructions of a body.
+        edits: the edited instruction by loop and body.
     """
     carried = f"(s32[], {_ARRAY}, {_ARRAY})"
     parts = ["HloModule jit_step\n"]
@@ -135,13 +135,13 @@ _STEPS = ("tanh", "exponential", "negate", "sine", "abs", "cosine", "add", "mult
 
 
 def unlike_fusions(count: int, seed: int) -> str:
-    """A program of as many small fusions, no two of them alike, all made of the same few opcodes.
+    """A program of `count` small, distinct fusions, all made of the same few opcodes.
 
-    Two seeds give two programs that have every opcode and type in common and no body.
+    Programs of two seeds share every opcode and type but no body.
 
     Args:
-        count: how many fusions of nine instructions each.
-        seed: which program.
+        count: the number of fusions, of nine instructions each.
+        seed: of the random program.
     """
     chance = Random(seed)
     parts, entry, last = ["HloModule jit_step\n"], [f"%x = {_ARRAY} parameter(0)"], "%x"

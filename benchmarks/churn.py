@@ -20,17 +20,18 @@ from hlodiff.hlo.model import Module
 from hlodiff.normalizer import normalize, to_text
 
 MOST = 4
-"""Lines, in the median over single edits."""
+"""The limit on the median number of changed lines over single edits."""
 _BIG = 400_000
-# Two compilations of nearly the same: other names and other places of computations; what is in a schedule stays.
+# The noise between two compilations of nearly the same program: names and the order of computations differ, the order
+# in a schedule does not.
 _NAMES = replace(QUIET, names=True, computations=True)
 
 
 def changed_lines(old: Module, new: Module) -> int:
-    """Lines that `diff` says went or came between two normalized programs.
+    """The number of lines that `diff` removes and adds between two programs after normalization.
 
     Args:
-        old, new: programs as they were read.
+        old, new: programs as parsed.
     """
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("old", "new")]
@@ -41,12 +42,12 @@ def changed_lines(old: Module, new: Module) -> int:
 
 
 def churn(programs: Sequence[Program], pairs: int, seed: int) -> Iterator[tuple[str, str, int]]:
-    """Single edits of all kinds in turn, everything renamed: kind, program and changed lines.
+    """Kind, program and changed lines of single edits, all kinds in turn, with everything renamed.
 
     Args:
-        programs: what to edit.
-        pairs: how many.
-        seed: of chance.
+        programs: the programs to edit.
+        pairs: the number of edits.
+        seed: of the random choices.
     """
     wanted = kinds(programs[0].stage)
     for number in range(pairs):
@@ -58,7 +59,7 @@ def churn(programs: Sequence[Program], pairs: int, seed: int) -> Iterator[tuple[
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the median for each kind and for all; 1 where that is too many."""
+    """Print the median for each kind and over all; return 1 if the latter is over the limit."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.churn", description=__doc__)
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

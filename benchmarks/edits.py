@@ -1,4 +1,4 @@
-"""Every kind of edit by name, and making one or several of them on a program."""
+"""All kinds of edits by name, and functions that make one or several on a program."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ EDITS: dict[str, Maker] = {
     "merge": edits_fusion.merge,
     "layer": edits_dataflow.layer,
 }
-# What stays valid MLIR: its verifier knows shapes, so a leaf cannot change its shape alone.
+# Edits that leave valid MLIR: its verifier checks shapes, so a leaf's shape cannot change alone.
 STABLEHLO = (
     "insert-all", "insert-one", "delete", "opcode", "operand-order", "literal", "sharding", "custom-call-target",
     "donation", "layer",
 )  # fmt: skip
-# Edits of which several are made at once: each is one true edit in the program channel, at one place.
+# Edits that `make_several` combines: each is one true edit in the program channel, at one place.
 SEVERAL = (
     "insert-all", "insert-one", "delete", "opcode", "operand-order", "literal", "layout", "memory-space", "fusion-kind",
     "backend-config", "direction", "element-type",
@@ -49,17 +49,17 @@ SEVERAL = (
 
 
 def kinds(stage: str) -> tuple[str, ...]:
-    """Names of the edits that a stage can have."""
+    """Names of the edits that apply to a stage."""
     return tuple(EDITS) if stage == "compiled" else STABLEHLO
 
 
 def make_one(piece: Workpiece, kind: str, chance: Random) -> Made | None:
-    """Make one edit on a workpiece; None (and nothing done) where the program has no place for it."""
+    """Make one edit on a workpiece; None, with the workpiece unchanged, if the program has no place for it."""
     return EDITS[kind](Bench(piece, chance))
 
 
 def make_several(piece: Workpiece, count: int, chance: Random) -> list[Made]:
-    """Make up to `count` edits of random kinds, no two of which touch the same nodes."""
+    """Make up to `count` edits of random kinds that touch disjoint nodes."""
     bench = Bench(piece, chance)
     names = [name for name in SEVERAL if name in kinds(piece.stage)]
     made: list[Made] = []

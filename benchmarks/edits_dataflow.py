@@ -1,4 +1,4 @@
-"""Edits of what is computed from what: insert, delete, opcode, operand order, a layer more."""
+"""Edits of the dataflow: insert, delete, opcode, operand order, repeated layer."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ INT_UNARY = ("negate", "abs", "not")
 FLOAT_BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power")
 INT_BINARY = ("add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor")
 LOGICAL = ("and", "or", "xor")
-# Swapping these operands means something else, always.
+# Swapping these operands always changes the meaning.
 ORDERED = {
     "subtract": (0, 1), "divide": (0, 1), "power": (0, 1), "atan2": (0, 1), "remainder": (0, 1), "compare": (0, 1),
     "select": (1, 2), "concatenate": (0, 1), "dot": (0, 1), "dot_general": (0, 1), "complex": (0, 1),
     "shift_left": (0, 1), "shift_right_logical": (0, 1),
 }  # fmt: skip
-# Pairs of instructions that belong together: nothing is put between them, nothing taken out.
+# Asynchronous pairs: nothing is inserted between them, and neither is deleted.
 _PAIRED = ("-start", "-done", "-update")
 
 
@@ -52,17 +52,17 @@ def _binary_choices(node: Node) -> tuple[str, ...]:
 
 
 def in_async(bench: Bench, body: Body) -> bool:
-    """Whether a body is only the inside of an asynchronous or collective instruction: those are read as one record."""
+    """Whether an asynchronous or collective instruction calls a body: the two are parsed as one record."""
     return any(is_paired(node) for _, node in bench.piece.call_sites(body))
 
 
 def insert_on_all_edges(bench: Bench) -> Made | None:
-    """A new instruction between a value and all who use it."""
+    """Insert an instruction between a value and all its users."""
     return _insert(bench, all_users=True)
 
 
 def insert_on_one_edge(bench: Bench) -> Made | None:
-    """A new instruction between a value and one of several who use it."""
+    """Insert an instruction between a value and one of its several users."""
     return _insert(bench, all_users=False)
 
 
@@ -89,7 +89,7 @@ def _insert(bench: Bench, all_users: bool) -> Made | None:
 
 
 def insert_after(bench: Bench, body: Body, node: Node, opcode: str) -> Node:
-    """A new unary node of the shape of `node`, behind it in the order, that nothing uses yet."""
+    """Insert a unary node, still unused, with the shape of `node` and after it in the order."""
     results = node.record.results and ()
     record = Instruction(bench.piece.fresh(opcode), opcode, node.shape, results=results)
     new = Node(record, [node])
@@ -98,7 +98,7 @@ def insert_after(bench: Bench, body: Body, node: Node, opcode: str) -> Node:
 
 
 def delete(bench: Bench) -> Made | None:
-    """Take out an instruction; who used it uses its operand. What nothing uses any more goes too, two at most."""
+    """Delete an instruction; its users use its operand. Up to two instructions left unused are deleted with it."""
     for body, node in bench.shuffled(lambda n: len(n.operands) in (1, 2) and not n.control and not is_paired(n)):
         same = [o for o in node.operands if o.shape == node.shape and o.opcode != node.opcode]
         users = body.users(node)
@@ -125,7 +125,7 @@ def delete(bench: Bench) -> Made | None:
 
 
 def _left_dead(body: Body, node: Node, heir: Node) -> list[Node] | None:
-    """What only `node` used, two at most and no parameters or calls; None where there is more."""
+    """The nodes that only `node` used, without parameters; None if more than two or with calls or control edges."""
     gone = [node]
     for other in gone:
         for operand in dict.fromkeys(other.operands):
@@ -140,7 +140,7 @@ def _left_dead(body: Body, node: Node, heir: Node) -> list[Node] | None:
 
 
 def opcode(bench: Bench) -> Made | None:
-    """Another opcode of the same arity and shape."""
+    """Replace an opcode by another one of the same arity and shape."""
     for body, node in bench.shuffled(lambda n: len(n.operands) in (1, 2) and not n.callees):
         choices = _unary_choices(node) if len(node.operands) == 1 else _binary_choices(node)
         others = [c for c in choices if c != node.opcode]
@@ -157,7 +157,7 @@ def opcode(bench: Bench) -> Made | None:
 
 
 def operand_order(bench: Bench) -> Made | None:
-    """Two operands of equal shape and different content change places."""
+    """Swap two operands of equal shape and different content."""
     for body, node in bench.shuffled(lambda n: n.opcode in ORDERED and not is_commutative(n.record)):
         first, second = ORDERED[node.opcode]
         if len(node.operands) <= second:
@@ -178,14 +178,14 @@ def operand_order(bench: Bench) -> Made | None:
 
 
 def _outside(bench: Bench, body: Body, a: Node, b: Node) -> tuple[Node, ...]:
-    """Where both operands are parameters that nothing else uses, swapping the operands of the call is the same."""
+    """The calls of `body` if `a` and `b` are parameters without other users: swapping call operands is equivalent."""
     if a.opcode == b.opcode == "parameter" and len(body.users(a)) == len(body.users(b)) == 1:
         return tuple(node for _, node in bench.piece.call_sites(body))
     return ()
 
 
 def layer(bench: Bench) -> Made | None:
-    """A stretch of the program a second time, between its end and those who use it: one more layer of many."""
+    """Repeat a stretch of the program between its end and its users, like one more layer."""
     for body, end in bench.shuffled(lambda n: n.shape.is_array and bool(n.shape.dimensions) and len(n.operands) > 0)[
         :60
     ]:
@@ -214,7 +214,7 @@ def layer(bench: Bench) -> Made | None:
 
 
 def _stretch(bench: Bench, body: Body, end: Node) -> tuple[Node, list[Node]] | None:
-    """A node of the shape of `end` that it is computed from, and the 3 to 60 nodes on the way, in order."""
+    """An ancestor of `end` with the same shape, and the 3 to 60 nodes between them, in order."""
     above: dict[int, Node] = {id(end): end}
     queue = [end]
     for node in queue:
@@ -234,14 +234,14 @@ def _stretch(bench: Bench, body: Body, end: Node) -> tuple[Node, list[Node]] | N
 
 
 def _may_repeat(bench: Bench, inside: list[Node]) -> bool:
-    """A region of StableHLO belongs to one operation and would have to be copied with what it captures."""
+    """Whether the nodes may be copied. StableHLO regions are not: their captures would have to be copied too."""
     if bench.piece.stage == "stablehlo":
         return not any(node.callees for node in inside)
     return not any(node.opcode in ("while", "conditional", "custom-call") for node in inside)
 
 
 def _copy(bench: Bench, node: Node, copies: dict[int, Node]) -> Node:
-    """A node and all it calls once more, as XLA clones: computations are never shared between two fusions."""
+    """Copy a node and its callees, as XLA clones them: two fusions never share a computation."""
     record = replace(node.record, name=bench.piece.fresh(node.opcode))
     operands = [copies.get(id(operand), operand) for operand in node.operands]
     if bench.piece.stage == "stablehlo":
@@ -260,6 +260,6 @@ def _clone(bench: Bench, body: Body) -> Body:
 
 
 def _everything_in(node: Node) -> list[Node]:
-    """What stands in the computations that a node calls, and they in turn; parameters are only the call's operands."""
+    """All nodes in the computations that a node calls, transitively, except parameters: those are call operands."""
     inner = [n for body in node.callees for n in body.nodes if n.opcode != "parameter"]
     return [*inner, *(deeper for n in inner for deeper in _everything_in(n))]

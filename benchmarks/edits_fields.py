@@ -1,4 +1,4 @@
-"""Edits of one instruction's own fields: literal, shape, layout, memory space, sharding, groups, and so on."""
+"""Edits of one instruction's fields: literal, shape, layout, memory space, sharding, replica groups and so on."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SHARDINGS = (
     "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
     "{maximal device=0}",
 )
-# They take no time, so that it means nothing to order them.
+# They take no time, so their order means nothing.
 _FREE = ("parameter", "constant", "get-tuple-element", "tuple", "bitcast")
 _LEAVES = ("constant", "iota", "parameter")
 
 
 def _simple(fields: tuple[str, ...], only: Callable[[Node], bool], change: Callable[[Bench, Body, Node], bool]) -> Any:
-    """A maker that tries nodes in random order until `change` has changed one."""
+    """A function that tries nodes in random order until `change` changes one."""
 
     def make(bench: Bench) -> Made | None:
         for body, node in bench.shuffled(only):
@@ -70,7 +70,7 @@ def _another(number: str, element_type: str) -> str:
 
 
 def _header_fits(bench: Bench) -> bool:
-    """Whether the header's entry layout is just the shapes of parameters and root, so that it can be written anew."""
+    """Whether the header's entry layout repeats the shapes of parameters and root, so that it can be rewritten."""
     return bench.piece.attribute("entry_computation_layout") == _entry_layout(bench)
 
 
@@ -81,7 +81,7 @@ def _entry_layout(bench: Bench) -> str:
 
 
 def _reshape(bench: Bench, body: Body, node: Node, shape: Shape) -> bool:
-    """Give a node another shape; at the program's border the header follows, or nothing is done."""
+    """Change the shape of a node. For entry parameters and the root the header follows; False if it cannot."""
     border = body is bench.piece.entry and (node.opcode == "parameter" or node is body.root)
     if border and not _header_fits(bench):
         return False
@@ -197,7 +197,7 @@ def _direction(bench: Bench, body: Body, node: Node) -> bool:
 
 
 def read_config(node: Node) -> dict[str, Any] | None:
-    """`backend_config` where it is a JSON object, else None."""
+    """`backend_config` if it is a JSON object, else None."""
     try:
         found = json.loads(node.record.attribute("backend_config") or "")
     except ValueError:
@@ -229,7 +229,7 @@ def _backend_config(bench: Bench, body: Body, node: Node) -> bool:
 
 
 def tuning(bench: Bench) -> Made | None:
-    """Another tile, warp count or stage count chosen for a GPU kernel."""
+    """Change the tile, warp count or stage count of a GPU kernel."""
     for body, node in bench.shuffled(
         lambda n: "block_level_fusion_config" in (n.record.attribute("backend_config") or "")
     ):
@@ -244,11 +244,11 @@ def tuning(bench: Bench) -> Made | None:
 
 
 def control_edge(bench: Bench) -> Made | None:
-    """A control predecessor more: the schedule channel, not the program."""
+    """Add a control predecessor: an edit of the schedule channel, not of the program."""
     for body, node in bench.shuffled(lambda n: n.opcode not in _FREE and not n.control):
         if in_fusion(bench, body):
             continue
-        # Neither after it nor implied by what it is computed from, and printed before it: the order stays legal.
+        # Neither a descendant nor already an ancestor, and printed before the node: the order stays legal.
         before = body.nodes[: body.nodes.index(node)]
         others = [n for n in before if n.opcode not in _FREE and id(node) not in descendants(body, n)]
         if not others:
@@ -259,7 +259,7 @@ def control_edge(bench: Bench) -> Made | None:
 
 
 def in_fusion(bench: Bench, body: Body) -> bool:
-    """Whether a body's order and control edges mean nothing: the inside of a fusion, of a reduction."""
+    """Whether order and control edges mean nothing in a body, as inside a fusion or a reduction."""
     return body is not bench.piece.entry and not any(
         node.opcode in ("while", "conditional", "call") for _, node in bench.piece.call_sites(body)
     )

@@ -1,4 +1,4 @@
-"""Edits of what is fused with what: an instruction crosses a border, a fusion splits, two merge; and donation."""
+"""Edits of fusions (an instruction moves in or out, one splits, two merge) and of donation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENTRY = re.compile(r"\{[\d, ]*\}: \(\d+, \{[\d, ]*\}(?:, [\w-]+)?\)")
 
 
 def _own_body(bench: Bench, fusion: Node) -> Body | None:
-    """The body of a fusion that nothing else calls, without index-based configuration that an edit would break."""
+    """The body of a fusion, if nothing else calls it and it has no index-based config that an edit would break."""
     config = fusion.record.attribute("backend_config") or ""
     if fusion.opcode != "fusion" or not fusion.callees or '"indices"' in config:
         return None
@@ -26,7 +26,7 @@ def _own_body(bench: Bench, fusion: Node) -> Body | None:
 
 
 def _is_ordered(bench: Bench, node: Node) -> bool:
-    """Whether a control edge starts or ends at a node: it stays where it is."""
+    """Whether a control edge starts or ends at a node; such nodes are not moved."""
     return bool(node.control) or any(before is node for _, other in bench.piece.walk() for before in other.control)
 
 
@@ -35,7 +35,7 @@ def _moved(node: Node) -> TrueEdit:
 
 
 def into_fusion(bench: Bench) -> Made | None:
-    """A unary instruction that only a fusion uses moves into it."""
+    """Move a unary instruction into the fusion that is its only user."""
     for owner, fusion in bench.shuffled(lambda n: n.opcode == "fusion"):
         body = _own_body(bench, fusion)
         if body is None:
@@ -64,7 +64,7 @@ def into_fusion(bench: Bench) -> Made | None:
 
 
 def out_of_fusion(bench: Bench) -> Made | None:
-    """The unary last instruction of a fusion leaves it and stands behind it."""
+    """Move the unary root of a fusion out, to a place after it."""
     for owner, fusion in bench.shuffled(lambda n: n.opcode == "fusion"):
         body = _own_body(bench, fusion)
         if body is None or len(body.nodes) < 4:
@@ -91,7 +91,7 @@ def out_of_fusion(bench: Bench) -> Made | None:
 
 
 def split(bench: Bench) -> Made | None:
-    """One loop fusion becomes two: what computes one value in its middle stands in a fusion of its own."""
+    """Split a loop fusion: the producers of one intermediate value move to a fusion of their own."""
     for owner, fusion in bench.shuffled(lambda n: n.record.attribute("kind") == "kLoop"):
         body = _own_body(bench, fusion)
         found = _cut(bench, body) if body is not None and bench.free(fusion, *body.nodes) else None
@@ -107,7 +107,7 @@ def split(bench: Bench) -> Made | None:
 
 
 def _cut(bench: Bench, body: Body) -> tuple[Node, list[Node]] | None:
-    """A value and everything that only it needs, at least two instructions on each side."""
+    """A value and all nodes that only it needs, at least two instructions on each side."""
     values = [n for n in body.nodes if n is not body.root and n.opcode not in ("parameter", "constant", "tuple")]
     bench.chance.shuffle(values)
     for value in values:
@@ -162,7 +162,7 @@ def _drop_unused_parameters(body: Body, fusion: Node) -> None:
 
 
 def merge(bench: Bench) -> Made | None:
-    """A fusion whose result only another fusion uses moves into it."""
+    """Merge a fusion into the fusion that is its only user."""
     for owner, fusion in bench.shuffled(lambda n: n.record.attribute("kind") == "kLoop"):
         body = _own_body(bench, fusion)
         for first in fusion.operands if body is not None else ():
@@ -207,7 +207,7 @@ def _merge(bench: Bench, owner: Body, fusion: Node, body: Body, first: Node, inn
 
 
 def donation(bench: Bench) -> Made | None:
-    """An argument is no longer overwritten by a result, or is now."""
+    """Add or remove the donation of an argument."""
     if bench.piece.stage == "stablehlo":
         return _donation_attribute(bench)
     now = bench.piece.attribute("input_output_alias")

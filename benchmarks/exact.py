@@ -1,8 +1,8 @@
 """The exact minimum number of edits between two small computations, by integer programming.
 
-A pairing of instructions is chosen; its cost counts one for each instruction without
-partner, one for each pair that differs in a field or whose operands are not each other's partners, where an operand
-that only stands behind something inserted or removed counts as unchanged. The differ is measured against it.
+The program minimizes the cost of a pairing of instructions: one for each instruction without partner, and one for each
+pair that differs in a field or whose operands are not partners. An operand behind inserted or removed instructions
+counts as unchanged. The differ is measured against this minimum.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from hlodiff.hlo.fingerprint import computation_hashes
 from hlodiff.hlo.model import Computation, Instruction, Module, is_commutative
 from hlodiff.hlo.parser import read_hlo
 
-LARGEST = 12  # instructions a side: a few hundred binary variables, well under a second
+LARGEST = 12  # instructions per side: a few hundred binary variables, well under a second
 
 
 def minimum_edits(old: Computation, new: Computation) -> int:
-    """The least number of edits that make `new` of `old`.
+    """The minimum number of edits that turn `old` into `new`.
 
     Args:
         old, new: computations of at most LARGEST instructions, without noise, that call nothing.
@@ -66,7 +66,7 @@ class _Problem:
         self.rows: list[tuple[Mapping[int, float], float]] = []  # sum of coefficients <= bound
 
     def _may_pair(self, i: int, j: int) -> bool:
-        """Of one opcode, or of one arity: that a parameter became an addition is no change anybody made."""
+        """Whether opcodes or arities are equal: nobody turns a parameter into an addition."""
         a, b = self.old.instructions[i], self.new.instructions[j]
         return a.opcode == b.opcode or ("parameter" not in (a.opcode, b.opcode) and len(a.operands) == len(b.operands))
 
@@ -91,7 +91,7 @@ class _Problem:
             cost[k] = -2.0  # a pair saves one removed and one added
         for k in self.c.values():
             cost[k] = 1.0
-        cost[root] = 1.0  # another result, of the same instructions
+        cost[root] = 1.0  # a different root among the same instructions
         matrix = lil_matrix((len(self.rows), self.count))
         for row, (terms, _) in enumerate(self.rows):
             for column, factor in terms.items():
@@ -106,7 +106,7 @@ class _Problem:
         self.rows.append((dict.fromkeys(columns, 1.0), 1.0))
 
     def _price(self, pair: tuple[int, int]) -> None:
-        """Rows that force c to 1 where the pair is chosen and something about it differs."""
+        """Add rows that force c to 1 if the pair is chosen and differs."""
         p, c = self.p[pair], self.c[pair]
         a, b = self.old.instructions[pair[0]], self.new.instructions[pair[1]]
         if self._differ(a, b) or len(a.operands) != len(b.operands):
@@ -124,7 +124,7 @@ class _Problem:
         self.rows.append(({p: 1.0, c: -1.0, **dict.fromkeys(chosen, -1.0)}, 0.0))
 
     def _explain(self, switch: int, x: int, y: int) -> None:
-        """`switch` may be 1 only where partners stand at or above x and y with nothing paired in between."""
+        """Allow `switch` to be 1 only if there are partners at or above x and y with nothing paired in between."""
         ways = []
         for u, v in itertools.product(self._above(self.old, x), self._above(self.new, y)):
             if (u[-1], v[-1]) not in self.p:
@@ -144,7 +144,7 @@ class _Problem:
                 self.rows.append(({way: 1.0, k: 1.0}, 1.0))
 
     def _above(self, owner: Computation, start: int) -> list[tuple[int, ...]]:
-        """Paths from an operand upwards, itself first: what a value may be seen through."""
+        """Upward paths from an operand, itself included; an operand may be explained through unpaired ones."""
         paths: list[tuple[int, ...]] = [(start,)]
         queue = paths.copy()
         for path in queue:
@@ -160,7 +160,7 @@ class _Problem:
 
 
 def small_programs(programs: Sequence[Program]) -> Iterator[Module]:
-    """Every different computation of 4 to 10 instructions that calls nothing, as a program of its own."""
+    """All distinct computations of 4 to 10 instructions without calls, each as a program of its own."""
     seen: set[str] = set()
     for program in programs:
         module = read_hlo(program.text())
@@ -172,7 +172,7 @@ def small_programs(programs: Sequence[Program]) -> Iterator[Module]:
 
 
 def compared(programs: Sequence[Program], pairs: int, seed: int) -> Iterator[tuple[Pair, int, int]]:
-    """Small programs with one to three edits: the pair, what the differ says, and the minimum."""
+    """Small programs with one to three edits: the pair, the number of reported edits, and the minimum."""
     texts = [write(module) for module in small_programs(programs)]
     for number in range(pairs):
         chance = Random(f"exact {seed} {number}")
@@ -184,10 +184,10 @@ def compared(programs: Sequence[Program], pairs: int, seed: int) -> Iterator[tup
 
 
 def upgraded(old: Path, new: Path) -> Iterator[tuple[str, int, int]]:
-    """Small computations that two compilers made of one function: where, what the differ says, and the minimum.
+    """Small computations of one function by two compilers: the place, the number of reported edits, and the minimum.
 
     Args:
-        old, new: folders of HLO files; those of one name are compared.
+        old, new: folders of HLO files; files of equal names are compared.
     """
     seen: set[tuple[str, str]] = set()
     for path in sorted(old.rglob("*.hlo")):

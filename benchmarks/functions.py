@@ -1,4 +1,4 @@
-"""The functions that the corpus compiles: small, real, and between them most kinds of instruction there are.
+"""The functions of the corpus: small, real, and together covering most kinds of instructions.
 
 Only `benchmarks/programs.py` imports this file, in a process of its own: it needs JAX.
 """
@@ -19,7 +19,7 @@ Tree = Any
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A function, the shapes of its arguments ("f32[64,64]") and which of them it may overwrite."""
+    """A function, the shapes of its arguments ("f32[64,64]") and which of them are donated."""
 
     run: Callable[..., Any]
     arguments: tuple[Tree, ...]
@@ -337,7 +337,7 @@ JOBS: dict[str, Job] = {
     "sharded_gradient": Job(sharded_gradient, ("f32[64,256]@.m", "f32[256,64]@m.", "f32[32,64]@d.")),
     "sharded_step": Job(sharded_step, ("f32[64,256]@dm", "f32[256,64]@md", "f32[32,64]@d.", "f32[32,64]@d."), (0, 1)),
 }
-# Large ones, compiled only when they are asked for: thousands of instructions, up to half a minute each.
+# Large ones, compiled only when requested by name: thousands of instructions, up to half a minute each.
 LARGE: dict[str, Job] = {
     "transformer_12_step": Job(transformer_step, ([_layer()] * 12, "f32[2,16,64]"), (0,)),
     "transformer_24_step": Job(partial(transformer_step), ([_layer(128)] * 24, "f32[4,32,128]"), (0,)),

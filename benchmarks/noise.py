@@ -1,4 +1,4 @@
-"""All legal noise: what may differ between two captures of the same program without meaning anything."""
+"""Noise: all differences between two captures of the same program that mean nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.edits_fields import read_config, write_config
 from benchmarks.workbench import Body, Node, Workpiece
 from hlodiff.hlo.model import is_commutative
 
-# Cost-model guesses and other keys of backend_config that say nothing about the program.
+# Cost-model estimates and other keys of backend_config that are not part of the program.
 _ESTIMATES = frozenset(
     ["estimated_cycles", "estimated_bundle_count", "ml_estimated_microseconds", "estimated_vmem_bytes",
      "estimated_scoped_vmem_bytes", "retry_count", "operation_queue_id", "offset"]
@@ -20,13 +20,13 @@ _SEQUENTIAL = ("while", "conditional", "call", "async-start")
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Which noise; the fields are the names that `--noise` takes."""
+    """The kinds of noise to add; the fields are the names that `--noise` takes."""
 
     names: bool = True
     computations: bool = True
-    order: bool = True  # of instructions, where order means nothing
-    schedule: bool = False  # of instructions of a scheduled program too: seen in the schedule channel
-    metadata: str = "stripped"  # "same", "shifted" (other lines and paths) or "stripped"
+    order: bool = True  # of instructions, if their order means nothing
+    schedule: bool = False  # also of instructions of a scheduled program: reported in the schedule channel
+    metadata: str = "stripped"  # "same", "shifted" (different lines and paths) or "stripped"
     channels: bool = True
     config: bool = True
     parameters: bool = True
@@ -38,18 +38,18 @@ QUIET = Noise(False, False, False, False, "same", False, False, False, False, Fa
 
 
 def random_noise(chance: Random, schedule: bool) -> Noise:
-    """All of it, with metadata of a random kind."""
+    """All kinds of noise, with a random kind of metadata."""
     return Noise(schedule=schedule, metadata=chance.choice(("same", "shifted", "stripped")))
 
 
 def add_noise(piece: Workpiece, noise: Noise, chance: Random, keep: set[int]) -> None:
-    """Make a workpiece noisy in place.
+    """Add noise to a workpiece in place.
 
     Args:
         piece: the program.
-        noise: which.
-        chance: the source of chance.
-        keep: `id`s of edited nodes, whose operands are not swapped and whose configuration estimates stay.
+        noise: the kinds.
+        chance: the random generator.
+        keep: `id`s of edited nodes, whose operands are not swapped and whose cost estimates are not changed.
     """
     if noise.parameters and piece.stage == "compiled":
         _permute_parameters(piece, chance, keep)
@@ -82,7 +82,7 @@ def _permute_parameters(piece: Workpiece, chance: Random, keep: set[int]) -> Non
         if node.opcode != "fusion" or id(node) in keep or aliasing or len(node.operands) < 2:
             continue
         body = node.callees[0]
-        # Kernels of libraries bind their operands by position, whatever the body says.
+        # Library kernels bind their operands by position, whatever the body says.
         if len(sites[id(body)]) > 1 or node.record.attribute("kind") == "kCustom":
             continue
         order = list(range(len(node.operands)))
@@ -137,9 +137,9 @@ def _order_is_free(piece: Workpiece, body: Body, sites: dict[int, list[Node]]) -
 
 
 def _reorder(piece: Workpiece, body: Body, chance: Random) -> None:
-    """A random topological order; in StableHLO parameters stay in front and the terminator at the end."""
+    """A random topological order; in StableHLO parameters stay first and the terminator last."""
     if piece.stage == "stablehlo" and any(node.opcode == "custom_call" for node in body.nodes):
-        return  # a call with side effects keeps its place among its kind
+        return  # calls with side effects keep their order
     waiting: dict[int, int] = {}
     users: dict[int, list[Node]] = {id(node): [] for node in body.nodes}
     for node in body.nodes:
@@ -171,7 +171,7 @@ def _take(fixed: list[Node], ready: list[Node], chance: Random) -> Node | None:
 
 
 def _reordered_bodies(piece: Workpiece, chance: Random) -> list[Body]:
-    """Callees before callers, otherwise random."""
+    """The bodies in random order, callees before callers."""
     order: dict[int, Body] = {}
     bodies = [body for body in piece.bodies if body is not piece.entry]
     chance.shuffle(bodies)

@@ -1,4 +1,4 @@
-"""A pair of programs with the truth between them: old text, new text, and what was done, by place in the new text."""
+"""A pair of programs with the true edits between them: old text, new text, and edits by place in the new text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hlodiff.hlo.model import Module
 
 @dataclass(frozen=True, slots=True)
 class PlacedEdit:
-    """A true edit with both places as indices into the modules that the two texts are read as."""
+    """A true edit with both places as indices into the modules parsed from the two texts."""
 
     kind: str
     fields: tuple[str, ...]
@@ -30,12 +30,12 @@ class PlacedEdit:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two programs as text, read again, and the true script.
+    """Two programs as text, parsed again, and the true script.
 
     Args:
-        script: what was done; () where `halves` says it.
-        halves: for a split or merged fusion: each way to say which instructions moved.
-        fusion_change: the kind of FusionChange that must be told, "" for none.
+        script: the true edits; () if `halves` has them.
+        halves: for a split or merged fusion, the alternative sets of instructions that moved.
+        fusion_change: the kind of FusionChange that must be reported, "" for none.
     """
 
     old_text: str
@@ -48,17 +48,17 @@ class Pair:
 
 
 def make_pair(text: str, kind: str, noise: Noise, chance: Random, at_once: int = 1) -> Pair | None:
-    """One known edit (or several) and noise.
+    """Make a pair with one known edit, or several, and noise.
 
     Args:
         text: the old program.
         kind: a name of `edits.EDITS`, "noise" for none at all, "several" for `at_once` random ones.
-        noise: which noise on the new side.
-        chance: the source of chance.
-        at_once: how many edits for "several".
+        noise: the noise on the new side.
+        chance: the random generator.
+        at_once: the number of edits for "several".
 
     Returns:
-        The pair; None where the program has no place for the edit.
+        The pair; None if the program has no place for the edit.
     """
     old = read_text(text)
     piece = take_apart(old)
@@ -103,12 +103,12 @@ def _placed(edit: TrueEdit, places: dict[int, Place], landed: dict[Place, Place]
 
 
 def line_up(written: Module, read: Module) -> dict[Place, Place]:
-    """Places in a module that was printed -> places in what is read from the print: the same instructions in order.
+    """Map places in a module to places in the module parsed from its text: the same instructions in order.
 
-    Parameters are matched by number: those for values from outside a region stand where they are first used.
+    Parameters are matched by number: those for values captured by a region appear where they are first used.
 
     Raises:
-        AssertionError: the print is not the same program.
+        AssertionError: the text is not the same program.
     """
     by_name = {c.name: n for n, c in enumerate(read.computations)}
     called = {c for owner in written.computations for it in owner.instructions for c in it.called}
@@ -136,7 +136,7 @@ def line_up(written: Module, read: Module) -> dict[Place, Place]:
 
 
 def plain_copy(text: str) -> str:
-    """A program read, taken apart, put together and written again, nothing done to it."""
+    """A program parsed, taken apart, put together and printed again without edits."""
     piece = take_apart(read_text(text))
     add_noise(piece, QUIET, Random(0), set())
     return write(put_together(piece)[0])

@@ -1,4 +1,4 @@
-"""What it costs to find the pass that made two compiles differ, beside the diff of what they end with."""
+"""Cost of finding the pass that made two compilations differ, next to the diff of their final programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpus: real programs compiled on the spot (once, kept under .hlodiff/bench), and committed snapshots."""
+"""The corpus: real programs compiled on demand (cached under .hlodiff/bench), and committed snapshots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUFFIX = {"compiled": "hlo", "stablehlo": "mlir"}
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program of the corpus: raw text as the compiler (or JAX) printed it, debug tables and all."""
+    """One program of the corpus: raw text as the compiler (or JAX) printed it, including debug tables."""
 
     name: str
     target: str
@@ -43,16 +43,16 @@ def corpus(
     stage: str = "compiled",
     folder: Path = CACHE,
 ) -> list[Program]:
-    """Programs of the corpus in a fixed order; those that are not there yet are compiled first.
+    """Programs of the corpus in a fixed order; missing ones are compiled first.
 
     Args:
         names: of functions in `benchmarks/functions.py`; None for all but the large ones.
         targets: of TARGETS.
         stage: "compiled" or "stablehlo".
-        folder: where compiled programs are kept.
+        folder: the cache of compiled programs.
 
     Returns:
-        The programs. One that a target cannot compile is left out, and `missing.txt` in its folder says why.
+        The programs. Programs that a target cannot compile are skipped; a `.missing.txt` in its folder has the reason.
     """
     asked = None if names is None else list(names)
     found = []
@@ -69,7 +69,7 @@ def corpus(
 
 
 def _known(folder: Path) -> list[str] | None:
-    """The functions that a whole run asked for, None where there was none."""
+    """The functions that a complete run compiled; None if there was no complete run."""
     listing = folder / "all.txt"
     return listing.read_text().split() if listing.exists() else None
 
@@ -79,13 +79,13 @@ def _settled(folder: Path, name: str) -> bool:
 
 
 def snapshots(stage: str = "compiled", folder: Path = ROOT / "snapshots") -> list[Program]:
-    """The programs of committed snapshots, in the order of their paths."""
+    """The programs of committed snapshots, sorted by path."""
     paths = sorted(folder.glob(f"**/{stage}.{_SUFFIX[stage]}"))
     return [Program("/".join(p.relative_to(folder).parts[:-2]), p.parts[-2], stage, p) for p in paths]
 
 
 def _compile_elsewhere(names: list[str] | None, target: str, folder: Path) -> None:
-    """In a process of its own: platforms and device counts are process-wide, and libtpu chatters."""
+    """Compile in a separate process: platforms and device counts are process-wide, and libtpu prints messages."""
     settings = {
         "JAX_PLATFORMS": "cpu",
         **LIBTPU,
@@ -99,7 +99,7 @@ def _compile_elsewhere(names: list[str] | None, target: str, folder: Path) -> No
 
 
 def compile_corpus(folder: Path, target: str, names: Sequence[str]) -> None:
-    """Compile functions for one target and write them under `folder`; only ever run in a process of its own."""
+    """Compile functions for one target and write them under `folder`; only run in a separate process."""
     import jax
 
     from benchmarks.functions import JOBS, LARGE
@@ -119,7 +119,7 @@ def compile_corpus(folder: Path, target: str, names: Sequence[str]) -> None:
             lowered = jax.jit(job.run, donate_argnums=job.donate).lower(*arguments)
             _write(here / f"{name}.mlir", lowered.as_text(debug_info=True))
             _write(here / f"{name}.hlo", str(lowered.compile().as_text()))
-        except Exception as error:  # whatever a compiler raises; the reason is kept beside the others
+        except Exception as error:  # whatever a compiler raises; the reason is written next to the programs
             _write(here / f"{name}.missing.txt", f"{type(error).__name__}: {error}\n")
     if not names:
         _write(here / "all.txt", "\n".join(JOBS) + "\n")
@@ -132,7 +132,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _abstract(text: str, target: Any) -> Any:
-    """`f32[64,256]@dm`: an argument sharded along axes d and m of a 2x2 mesh; without @ on one device."""
+    """The argument for `f32[64,256]@dm`: sharded along axes d and m of a 2x2 mesh; without @ on one device."""
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
