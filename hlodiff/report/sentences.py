@@ -31,10 +31,10 @@ _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
 _EMITTER = re.compile(r'\bfusion_config\.kind="(\w+)"')
 _WRITES = ("dynamic-update-slice", "dynamic_update_slice", "scatter")
 _MOST_PATHS = 3
-_LEAST_BUFFER = 4096  # bytes; what is smaller has the size of many things
+_LEAST_BUFFER = 4096  # bytes; many unrelated buffers have the same smaller size
 _NEARLY = 0.01
 RESHARDED = "sharded differently"
-"""What is said of arguments of another sharding."""
+"""Words for arguments whose sharding changed."""
 CONNECTED_DIFFERENTLY = "the same operations are connected differently"
 _MOST_TYPES = 2
 _OF_SHARD_MAP = {"attribute:in_shardings": "inputs", "attribute:out_shardings": "outputs"}
@@ -50,7 +50,7 @@ _Writer = Callable[Concatenate[ModuleDiff, _P], Iterator[str]]
 
 
 def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
-    """Says what a sentence is about: without an edit of such a kind, opcode or changed field it is not looked for."""
+    """Skips a sentence unless the diff has an edit of one of these kinds, opcodes or changed fields."""
     needed = frozenset(words)
 
     def limit(write: _Writer[_P]) -> _Writer[_P]:
@@ -64,7 +64,7 @@ def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
 
 
 def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
-    """Sentences about what happened, most important first, without markup.
+    """Sentences about a changed program, most important first, without markup.
 
     Args:
         diff: of two programs.
@@ -94,8 +94,8 @@ class ProgramSentences:
     """Sentences about a changed program that its headline and its function's verdict choose from.
 
     Args:
-        unrolled, happened, moved, constraints, types: what `format_unrolled`, `what_happened`, `moved_work`,
-            `constraint_counts` and `other_element_types` say.
+        unrolled, happened, moved, constraints, types: results of `format_unrolled`, `what_happened`, `moved_work`,
+            `constraint_counts` and `other_element_types`.
     """
 
     unrolled: tuple[str, ...] = ()
@@ -106,10 +106,10 @@ class ProgramSentences:
 
 
 def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) -> ProgramSentences:
-    """What is said of a program wherever it is told; worked out once for each.
+    """All sentences about a program, computed once for every part of the report.
 
     Args:
-        program: one that both sides have.
+        program: a program that both sides have.
         packages: libraries whose own line is named, see `shown_place`.
 
     Example:
@@ -129,11 +129,11 @@ def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) 
 
 
 def sentences_of(program: ProgramComparison, known: ProgramSentences | None = None) -> Iterator[str]:
-    """What happened to a changed program, most important first, without what numbers and lists of changes say.
+    """Sentences about a changed program, most important first, without what numbers and lists of changes show.
 
     Args:
-        program: one that both sides have.
-        known: what `program_sentences` gives for it, where it was asked already.
+        program: a program that both sides have.
+        known: its `program_sentences`, if already computed.
 
     Example:
         >>> list(sentences_of(ProgramComparison("f", "cpu", "compiled", "identical")))
@@ -144,7 +144,7 @@ def sentences_of(program: ProgramComparison, known: ProgramSentences | None = No
         return
     known = known or program_sentences(program)
     yield from known.unrolled
-    # How often the loop turns is part of how it was unrolled.
+    # The sentence about unrolling covers the loop's trip count.
     reported = set(_turns(diff)) if known.unrolled else ()
     yield from (words for words in known.happened if words not in reported)
     yield from buffer_sentences(diff, program.metrics())
@@ -154,7 +154,7 @@ def sentences_of(program: ProgramComparison, known: ProgramSentences | None = No
 
 
 def _arguments(diff: ModuleDiff) -> Iterator[str]:
-    """Arguments that are new, gone or of another type, by their paths; one sentence."""
+    """One sentence on arguments that were added, removed, renamed, retyped or reordered, with their paths."""
     found = diff.arguments
     known = found.added, found.removed, found.renamed, found.retyped, found.reordered
     if not (any(known) or "parameter" in diff.contents):
@@ -191,7 +191,7 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("shape", "element_type", "operands", "attribute:root", "added", "removed", "moved")
 def _results(diff: ModuleDiff) -> Iterator[str]:
-    """Results of another type; where arguments are of another type too, it follows from them."""
+    """Results whose type changed; none if arguments changed type too, because results follow from them."""
     modules = diff.old, diff.new
     if diff.arguments.retyped or max(map(_partitions, modules)) > 1:
         return
@@ -209,7 +209,7 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _is_retyped(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether an argument is of another type; not all have paths by which they are known."""
+    """Whether an edit changes an argument's type or shape; some arguments have no path to be matched by."""
     return is_argument(edit, diff) and not {"element_type", "shape"}.isdisjoint(edit.fields)
 
 
@@ -218,7 +218,7 @@ def _result_types(module: Module) -> list[str]:
 
 
 def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
-    """Sentences about arguments that both programs have: of another type, sharded differently, donated or not.
+    """Sentences about the mesh and about arguments of both programs: types, shardings and donations.
 
     Example:
         >>> list(interface_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
@@ -232,7 +232,7 @@ def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
 
 
 def constant_sentences(diff: ModuleDiff) -> Iterator[str]:
-    """The sentence about large constants that were added, without the line, which a headline says by itself.
+    """The sentence about added large constants, without their line, which the headline shows itself.
 
     Example:
         >>> list(constant_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
@@ -242,7 +242,7 @@ def constant_sentences(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _meshes(diff: ModuleDiff) -> Iterator[str]:
-    """The only mesh of a program where it has other axes or sizes: arguments that name its axes are split by them."""
+    """A program's only mesh, if its axes or sizes changed: arguments that name its axes are split differently."""
     sides = [
         {
             ", ".join(f"{axis}={size}" for axis, size in _AXIS.findall(text))
@@ -258,7 +258,7 @@ def _meshes(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("sharding")
 def _resharded(diff: ModuleDiff) -> Iterator[str]:
-    """Arguments that are sharded differently; where that shows as another shape on each device, that is said."""
+    """Arguments that are sharded differently; none if `_arguments` already reports new shapes per device."""
     if diff.old.stage == "compiled" and diff.arguments.retyped:
         return
     changed = [
@@ -267,7 +267,7 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
         for change in edit.changes
         if change.field == "sharding" and is_argument(edit, diff)
     ]
-    told = any(_meshes(diff))  # then the same axes are others because the mesh is another one
+    told = any(_meshes(diff))  # if the mesh changed, equal axis names split differently because of it
     changed = [one for one in changed if one[1] != one[2] or not (told or one[1] == "replicated")]
     count = sum(edit.count for edit, _, _ in changed)
     if count:
@@ -279,7 +279,7 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("attribute:in_shardings", "attribute:out_shardings")
 def _mapped(diff: ModuleDiff) -> Iterator[str]:
-    """What `jax.shard_map` takes and gives, where it is split in another way: every device has more or less of it."""
+    """Inputs and outputs of `jax.shard_map` whose sharding changed: each device holds more or less of them."""
     found: dict[str, dict[str, None]] = {}
     for edit in diff.reported:
         for change in edit.changes:
@@ -316,7 +316,7 @@ def _partitions(module: Module) -> int:
 
 
 def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[list[str], int]]:
-    """Arguments that edits add and remove: their paths, and how many have none."""
+    """Added and removed arguments according to the edits; for each their paths and how many have none."""
     found: dict[str, tuple[list[str], int]] = {"added": ([], 0), "removed": ([], 0)}
     for edit in diff.reported:
         if edit.kind not in found or edit.is_weak:
@@ -354,7 +354,7 @@ def _paths(edit: Edit, diff: ModuleDiff) -> Iterator[str]:
 
 
 def format_paths(paths: Iterable[str]) -> str:
-    """Up to three paths of arguments; of more how many lie below what they have in common.
+    """Up to three argument paths; more are grouped by what they have in common, with counts.
 
     Example:
         >>> format_paths(["cache['keys']", "cache['values']"])
@@ -373,7 +373,7 @@ def format_paths(paths: Iterable[str]) -> str:
     groups = [_PathGroup(common_ends(min(split), max(split))[0], split)]
     while True:
         splits = [(len(parts), n, parts) for n, one in enumerate(groups) if len(parts := one.split()) > 1]
-        # What has no name in common has to be split, however many groups that gives.
+        # Paths without a common prefix must be split, however many groups result.
         fitting = [one for one in splits if len(groups) - 1 + one[0] <= _MOST_PATHS or not groups[one[1]].depth]
         if not fitting:
             break
@@ -386,13 +386,13 @@ def format_paths(paths: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _PathGroup:
-    """Paths that have their first parts in common."""
+    """Paths whose first `depth` parts are equal."""
 
     depth: int
     paths: list[tuple[str, ...]]
 
     def split(self) -> list[_PathGroup]:
-        """By the first part in which they differ; the group itself where it is one path."""
+        """Subgroups by the first part that differs; the group itself if it is one path."""
         depth = self.depth
         while len({path[: depth + 1] for path in self.paths}) == 1 and depth < min(map(len, self.paths)):
             depth += 1
@@ -411,7 +411,7 @@ class _PathGroup:
 
 
 def _turns(diff: ModuleDiff) -> Iterator[str]:
-    """Loops of both sides that turn more or less often, where none was added or removed and one such change is made."""
+    """Loops of both sides whose trip count changed, if no loop was added or removed and only one such change exists."""
     if any(
         edit.kind in ("added", "removed")
         and any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
@@ -423,7 +423,7 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
     if len(removed) != 1 or len(added) != 1 or removed[0][1] != added[0][1]:
         return
     (before, count), (after, _) = removed[0], added[0]
-    if before[:-1] != after[:-1]:  # the loop around it is another one, or turns otherwise
+    if before[:-1] != after[:-1]:  # the enclosing loop or its trip count differs
         return
     was, now = ("" if path[-1].startswith(UNKNOWN) else many(int(path[-1]), "time") for path in (before, after))
     what, turn = ("a loop", "turns") if count == 1 else (f"{count} loops", "turn")
@@ -437,7 +437,7 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("literal", "constant", "shape")
 def _means(diff: ModuleDiff) -> Iterator[str]:
-    """Means over more or fewer elements, where these follow from no argument and there is one such change."""
+    """Means over more or fewer elements, if no argument was retyped and only one such change exists."""
     if diff.old.stage != "stablehlo" or diff.arguments.retyped:
         return
     old, new = map(means, (diff.old, diff.new), diff.touched)
@@ -451,7 +451,7 @@ def _means(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("added")
 def _runs(diff: ModuleDiff) -> Iterator[str]:
-    """The only operations that came and went, where they are the same: in a loop now, or between others."""
+    """Operations that were removed and added again, if nothing else was: now in a loop, or connected differently."""
     sides: dict[str, Counter[tuple[str, str]]] = {"removed": Counter(), "added": Counter()}
     times: dict[str, set[int]] = {"removed": set(), "added": set()}
     for edit in diff.reported:
@@ -475,7 +475,7 @@ def _runs(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _are_only_connected(diff: ModuleDiff) -> bool:
-    """Whether as many operations of each kind are there as before, and none is changed but in its operands."""
+    """Whether all operation counts are equal and only operands changed."""
     is_moved = all(old == new for old, new in diff.op_counts.values())
     return is_moved and all(
         set(edit.fields) <= {"operands"} for edit in diff.reported if edit.kind == "changed" and edit.cause is None
@@ -483,10 +483,10 @@ def _are_only_connected(diff: ModuleDiff) -> bool:
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
-    """What one side alone computes again in the backward pass: all of it."""
+    """How many operations the backward pass recomputes, if only one side recomputes any."""
     kinds = {edit.kind for edit in diff.reported if _is_rematerialised(edit)}
     if diff.old.stage == "compiled" and kinds.isdisjoint(("added", "removed")):
-        return  # a compiler gives a scope to what both sides compute once, too
+        return  # a compiler also gives this scope to operations that both sides compute once
     old, new = map(_rematerialised_work, (diff.old, diff.new))
     if new > 0 and old == 0:
         yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
@@ -500,7 +500,7 @@ def _is_rematerialised(edit: Edit) -> bool:
 
 
 def _rematerialised_work(module: Module) -> int:
-    """How many operations are computed again, and in loops and `shard_map` there, which have scopes of their own."""
+    """How many operations are recomputed, including those in loops and `shard_map`, which have their own scopes."""
     again: set[int] = set()
     count = -1
     while count < len(again):
@@ -521,7 +521,7 @@ def _rematerialised_work(module: Module) -> int:
 
 @_about("added", "removed", "moved", "opcode")
 def _generators(diff: ModuleDiff) -> Iterator[str]:
-    """Another implementation of random numbers; keys may still be split with the other one."""
+    """A different random number generator; keys may still be split with the other one."""
     old, new = (_generators_of(module) for module in (diff.old, diff.new))
     if not old or not new or old == new:
         return
@@ -545,7 +545,7 @@ def _generators_of(module: Module) -> set[str]:
 
 @_about("constant")
 def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool = True) -> Iterator[str]:
-    """Large constants that were added, what they replace, and the arguments of their shapes that were removed."""
+    """Added large constants, the constants they replace, and the removed arguments of their types."""
     size, count, old_size, old_count = 0, 0, 0, 0
     shapes: set[_Type] = set()
     first: Edit | None = None
@@ -579,14 +579,14 @@ _Type = tuple[str, tuple[int, ...]]
 
 
 def _replaced_by_constants(diff: ModuleDiff) -> list[str]:
-    """Paths of removed arguments that have the shape of a large constant that was added."""
+    """Paths of removed arguments that have the type of an added large constant."""
     added = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new and edit.new.opcode == "constant")
     shapes = [site.instruction_in(diff.new).shape for site in added]
     return _arguments_of(diff, {(s.element_type, s.dimensions) for s in shapes if s.bytes >= LARGE_LITERAL_BYTES})
 
 
 def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
-    """Paths of removed arguments of some types."""
+    """Paths of removed arguments that have one of these types."""
     if not types:
         return []
     found = diff.arguments
@@ -599,7 +599,7 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
 
 @_about("backend_config", f"attribute:{ORDER}")
 def compiler_sentences(diff: ModuleDiff) -> Iterator[str]:
-    """Sentences about what a compiler decides and no number says: what runs a fusion, and the order of branches.
+    """Sentences about compiler decisions that no number shows: the kind of a fusion and the order of branches.
 
     Example:
         >>> list(compiler_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
@@ -621,13 +621,13 @@ def compiler_sentences(diff: ModuleDiff) -> Iterator[str]:
 
 
 def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]]) -> Iterator[str]:
-    """The sentence about an argument that is donated on both sides and has a second buffer now, or no longer.
+    """The sentence about an argument, donated on both sides, that gained or lost a second buffer.
 
-    Temporary memory that grows or shrinks by the size of such an argument is a buffer beside its own.
+    The evidence is temporary memory that grows or shrinks by the size of such an argument.
 
     Args:
         diff: of two compiled programs.
-        metrics: of both, old and new; bytes.
+        metrics: old and new value of each; memory in bytes.
 
     Example:
         >>> list(buffer_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), {}))
@@ -639,7 +639,7 @@ def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]
         return
     entry = diff.new.entry_computation
     donated = donations(diff.new).keys() & donations(diff.old).keys()
-    if by * 2 < max(old, new):  # other buffers are larger than that: many things have the size of some argument
+    if by * 2 < max(old, new):  # other buffers are larger: the size of some argument is then no evidence
         return
     same = [
         (number, it)
@@ -654,7 +654,7 @@ def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]
 
 @_about("layout", "shape")
 def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
-    """A buffer that is written in place and lies in another order now: each write may touch far more memory."""
+    """A buffer written in place whose layout or dimension order changed: each write may touch far more memory."""
     if edit := reordered_write(diff):
         change = next(change for change in edit.changes if change.field in ("layout", "shape"))
         where, opcode = place(edit.source, packages=packages), edit.new.opcode if edit.new else ""
@@ -663,9 +663,9 @@ def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]
 
 
 def reordered_write(diff: ModuleDiff | None) -> Edit | None:
-    """The first write in place that touches shorter pieces of memory than before; None where there is none.
+    """The first in-place write that touches shorter contiguous pieces of memory than before; None if there is none.
 
-    Numbers of such a program may all be lower, and each write be slower: what lay side by side is apart.
+    All numbers of such a program may be lower and each write still slower, because it is less contiguous.
     """
     if diff is None:
         return None
@@ -681,14 +681,14 @@ def reordered_write(diff: ModuleDiff | None) -> Edit | None:
 
 
 def _is_permuted(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether an instruction has the same dimensions in another order."""
+    """Whether an instruction has the same dimensions in a different order."""
     sides = (edit.old, diff.old), (edit.new, diff.new)
     old, new = (site.instruction_in(module).shape.dimensions if site else () for site, module in sides)
     return old != new and sorted(old) == sorted(new)
 
 
 def _write(site: Site, module: Module) -> tuple[Computation, Instruction] | None:
-    """The write in place that an instruction is, or that a fusion ends in."""
+    """The in-place write that an instruction is, or that is the root of its fusion."""
     it, body = site.instruction_in(module), module.computations[site.computation]
     if it.opcode == "fusion" and it.called:
         body = module.computations[it.called[0]]
@@ -697,7 +697,7 @@ def _write(site: Site, module: Module) -> tuple[Computation, Instruction] | None
 
 
 def _is_apart(body: Computation, old: Instruction, other: Computation, new: Instruction) -> bool:
-    """Whether a write touches shorter pieces of memory than before, or a scatter another order."""
+    """Whether a write touches shorter contiguous pieces than before, or a scatter has a different order in memory."""
     if "scatter" in (old.opcode, new.opcode):
         orders = [[it.shape.dimensions[n] for n in _minor_to_major(it.shape)] for it in (old, new)]
         return old.shape.dimensions == new.shape.dimensions or orders[0] != orders[1]
@@ -705,7 +705,7 @@ def _is_apart(body: Computation, old: Instruction, other: Computation, new: Inst
 
 
 def _piece(body: Computation, it: Instruction) -> int:
-    """How many elements that an update writes lie side by side."""
+    """How many elements an update writes contiguously; 0 if its rank differs from the buffer's."""
     update, count = body.instructions[it.operands[1]].shape, 1
     if len(update.dimensions) != len(it.shape.dimensions):
         return 0
@@ -723,13 +723,13 @@ def _minor_to_major(shape: Shape) -> Sequence[int]:
 
 @_about("while")
 def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
-    """One sentence where copies of a body came in the place of a loop, or of some of its turns, or the reverse.
+    """One sentence if copies of a body replaced a loop or some of its iterations, or the reverse.
 
     Args:
         diff: of two programs.
 
     Returns:
-        at most one sentence without markup; none of compiled programs, where XLA splits and merges copies.
+        at most one sentence without markup; none for compiled programs, where XLA splits and merges copies.
     """
     if diff.old.stage != "stablehlo":
         return
@@ -761,7 +761,7 @@ def _partly(diff: ModuleDiff) -> Iterator[str]:
 
 @_about("compute_type", "memory_space", "added", "removed")
 def moved_work(diff: ModuleDiff) -> Iterator[str]:
-    """What runs elsewhere now, then which arguments and values went to the host's memory or came from there."""
+    """Operations that moved between host and device, then arguments and values that moved to or from host memory."""
     runs: dict[tuple[str, str], int] = {}
     for edit in diff.reported:
         for change in edit.changes:
@@ -778,7 +778,7 @@ def moved_work(diff: ModuleDiff) -> Iterator[str]:
 
 
 def other_memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
-    """Which arguments and values are in another memory: the host's, or those of the device."""
+    """Arguments and values whose memory space changed: to or from the host (`with_host`), or within the device."""
     found: dict[tuple[str, str, str], int] = {}
     for edit in diff.reported:
         for change in edit.changes:
@@ -797,7 +797,7 @@ def other_memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
 
 
 def _results_in_host(edit: Edit, diff: ModuleDiff) -> int:
-    """By how many of the program's results more or fewer are in the host's memory, where an edit is about these."""
+    """By how many the program's results in host memory changed, if the edit is of the entry's root; else 0."""
     sides = ((edit.old, diff.old), (edit.new, diff.new))
     if not all(
         site and (site.computation, site.instruction) == (module.entry, module.entry_computation.root)
@@ -812,7 +812,7 @@ _HOST_SPACES = re.compile(r"pinned_host|S\(5\)")
 
 
 def _host_calls(diff: ModuleDiff) -> Iterator[str]:
-    """Added and removed host calls, where the differ could not follow what they called."""
+    """Computations that moved between host and device, by the host calls that were added or removed."""
     counts = {"added": 0, "removed": 0}
     for edit in diff.reported:
         site = edit.new or edit.old
@@ -825,11 +825,15 @@ def _host_calls(diff: ModuleDiff) -> Iterator[str]:
 
 
 def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
-    """Constraints of the text; where loops were added or removed, a count of the text says nothing of a run."""
+    """Changed counts of sharding constraints and reshards in the text.
+
+    If the number of loops changed, only those that are new or gone altogether: counts in the text then say nothing
+    about a run.
+    """
     loops = metrics.get("loops", (0, 0))
     for name, words in (("sdy.sharding_constraint", "sharding constraint"), ("sdy.reshard", "reshard")):
         old, new = diff.op_counts.get(name, (0, 0))
-        for edit in diff.reported:  # those of JAX's own that place nothing
+        for edit in diff.reported:  # do not count JAX's own constraints that place nothing
             for before, after in edit.sites if edit.kind in ("added", "removed") else ():
                 site, module = (before, diff.old) if before else (after, diff.new)
                 if site is not None and site.opcode == name and is_on_no_mesh(site.instruction_in(module), module):
@@ -841,7 +845,7 @@ def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
 @_about("element_type")
 def other_element_types(diff: ModuleDiff) -> Iterator[str]:
     named = bool(diff.arguments.retyped)
-    # What only hands a value on is no value of its own; a fusion is one where nothing in it changed its type.
+    # Carriers only pass values on and are not counted; fusions are counted only if no other value changed its type.
     carriers = CARRIERS - {"constant"}
     values = _retyped(diff, named, carriers) or _retyped(diff, named, carriers - {"fusion"})
     for (old, new), count in sorted(values.items(), key=lambda item: -item[1])[:2]:
@@ -849,16 +853,16 @@ def other_element_types(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter[tuple[str, str]]:
-    """How many values have another type; arguments only where nothing else names them."""
+    """How many values changed their element type; without arguments if `named`, which another sentence reports."""
     counts: Counter[tuple[str, str]] = Counter()
     for edit in diff.reported:
         site = edit.new or edit.old
         argument = is_argument(edit, diff)
         if (argument and named) or (not argument and site is not None and site.opcode in left_out):
             continue
-        if site is not None and site.opcode == "fusion" and "shape" in edit.fields:  # its result is another value
+        if site is not None and site.opcode == "fusion" and "shape" in edit.fields:  # its result is a different value
             continue
-        if edit.cause is not None and not _rounds(diff.reported[edit.cause], diff):  # another value came in its place
+        if edit.cause is not None and not _rounds(diff.reported[edit.cause], diff):  # a different value took its place
             continue
         for change in edit.changes:
             if change.field == "element_type" and _is_rounding(change.old, change.new):
@@ -874,13 +878,13 @@ _NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d++\w*")
 
 
 def _is_rounding(old: str, new: str) -> bool:
-    """Whether both types are of one kind of numbers; a mask or an index in the place of a number is another value."""
+    """Whether both types are the same kind of number; a mask or index in place of a number is a different value."""
     kinds = [match[1] if (match := _NUMBERS.fullmatch(word)) else None for word in (old, new)]
     return None not in kinds and len({"f" if kind == "bf" else kind for kind in kinds}) == 1
 
 
 def more_or_less(old: float, new: float, one: str, several: str = "", size: tuple[float, float] = (0, 0)) -> str:
-    """`2 all-gathers more (now 4, 52.0 KiB)`; what is new or gone altogether is called so."""
+    """`2 all-gathers more (2 -> 4)`; `added` or `gone`, with bytes, if one side has none."""
     count = many(int(abs(new - old)), one, several)
     carried = f" ({format_bytes(size[1] or size[0])})" if any(size) and not (old and new) else ""
     if not old:

@@ -1,7 +1,7 @@
-"""What was written into a line of Python, deleted from it or rewritten in it: the text itself says it best.
+"""Describes the edit of one line of Python in its own text: what was added, deleted or rewritten.
 
-The old and the new line are compared token by token. What is said is always true of the text; whether it is what
-happened to a program is for the caller to know.
+Compares the old and the new line token by token. The result is always true of the text; the caller decides whether it
+explains the change of a program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.subsequence import common_ends
 
-_GLANCE = 60  # characters of two expressions as they stand
+_GLANCE = 60  # characters; longer pairs of expressions are shortened
 _MOST = 80
 OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
@@ -30,11 +30,11 @@ class _Token:
 
 
 def written(old_source: str, new_source: str, most: int = _MOST) -> str:
-    """What somebody wrote in one line; "" where that is too long or there is nothing alike.
+    """Describes the edit of one line; "" if that is too long or the lines have too little in common.
 
     Args:
         old_source, new_source: the line before and after.
-        most: characters.
+        most: longest result, in characters.
 
     Example:
         >>> written("y = f(x)", "y = f(x).astype(t)"), written("y = x + f(x)", "y = f(x)")
@@ -49,7 +49,7 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         'sum(...) / maximum(...) -> mean(x, where=used)'
     """
     lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
-    for side in sides:  # an argument on a line of its own
+    for side in sides:  # drop the trailing comma of an argument on its own line
         del side[len(side) - (side[-1:] != [] and side[-1].text == ",") :]
     old, new = ([token.text for token in side] for side in sides)
     if old == new or not _is_alike(old, new):
@@ -64,12 +64,12 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
 
 
 def _is_alike(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether one line came from the other one; lines that git puts side by side may have nothing in common."""
+    """Whether both share half of the shorter line's tokens; lines that git pairs may have nothing in common."""
     return (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0
 
 
 def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
-    """What one line has and the other one has not, in one piece: a call behind a value, a term, a condition."""
+    """The one piece of text that only the longer line has: a call after a value, a term, a condition."""
     long = [token.text for token in side]
     more = len(long) - len(short)
     start, _ = common_ends(short, long)
@@ -83,7 +83,7 @@ def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
 
 
 def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
-    """The call that was put around an expression: `jnp.clip(..., -1.0, 1.0)`."""
+    """The call that wraps an expression in the longer line only: `jnp.clip(..., -1.0, 1.0)`."""
     start, _ = common_ends(short, long)
     for first in range(start, -1, -1):
         opens = first
@@ -108,7 +108,7 @@ def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
 
 
 def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
-    """The smallest whole expression in which both lines differ, before and after; "" where that is too long."""
+    """The smallest whole expression that covers all differences, before and after; "" if that is too long."""
     texts = [[token.text for token in side] for side in sides]
     start, behind = common_ends(*texts)
     for first in _starts(texts[0], start):
@@ -123,7 +123,7 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: in
 
 
 def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
-    """Two expressions, the longer one or both without arguments of calls: `sum(...) / max(...) -> mean(x)`."""
+    """Both expressions, with `...` for call arguments of the longer one or both: `sum(...) / max(...) -> mean(x)`."""
     texts = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
     short = [_called_names(span, line) for line, span in zip(lines, spans, strict=True)]
     longer = int(len(texts[1]) > len(texts[0]))
@@ -148,7 +148,7 @@ def _called_names(span: Sequence[_Token], line: str) -> str:
 
 
 def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
-    """Two expressions, without the longest arguments of a call that both have: `mean(x, ...) -> mean(x**2, ...)`."""
+    """Both expressions, with `...` for the longest arguments that they share: `mean(x, ...) -> mean(x**2, ...)`."""
     old, new = ([token.text for token in span] for span in spans)
     starts = [
         [n for n, text in enumerate(side[:-1], 1) if text in (",", "[", "{") or _is_call(side, n - 1)]
@@ -170,7 +170,7 @@ def _is_call(words: Sequence[str], at: int) -> bool:
 
 
 def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many tokens of whole arguments both begin with."""
+    """Length in tokens of the longest common prefix of whole arguments."""
     same = 0
     depth = 0
     for length, (one, other) in enumerate(zip(old, new, strict=False)):
@@ -183,19 +183,19 @@ def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _starts(words: Sequence[str], start: int) -> Iterator[int]:
-    """Where an expression may begin, inside out."""
+    """Indices at which an expression may begin, innermost first."""
     for first in range(start, -1, -1):
         if _is_start(words[first - 1] if first else ""):
             yield first
 
 
 def _is_start(before: str) -> bool:
-    """Whether an expression may begin behind this token; "" is the beginning of the line."""
+    """Whether an expression may begin after this token; "" is the start of the line."""
     return not before or before in OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before)
 
 
 def _ends(words: Sequence[str], behind: int) -> Iterator[int]:
-    """How many tokens may be behind an expression, inside out."""
+    """How many tokens may follow an expression, innermost first."""
     for after in range(behind, -1, -1):
         following = words[len(words) - after] if after else ""
         if not after or following in _CLOSING or following in _ENDS_BEFORE or keyword.iskeyword(following):
@@ -212,7 +212,7 @@ def _is_balanced(words: Sequence[str]) -> bool:
 
 
 def _at_the_top(words: Sequence[str]) -> list[str]:
-    """The tokens that are in no bracket."""
+    """Tokens outside all brackets, with the outermost brackets."""
     found, depth = [], 0
     for word in words:
         depth -= word in _CLOSING
@@ -238,12 +238,12 @@ def bracket_end(words: Sequence[str], start: int) -> int:
 
 
 def _tokens(source: str) -> list[_Token]:
-    """The tokens of a line without comments, with their places."""
+    """Tokens of a line with their positions, without comments."""
     found: list[_Token] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.string.strip() and token.type != tokenize.COMMENT and token.start[0] == 1:
                 found.append(_Token(token.string, token.start[1], token.end[1]))
-    except (tokenize.TokenError, SyntaxError):  # a line of a longer statement: what came before is right
+    except (tokenize.TokenError, SyntaxError):  # one line of a longer statement: the tokens read so far are correct
         pass
     return found
