@@ -1,7 +1,7 @@
-"""What a reviewer reads first of each changed function: better or worse, by which numbers, which line, and what it did.
+"""What a reviewer reads first about each changed function: the verdict, its numbers, the line and its effect.
 
-Made once, for every form: the order (causes before consequences, worst first), what is equal on several targets and
-said once, and how much of it is listed.
+Computed once for all output formats: the order (causes before consequences, worst first), which results are equal on
+several targets and reported once, and how many are listed.
 """
 
 from __future__ import annotations
@@ -63,39 +63,39 @@ if TYPE_CHECKING:
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _ONE_SIDED = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
-_MOST_LINES = 4  # of Python, of which is said what each changed
-_MOST_SITES = 64  # whose lines are looked up
+_MOST_LINES = 4  # of Python that are listed with their changes
+_MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
 _DONATED = "donated"
-_MOST_FILES = 20  # in which the one edit is looked for
+_MOST_FILES = 20  # edited files in which the only edit is searched
 _ADDED_OR_REMOVED = (REPLACED, "added", "removed")
-# How an operation that is new or gone walks over its operands; where it came from and what it costs are beside it.
+# How an added or removed operation indexes its operands; its origin and cost are shown next to it.
 _DETAILS = re.compile(
     r", (?:dot_dimension_numbers|dimension_numbers|gather_dimension_numbers|scatter_dimension_numbers|precision_config"
     r"|operand_precision|[lr]hs_\w+_dims|offset_dims|collapsed_slice_dims|start_index_map|update_window_dims"
     r"|inserted_window_dims|index_vector_dim|slice_sizes|indices_are_sorted|unique_indices|window|dim_labels)=.*",
     re.DOTALL,
 )
-# A compiler's own text of many lines; it is the last field that is listed.
+# The compiler's own text of many lines; it is listed last.
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
-# Results have other numbers then, and so has the one that an argument is donated to.
+# Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d results? instead of")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
-# No line made it: arguments, results and memory are of the whole program.
+# No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
-# Names that a compiler chose: which values they are is only known with the whole program.
+# Names that the compiler chose: they mean nothing without the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
 
 
 def function_views(
     report: Report, texts: ReportTexts, programs: Sequence[ProgramView], folded: Collection[str]
 ) -> tuple[tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
-    """What is read first of each changed function, worst first, and the edited lines that changed several of them.
+    """Views of the changed functions, worst first, and the edited lines that changed several of them.
 
     Args:
-        report: what a command found out.
-        texts: what `texts_of` gives for it.
+        report: the result of a command.
+        texts: its `texts_of`.
         programs: the view's programs, in the order of the report, with their verdicts.
-        folded: functions in which nothing changed but what is shared.
+        folded: functions that have only shared changes.
 
     Example:
         >>> from hlodiff.report.shared_text import texts_of
@@ -117,7 +117,7 @@ def function_views(
     ]
     ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view, _ in found}
     views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
-    # Edited lines that changed several functions, those of most functions first, without what they changed.
+    # Edited lines that changed several functions, most functions first, without their changes.
     edited = [own for _, own in found]
     by_text = {_edited_text(line): replace(line, changes=()) for own in reversed(edited) for line in own}
     counts = Counter(text for own in edited for text in dict.fromkeys(map(_edited_text, own)))
@@ -125,10 +125,10 @@ def function_views(
 
 
 def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> FunctionView:
-    """The function without both texts of edited lines that are shown above, and without those that have no change left.
+    """Drops the texts of edited lines that are shown above, and such lines if they have no changes.
 
     Args:
-        function: of a view.
+        function: a function of a view.
         shown: lines that are shown once for several functions.
 
     Example:
@@ -152,7 +152,7 @@ def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> Funct
 
 
 def _edited_text(line: ChangedLine) -> tuple[str, str, str]:
-    """What makes it the same edited line, in whichever function of Python an operation of it is."""
+    """Identifies an edited line, whichever Python function its operations are in."""
     return line.where.partition(" (")[0], line.old_source, line.new_source
 
 
@@ -166,13 +166,13 @@ def _function_view(
     lines: _Lines,
     folded: bool,
 ) -> tuple[FunctionView, tuple[ChangedLine, ...]]:
-    """What is read first of one function, and the edited lines behind all that was written, shared or not."""
+    """The view of one function, and the edited lines behind all its StableHLO changes, shared or not."""
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
     decisive = _decisive(programs, numbers)
     verdicts = _verdicts_by_target([programs[n] for n in numbers], [programs[n] for n in decisive])
     several = {} if report.all else {one.edit_group.key: one.number for one in texts.shared}
     stages = tuple(_written_then_compiled(own, report, several, lines))
-    whole = stages  # with what other functions share: the cause is told of each
+    whole = stages  # with changes shared between functions: each function reports its cause
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
         whole = (*_written_then_compiled(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
@@ -190,7 +190,7 @@ def _function_view(
         sentence += f", floating-point results may differ{elsewhere}" if rounded else ""
     at = f"{where.file}:{where.line}" if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
-    # No number says that large constants are part of it now, nor what the compiler alone decided in another way.
+    # No number shows added large constants or what only the compiler decided differently.
     firsts = [report.programs[text.programs[0]] for text in own]
     constants = _first_words(constant_sentences, sorted(firsts, key=lambda one: one.stage != "stablehlo"))
     by_compiler = _first_words(compiler_sentences, [one for one in firsts if one.by_compiler])
@@ -228,7 +228,7 @@ def _function_view(
 
 
 def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:
-    """The first of such sentences about programs; "" where there is none."""
+    """The first of these sentences about the programs; "" if there is none."""
     return next((words for one in programs if one.diff for words in sentences(one.diff)), "")
 
 
@@ -236,7 +236,7 @@ def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Ite
 
 
 def _decisive(programs: Sequence[ProgramView], numbers: Iterable[int]) -> list[int]:
-    """For each target the program that its verdict is of: the compiled one where there is one."""
+    """The program that decides each target's verdict: the compiled one if it has a verdict."""
     chosen: dict[str | None, int] = {}
     for n in numbers:
         if programs[n].has_verdict and (programs[n].target not in chosen or programs[n].stage == "compiled"):
@@ -245,9 +245,9 @@ def _decisive(programs: Sequence[ProgramView], numbers: Iterable[int]) -> list[i
 
 
 def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[ProgramView]) -> tuple[TargetVerdict, ...]:
-    """The verdict of each target; equal ones together, worst first.
+    """The verdict of each target, worst first; targets with equal verdicts share one.
 
-    Where the compiled program is the same, so is the cost, whatever the StableHLO counts.
+    If the compiled program is identical, so is the cost, whatever the StableHLO counts.
     """
     kept = {p.target for p in programs if p.stage == "compiled" and p.status == "identical" and not p.has_verdict}
     found: dict[object, TargetVerdict] = {}
@@ -268,7 +268,7 @@ def _rank(one: TargetVerdict) -> float:
 def _verdict_in_words(
     verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison], root: str
 ) -> tuple[Verdict, str, str]:
-    """The verdict over all targets, in a sentence, and the first numbers of it."""
+    """The verdict over all targets, its sentence and its first numbers."""
     diffs = {target: program.diff for target, program in programs.items()}
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
@@ -279,7 +279,7 @@ def _verdict_in_words(
         if verdict == "same":
             continue
         targets = [target for one in group for target in one.targets]
-        # What no number says.
+        # Not shown by any number.
         known: dict[str, list[str]] = {}
         for target in targets:
             if (work := product_work(diffs.get(target), target)) and work.is_known:
@@ -295,7 +295,7 @@ def _verdict_in_words(
             doubt = ", as far as trip counts are known"
         changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
         on = _on(targets, compared) + ("" if doubt else _at_equal_turns(changing, diffs))
-        # Numbers that are all lower are not better for sure where a buffer is written in another order.
+        # Lower numbers are not certainly better if a buffer is written in a different order.
         is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
             doubt = f", but a buffer is written in another order{doubt}"
@@ -315,12 +315,12 @@ def _verdict_in_words(
 
 
 def _is_unknown(one: TargetVerdict) -> bool:
-    """Whether loops may turn more often, and nobody knows whether they do: such numbers have no direction."""
+    """Whether some numbers have no direction because trip counts are unknown and may have changed."""
     return any(not number.comparable and not number.mark for number in one.numbers)
 
 
 def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, ProgramComparison], root: str) -> str:
-    """What is known of work where total work is not, of the first target that has it."""
+    """The work per iteration of the first target that has it, for programs whose total work is unknown."""
     targets = [target for one in group for target in one.targets or (None,)]
     found = ((target, format_per_turn(programs[target], root)) for target in targets if target in programs)
     target, words = next(filter(lambda one: one[1], found), (None, ""))
@@ -329,7 +329,7 @@ def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, Prog
 
 
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
-    """Where data decides how often loops turn."""
+    """The condition under which numbers hold if trip counts depend on data; else ""."""
     found = (diffs.get(target) for one in group for target in one.targets or (None,))
     return " at equal trip counts" if any(diff and has_data_loops(diff) for diff in found) else ""
 
@@ -345,7 +345,7 @@ def _on(targets: Sequence[str], compared: int) -> str:
 def _numbers(
     verdict: Verdict, group: Sequence[TargetVerdict], show: Callable[[Number, str], str] = format_short
 ) -> list[str]:
-    """The numbers that decide on the target where they are largest; it is named where others have other numbers."""
+    """The decisive numbers of the target where they are largest; names it if other targets have different numbers."""
     first, found = group[0], []
     for number in decisive_numbers(first.numbers, verdict):
         looks = number.name, show(number, "")
@@ -358,7 +358,7 @@ def _numbers(
 
 
 def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:
-    """The kinds of change, and the most important sentence or else the first change."""
+    """The classes of the changes, and the most important sentence or else the first change."""
     classes: dict[str, list[str]] = {}
     for one in programs:
         if one.status == "changed":
@@ -373,7 +373,7 @@ def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[Stag
 
 
 def format_listed(change: ChangeView) -> str:
-    """A change in one line: `added 2x all-gather f32[128,64]`. Names and details are left to `--all` and JSON.
+    """A change in one line: `added 2x all-gather f32[128,64]`. Only `--all` and JSON have names and details.
 
     Example:
         >>> format_listed(ChangeView("added", 2, "dot %dot.3 f32[8], lhs_contracting_dims={1}"))
@@ -388,7 +388,7 @@ def format_listed(change: ChangeView) -> str:
 
 
 def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
-    """What is beside a change in one line: its cost, and how many edits of what was written follow from it.
+    """What is shown next to a change in one line: its cost and, for StableHLO, the number of knock-on edits.
 
     Example:
         >>> format_beside(ChangeView("added", 1, "dot", follows="+ 2 knock-on edits: 2 constant", cost="+8 flops"))
@@ -399,13 +399,13 @@ def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
 
 
 def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
-    """An edit group in words.
+    """Describes an edit group.
 
     Args:
         edit_group: what changed.
-        report: whose change it is.
-        mark: by which other lists refer to it.
-        of: which programs have it.
+        report: the report that has it.
+        mark: its mark, by which other lists refer to it.
+        of: the programs that have it.
 
     Example:
         >>> change_view(EditGroup((), "added", 2, "add f32[8]", ""), Report("diff", "a", "b", ())).what
@@ -428,9 +428,9 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
 def _written_then_compiled(
     own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: _Lines
 ) -> Iterator[StageView]:
-    """What was written, then what the compiler made of it, without what is listed `elsewhere`.
+    """StableHLO changes, then compiled ones, without those listed `elsewhere`.
 
-    Equal changes of several targets are one.
+    Equal changes of several targets are listed once.
     """
     written = any(text.stage == "stablehlo" and text.edit_groups for text in own)
     reported_before: set[str] = set()
@@ -442,10 +442,10 @@ def _written_then_compiled(
         for text in of_stage:
             for edit_group in text.edit_groups:
                 if edit_group.key not in elsewhere:
-                    # Without its name: on another target it may have another shape, count or size.
+                    # Without its name: on other targets its shape, count or size may differ.
                     change = change_view(edit_group, report)
                     words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))
-                    # What was written is one change; a target may lower what it calls in another way.
+                    # A StableHLO change is listed once; its cost may differ because targets lower callees differently.
                     shown = edit_group.key, words, "" if stage == "stablehlo" else change.cost
                     first, targets = groups.setdefault(shown, (edit_group, {}))
                     targets.update(dict.fromkeys(text.targets))
@@ -464,7 +464,7 @@ def _stage_views(
     lines: _Lines,
     reported_before: set[str],
 ) -> Iterator[StageView]:
-    """The stage on those targets where the same is to be said; `reported_before` holds those that were."""
+    """Views of a stage, one per set of targets with equal results; `reported_before` has the sentences so far."""
     reported = " ".join(words for text in own for words in text.sentences)
     ranked = [item for item in groups if not _is_reported(item[0], reported)]
     ranked.sort(key=lambda item: _importance(item[0]))
@@ -481,10 +481,10 @@ def _stage_views(
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
         listed = lines.listed(edit_groups, most - shown, with_callers)
-        if with_callers and not edit_groups and not found:  # the sentence says everything
+        if with_callers and not edit_groups and not found:  # the sentence covers all changes
             listed = lines.only(report.programs[own[0].programs[0]])
         fresh = [words for words in reported_on.get(targets, ()) if words not in reported_before]
-        if any(RESHARDED in words for words in reported_before):  # they have another shape on each device then
+        if any(RESHARDED in words for words in reported_before):  # new shapes per device follow from that
             fresh = [words for words in fresh if not _OF_SHARDING.match(words)]
         what = "; ".join(fresh)
         reported_before.update(reported_on.get(targets, ()))
@@ -499,7 +499,7 @@ def _stage_views(
 def _by_targets(
     texts: Iterable[tuple[str, tuple[str, ...]]], known: dict[tuple[str, ...], list[EditGroup]]
 ) -> dict[tuple[str, ...], list[str]]:
-    """What is said of the same targets, once; `known` has all sets of targets after that."""
+    """Sentences by the set of targets that have them; adds new sets to `known`."""
     on: dict[str, dict[str, None]] = {}
     for words, targets in texts:
         on.setdefault(words, {}).update(dict.fromkeys(targets))
@@ -512,7 +512,7 @@ def _by_targets(
 
 
 def _is_reported(edit_group: EditGroup, reported: str) -> bool:
-    """Whether a sentence about arguments says all that the change does."""
+    """Whether a sentence about arguments already covers the whole change."""
     fields = edit_group.group[-1:]
     changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
     if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
@@ -528,9 +528,9 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
 
 
 def _importance(edit_group: EditGroup) -> tuple[object, ...]:
-    """Collectives first, then whole subgraphs, then what is new or gone, the largest by bytes or flops first.
+    """Sort key: collectives, then replaced subgraphs, then additions and removals; the largest by bytes or flops first.
 
-    By flops too, because a product that a compiler only put into another fusion is gone here and new there.
+    By flops too, because a product that the compiler only moved to another fusion is removed here and added there.
     """
     opcode = edit_group.what.partition(" ")[0].removesuffix(",")
     return (
@@ -547,31 +547,30 @@ def _importance(edit_group: EditGroup) -> tuple[object, ...]:
 
 @dataclass(slots=True)
 class _Lines:
-    """Which lines of Python changes come from, on both sides, and their text where it is known."""
+    """The lines of Python that changes come from, on both sides, and their text if known."""
 
     report: Report
     origins: dict[int, Origins] = field(default_factory=dict)
     files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
     counted_on: dict[Key, str] = field(default_factory=dict)
-    """Changes of the stage at hand that cost something else on other targets, with the target whose cost is said."""
+    """Changes of the current stage whose cost differs between targets, with the target whose cost is shown."""
     edited: dict[str, Place] = field(default_factory=dict)
-    """Lines that were edited and that no operation comes from, by what they are called."""
+    """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
 
     def listed(
         self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False
     ) -> tuple[ChangedLine, ...]:
-        """The first changes by the line that made them: edited lines first, then in the order of the program.
+        """The first changes by the line that made them: edited lines first, then in program order.
 
         Args:
             edit_groups: what changed.
-            most: how many changes.
-            with_callers: whether changes of lines that nobody edited are those of the one edit in a function around
-                them or below which they were called.
+            most: the largest number of changes.
+            with_callers: whether changes of unedited lines are attributed to an edit elsewhere, see `_with_callers`.
         """
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
             found.setdefault(self.by_edit(edit_group), []).append(edit_group)
-        # What was removed belongs to the line that took its place, where another change says which that is.
+        # Removed operations belong to the line that replaced theirs, if another change shows which line that is.
         whole = [(old, new) for old, new in found if old is not None and new is not None]
         of_old, of_new = {pair[0]: pair for pair in whole}, {pair[1]: pair for pair in whole}
         merged: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
@@ -590,7 +589,7 @@ class _Lines:
             entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:_MOST_LINES]:
-            # What comes from other lines stays in the order of the program.
+            # Changes that come from other lines stay in program order.
             in_order = groups if line.is_elsewhere else sorted(groups, key=_importance)
             shown = in_order[: max(most, 0)]
             most -= len(shown)
@@ -609,15 +608,15 @@ class _Lines:
         if old is not None and new is not None and not (before and after):
             before = after = before or after
         kept = self._has(program, 1, old or new, before), self._has(program, 0, new or old, after)
-        if kept[1] and (old is None or kept[0]):  # no line that somebody wrote or deleted
+        if kept[1] and (old is None or kept[0]):  # the line itself was not edited
             before = after
         elif kept[0] and new is None:
             after = before
-        elif old is None and not before:  # what is gone left no change of its own, or nothing has come
+        elif old is None and not before:  # the old line left no change of its own, or there is none
             before = self._replaced_by(program, 0, new, after)
         elif new is None and not after:
             after = self._replaced_by(program, 1, old, before)
-        if before == after and self._knows_sources():  # an edit of that statement, on another line than the first
+        if before == after and self._knows_sources():  # the edit may be on a later line of the statement
             side, frames = self._frames(groups)
             edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
             if edit := next(edits, None):
@@ -630,7 +629,7 @@ class _Lines:
     def _with_callers(
         self, entries: Sequence[tuple[ChangedLine, list[EditGroup]]]
     ) -> list[tuple[ChangedLine, list[EditGroup]]]:
-        """Changes of lines that nobody edited, by the edit of a function on their stacks, or else by the only edit."""
+        """Maps changes of unedited lines to an edit on their stacks or of a name used there, or to the only edit."""
         found: dict[LineEdit | int, list[EditGroup]] = {}
         for number, (_, groups) in enumerate(entries):
             program = self.report.programs[groups[0].edits[0][0]]
@@ -646,7 +645,7 @@ class _Lines:
         ]
 
     def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
-        """Edits that a change with these frames may be of, the most probable first; None where one is not to be had."""
+        """Edits that may have caused a change with these frames, most probable first; None where a search fails."""
         own = [(self._file(program, frame.file), frame.line) for frame in frames]
         yield from (file.of_statement(side, line) for file, line in own)
         if own:
@@ -663,11 +662,11 @@ class _Lines:
         return {file: self._file(program, file) for file in edited[:_MOST_FILES]}
 
     def of_registration(self, program: ProgramComparison, cause: str) -> Place | None:
-        """What was edited where a function is registered, or in what is named there; of a donation else that line.
+        """The edit where a function is registered or of a name used there; for a donation, else the registration.
 
         Args:
-            program: of the function.
-            cause: what happened to its arguments.
+            program: a program of the function.
+            cause: the sentence about its arguments.
         """
         found = self.report.registered.get(program.name.partition("/")[0])
         if found is None or is_library(found[0]):
@@ -688,12 +687,12 @@ class _Lines:
         return replace(registered, line=names.donation(line) or line) if registered and names else registered
 
     def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
-        """The one edit of the project's Python, where it is the only one."""
+        """The line of the project's only edit in Python; () if there are none or several."""
         edit = self._only_edit(program)
         return (replace(self._edited_line(edit), is_elsewhere=True),) if edit else ()
 
     def _only_edit(self, program: ProgramComparison) -> LineEdit | None:
-        """The edit of the project's Python, where there is one alone; what was lowered can have changed by no other."""
+        """The project's only edit in Python, which must then have caused the change; None if none or several."""
         known = self.report.source_line
         if known is None or self.report.packages:
             return None
@@ -723,7 +722,7 @@ class _Lines:
         return self.files[key]
 
     def _frames(self, groups: Sequence[EditGroup]) -> tuple[int, tuple[Frame, ...]]:
-        """The side, and the user's own frames of the stack that most of some changes have on it."""
+        """The side with most of the changes' stacks, and the user's own frames of its most frequent stack."""
         if not self._knows_sources():
             return 0, ()
         counts: tuple[Counter[tuple[Frame, ...]], Counter[tuple[Frame, ...]]] = (Counter(), Counter())
@@ -735,7 +734,7 @@ class _Lines:
         return side, known[0] if known else ()
 
     def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
-        """The line of that number on the other side, if somebody wrote or deleted it too."""
+        """The line at this place on `side`, if it was edited too; else ""."""
         other = self._source(program, side, place) if text else ""
         return "" if self._has(program, 1 - side, place, other) else other
 
@@ -745,14 +744,14 @@ class _Lines:
         return self.report.source_line(program.name, program.target, side, place.stored, place.line).strip()
 
     def _has(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> bool:
-        """Whether the other side has a line of one side too, so that it is no line that somebody wrote or deleted."""
+        """Whether `side` has a line with this text, so that the line was neither added nor deleted."""
         known = self.report.source_line
         if place is None or not text or known is None:
             return False
         return known.has(program.name, program.target, side, place.stored, text)
 
     def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        """Edited lines first, then what weighs most, what computes something, and the first in the program."""
+        """Sort key: edited lines first, then by weight, then lines that compute something, then program order."""
         computes = is_argument_among = False
         positions = []
         for group in groups:
@@ -767,7 +766,7 @@ class _Lines:
             positions.append((is_inside, site.computation, site.instruction) if site else (False, 0, 0))
         weight = min(group.weight for group in groups)
         nowhere = not line.where and not is_argument_among
-        if self.report.packages:  # of a library somebody edited many lines: what costs most is the cause
+        if self.report.packages:  # a library has many edited lines: the most expensive is the cause
             costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
             work = max(abs(new - old) for old, new in costs)
             return nowhere, bool(line.where), weight, -work, not _is_edited(line), not computes, min(positions)
@@ -779,7 +778,7 @@ class _Lines:
         return diff.reported[number[1]], diff
 
     def places(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
-        """The line that most of it comes from, in the old and in the new program."""
+        """The line that most of a group comes from, in the old and in the new program."""
         counts: tuple[Counter[Place], Counter[Place]] = (Counter(), Counter())
         for side, stack in self._stacks(edit_group):
             place = shown_place(stack, self.report.root, self.report.packages)
@@ -788,7 +787,7 @@ class _Lines:
         return old, new
 
     def near(self, edit_group: EditGroup) -> Place | None:
-        """The line of what it takes, is taken by or calls, where it has none itself and that is one line."""
+        """The line of its operands, users or callees, for a group that has no line itself; None if they differ."""
         edit, diff = self._edit(edit_group.edits[0])
         for module, site in ((diff.new, edit.new), (diff.old, edit.old)):
             if site is not None and site.opcode != "parameter":
@@ -799,10 +798,10 @@ class _Lines:
         return None
 
     def by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
-        """The same; where one of the lines was edited and the other was not, both sides of that edit.
+        """Like `places`; if only one of the two lines was edited, both sides of that edit.
 
-        An operation of the one line may take the place of one of the other: neither was written for the other. A line
-        that only one program has operations of may still stand in both files, with another number in each.
+        An operation of one line may replace an operation of an unrelated line. A line that has operations in only one
+        program may still be in both files, at different line numbers.
         """
         old, new = self.places(edit_group)
         known = old or new
@@ -829,7 +828,7 @@ class _Lines:
         return self.report.source_line is not None and not self.report.packages
 
     def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
-        """The side and the stack of each place where a change was made."""
+        """The side and the stack of each site of a group."""
         for number in edit_group.edits[:_MOST_SITES]:
             edit, diff = self._edit(number)
             for pair in edit.sites[:_MOST_SITES]:
@@ -842,7 +841,7 @@ class _Lines:
 
 
 def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
-    """Where an edited line stands on the other side; None where it was written or deleted as a whole."""
+    """The place of an edited line on the other side; None if the whole line was added or deleted."""
     (first, last), (start, end) = edit.spans[side], edit.spans[1 - side]
     if end < start:
         return None
@@ -850,7 +849,7 @@ def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
 
 
 def _is_edited(line: ChangedLine) -> bool:
-    """Whether somebody wrote, deleted or changed it, where the sources are known."""
+    """Whether the line was added, deleted or rewritten; False if the sources are unknown."""
     return line.old_source != line.new_source
 
 
@@ -860,7 +859,7 @@ def _what_happened(
     stages: Sequence[StageView],
     report: Report,
 ) -> str:
-    """The one change that explains it: of what was written, or else of what the compiler made of the same."""
+    """The one change that explains the verdict: in StableHLO if that changed, else in the compiled program."""
     changed = [text for text in own if text.edit_groups]
     first = next((text for text in changed if text.stage == "stablehlo"), next(iter(changed), None))
     if first is None:
@@ -872,7 +871,7 @@ def _what_happened(
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:
-    """The settings of the project that changed what was lowered."""
+    """The settings of the project that changed the lowered program."""
     written = [text for text in own if report.toolchain and text.stage == "stablehlo" and text.edit_groups]
     return format_settings(report, [target for text in written for target in text.targets]) if written else ""
 
@@ -884,9 +883,9 @@ def _who_did_it(
     lines: _Lines,
     program: ProgramComparison,
 ) -> tuple[Place | None, str]:
-    """The line of Python that did it, and in words what did where that is no line of the function.
+    """The line of Python that caused the change, and the cause in words if it is not a line of the function.
 
-    The line is the first that is listed, where it is the user's own; else that of the first change that has one.
+    The line is the first listed one if it is the user's own, else that of the first change that has one.
     """
     listed = [line for stage in stages for line in stage.lines]
     edited = next((lines.edited[line.where] for line in listed if line.where in lines.edited), None)
@@ -895,7 +894,7 @@ def _who_did_it(
             return None, setting
         written = (report.programs[text.programs[0]] for text in own if text.stage == "stablehlo")
         cause = _first_words(interface_sentences, written)
-        if cause:  # no line of the function did it, but one may have been edited
+        if cause:  # no line of the function caused it, but another one may have been edited
             return edited or lines.of_registration(program, cause), cause
     first = next((line.where for line in listed if line.where), "")
     if first in lines.edited:
@@ -913,7 +912,7 @@ def _who_did_it(
 
 
 def overall(functions: Sequence[FunctionView]) -> str:
-    """What a reader knows after one sentence, of all functions together; "" where nothing changed.
+    """One sentence on all functions together; "" if nothing changed.
 
     Example:
         >>> overall([FunctionView("f", "worse", "worse on cpu: flops +8 %", "flops +8 %")])
@@ -934,7 +933,7 @@ def overall(functions: Sequence[FunctionView]) -> str:
 
 
 def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:
-    """How many programs each number got worse and better in, the most frequent one first; changes above the threshold.
+    """In how many programs each number got worse or better by more than the threshold, the most frequent first.
 
     Example:
         >>> totals_by_number([FunctionView("f", "same", "same cost")])
@@ -946,7 +945,7 @@ def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, .
             for number in one.numbers:
                 labels = [f"{view.name} on {target}" for target in one.targets] or [view.name]
                 words = by_how_much(number) if number.old and number.new else format_short(number)
-                rank = number.rank if words else 0.0  # a range, or per turn of a loop
+                rank = number.rank if words else 0.0  # 0 for a range or a number per loop iteration
                 found.setdefault((number.name, number.mark), []).extend(
                     (rank, f"{words}, {label}" if words else label) for label in labels
                 )
@@ -962,14 +961,14 @@ def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, .
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """A row of the table: one function, with others of which the same is to be said, and targets alike.
+    """A row of the table: the functions and targets with identical results.
 
     Args:
         name, also: the functions.
-        targets: () where they are not known.
-        verdict: a verdict, or "new" and "orphaned" (in a diff "added" and "removed") of programs of one side.
-        largest: the change of a number that decides.
-        sides: the same with its values before and after; "" where functions that share the row have other values.
+        targets: () if unknown.
+        verdict: a verdict, or "new" and "orphaned" (in a diff "added" and "removed") for programs of one side.
+        largest: the decisive change of a number.
+        sides: the same with its values before and after; "" if functions that share the row have different values.
         where: the line of Python.
     """
 
@@ -992,12 +991,12 @@ class VerdictRow:
 def verdict_rows(
     functions: Sequence[FunctionView], programs: Sequence[ProgramView], command: str
 ) -> tuple[VerdictRow, ...]:
-    """The table: a row for each function and verdict, worst first; functions of which the same is to be said share one.
+    """The table: a row for each function and verdict, worst first; functions with identical results share one row.
 
     Args:
-        functions: of the view.
-        programs: of the view; those of one side get a row too.
-        command: "check" or "diff", which have words of their own for programs of one side.
+        functions: the view's functions.
+        programs: the view's programs; those of one side get a row too.
+        command: "check" or "diff", which have different words for programs of one side.
 
     Example:
         >>> verdict_rows([FunctionView("f", "same", "same cost")], (), "diff")
@@ -1019,11 +1018,11 @@ def verdict_rows(
                 for words in (_numbers(verdict, group), _numbers(verdict, group, both_sides))
             )
             if not largest and verdict == next((one for one in by if one != "same"), None):
-                largest = view.largest  # what no number says
+                largest = view.largest  # not shown by any number
             rows.append(VerdictRow(view.name, targets, verdict, largest, where, sides=sides))
     rows.sort(key=lambda row: WORST.index(row.verdict))
     judged_names = {view.name for view in functions}
-    for program in programs:  # a result of an older hlodiff holds no verdicts
+    for program in programs:  # results of an older hlodiff have no verdicts
         if program.status == "changed" and program.name not in judged_names:
             where = f"{program.where.file}:{program.where.line}" if program.where else ""
             on = (program.target,) if program.target else ()
@@ -1043,7 +1042,7 @@ def verdict_rows(
 
 
 def legend(threshold: float, below: int = 0) -> str:
-    """What the marks and numbers mean, in one line.
+    """Explains marks and numbers in one line.
 
     Args:
         threshold: the share of a number below which its change is not listed.

@@ -1,9 +1,9 @@
-"""What happened in a few words, for the first line of a report, where one change explains a program.
+"""Summarises a changed program in a few words for the first line of a report, if one change explains it.
 
-The first of these that there is: a name that somebody wrote in place of another (`gelu -> silu`), a sentence about the
-whole program, loops that came or went, what was written into the line or deleted from it (`* scale added`), a subgraph
-that another one replaced, the only kind of operation that is new or gone, and the only field that changed. Where
-several changes happened, it is how many operations are new and gone and which are most of them: the list has the rest.
+Uses the first of these that exists: a replaced name (`gelu -> silu`), a sentence about the whole program, added or
+removed loops, text added to or deleted from the line (`* scale added`), a replaced subgraph, the only kind of operation
+that was added or removed, and the only field that changed. Several changes give the numbers of added and removed
+operations and the most frequent one; the list has the rest.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import many
 from hlodiff.report.written import OPENING, bracket_end, nesting, written
 
-_FEW = 3  # operations that the list shows at a glance
+_FEW = 3  # kinds of operations that are listed
 _LONGEST = 40  # characters of an argument
-_MOST = 80  # characters: more is a list, and a first line is no place for it
+_MOST = 80  # characters; longer text belongs in the list, not in a first line
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
 _LOOPS = ("while", "stablehlo.while")
-# Arguments and results come and go with what is done with them.
+# Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")
-# Who calls it has to know; what happened is something else.
+# Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
 _BUFFER = "a buffer is written"
-_FUNCTION = re.compile(r"(?<=\.py:)(\d+) \([^()]*\)")  # behind its line
-_MANY = 10  # times as many knock-on edits are most of what happened
+_FUNCTION = re.compile(r"(?<=\.py:)(\d+) \([^()]*\)")  # after its line number
+_MANY = 10  # times as many knock-on edits as others: then the summary names them
 
 
 @dataclass(frozen=True, slots=True)
 class OperationCounts:
-    """How often each operation was added and removed, and those that only follow from another edit."""
+    """How often each operation was added and removed; knock-on edits are counted apart, in `following`."""
 
     added: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)
@@ -59,7 +59,7 @@ _NOTHING = OperationCounts()
 
 
 def new_and_gone(edits: Iterable[Edit]) -> OperationCounts:
-    """The operations that were added and those that were removed; a call with what it calls.
+    """Counts added and removed operations; calls are counted by callee.
 
     Example:
         >>> new_and_gone([]).added.total()
@@ -83,15 +83,15 @@ def main_edit(
     counts: OperationCounts = _NOTHING,
     op_counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> str:
-    """What happened, in at most 80 characters; "" where that is only to be seen in the list.
+    """Summarises a change in at most 80 characters; "" if only the list shows it.
 
     Args:
-        sentence: the verdict; what it says already is not said again.
-        sentences: sentences about the stage that was written, or else about the compiled one.
-        lines: of Python that changes of that stage come from.
+        sentence: the verdict; the summary does not repeat it.
+        sentences: sentences about the StableHLO if it changed, else about the compiled program.
+        lines: lines of Python that the changes of that stage come from.
         edit_groups: the changes of that stage.
-        counts: the operations that were added and removed, see `new_and_gone`.
-        op_counts: how often each opcode is in it, before and after.
+        counts: added and removed operations, see `new_and_gone`.
+        op_counts: how often each opcode occurs in that stage, before and after.
 
     Example:
         >>> groups = [EditGroup((), "added", 1, "exponential f32[8]", "", group=("added", "", "exponential", ()))]
@@ -101,19 +101,19 @@ def main_edit(
         >>> main_edit("worse: flops +2.9 %", (), (line,), groups)
         'jax.nn.gelu -> jax.nn.silu'
     """
-    if _BUFFER in sentence:  # that is what happened, and the only question is who did it
+    if _BUFFER in sentence:  # the verdict explains the change already; only the cause is missing
         return _names(lines)
     text = written(*_edited_sources(lines))
     sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words) and _is_of_first(words, lines)]
-    if text:  # which operands they have now
+    if text:  # it shows how they are connected
         sentences = [words for words in sentences if words != CONNECTED_DIFFERENTLY]
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
-    # Whether nothing changed but what is returned.
+    # Whether only the returned values changed.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
     cause = next(iter(causes), "")
     words = (
         _names(lines)
-        or (text if _TYPES.match(cause) else "")  # `.astype(...) added`: the list counts
+        or (text if _TYPES.match(cause) else "")  # `.astype(...) added`: the list has the counts
         or cause
         or _with_text(_loops(edit_groups, lines), text)
         or _attribute(lines, edit_groups)
@@ -128,13 +128,13 @@ def main_edit(
     )
     if len(words) > _MOST:
         words = _FUNCTION.sub(r"\1", words)
-    if len(words) > _MOST:  # which argument; how it was and is says the list
+    if len(words) > _MOST:  # keep which argument; the list shows before and after
         words = words.partition(" (")[0]
     return words if len(words) <= _MOST and words not in sentence else ""
 
 
 def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
-    """Whether the line that is named first takes a mean itself; else it follows, as where an array has another size."""
+    """Whether a sentence about a mean is about the first line itself; else it follows, as from another array size."""
     found = _MEAN.search(words.replace(",", ""))
     if found is None or not (lines and lines[0].where):
         return True
@@ -143,7 +143,7 @@ def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
 
 
 def written_name(line: ChangedLine) -> str:
-    """The name, number or argument that was written for another one in a line; "" where something else was.
+    """The name, number or argument that was replaced in a line; "" for any other edit.
 
     Example:
         >>> written_name(ChangedLine("net.py:4", "", "WIDTH, DEPTH = 64, 2", "WIDTH, DEPTH = 96, 2"))
@@ -156,7 +156,7 @@ def written_name(line: ChangedLine) -> str:
 
 
 def _names(lines: Sequence[ChangedLine]) -> str:
-    """The name or number that another one was written for, where one line was edited and nothing else in it."""
+    """The replaced name, number, argument or call, if only one line was edited and nothing else in it."""
     old, new = _edited_words(lines)
     if old == new:
         return ""
@@ -172,7 +172,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
     if not all(_IS_VALUE.match(word) for word in (one, other)):
         return ""
     before = _without_annotation(["", "", *old[: places[0]]])
-    is_argument = _depth(before) > 0 or old[-1] == ","  # on a line of its own
+    is_argument = _depth(before) > 0 or old[-1] == ","  # an argument on its own line
     is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
     name = _unpacked_name(old, places[0]) or (before[-2] if before[-1] == "=" else "")
     if name.isidentifier() and (is_argument or is_number):
@@ -187,7 +187,7 @@ def _names(lines: Sequence[ChangedLine]) -> str:
 
 
 def _shortest(before: str, one: str, other: str) -> str:
-    """Both names, without the module that both are of where that is too long."""
+    """Both names, without their common module if that is too long."""
     module = one.rpartition(".")[0]
     if module == other.rpartition(".")[0] and len(before + one + other) + len(" -> ") > _MOST:
         one, other = (name.removeprefix(f"{module}.") for name in (one, other))
@@ -195,7 +195,7 @@ def _shortest(before: str, one: str, other: str) -> str:
 
 
 def _unpacked_name(words: Sequence[str], place: int) -> str:
-    """The name that takes a value of `a, b = 1, 2`; "" where the value is no plain one of such a line."""
+    """The name that a value of `a, b = 1, 2` is assigned to; "" if the line has another form."""
     at = words.index("=") if "=" in words else 0
     names, values = words[:at:2], words[at + 1 :: 2]
     commas = {*words[1:at:2], *words[at + 2 :: 2]}
@@ -204,7 +204,7 @@ def _unpacked_name(words: Sequence[str], place: int) -> str:
 
 
 def _without_annotation(words: list[str]) -> list[str]:
-    """What comes before a default, without the type of the argument: `base: float =` as `base =`."""
+    """The tokens before a default, without the argument's annotation: `base =` for `base: float =`."""
     depth = 0
     for number in range(len(words) - 2 if words[-1] == "=" else 0, 0, -1):
         depth -= nesting(words[number])
@@ -221,13 +221,13 @@ def _is_name(*words: str) -> bool:
 
 
 def _edited_words(lines: Sequence[ChangedLine]) -> tuple[list[str], list[str]]:
-    """Both sides of the one line that was edited, in tokens; the same where there is no such line."""
+    """Tokens of both sides of the only edited line; ([], []) if there is no such line."""
     old, new = _edited_sources(lines)
     return _words(old), _words(new)
 
 
 def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
-    """Both sides of the one line that was edited, of however many functions; ("", "") where there is no such line."""
+    """Both sides of the only edited line, even if several functions use it; ("", "") if there is no such line."""
     edited = {
         (line.where.partition(" (")[0], line.old_source, line.new_source)
         for line in lines
@@ -238,20 +238,20 @@ def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
 
 
 def _calls(old: Sequence[str], new: Sequence[str]) -> str:
-    """The call that another one with other arguments was written for, where nothing else in the line changed."""
+    """The call that was replaced by one with other arguments, if nothing else in the line changed."""
     start, _ = common_ends(old, new)
     names = [side[start] for side in (old, new) if side[start : start + 1]]
     ends = [_call_end(side, start) for side in (old, new)]
     if len(names) != 2 or 0 in ends or old[ends[0] :] != new[ends[1] :]:
         return ""
     one, other = names
-    if one in new[start : ends[1]] or other in old[start : ends[0]]:  # one around the other
+    if one in new[start : ends[1]] or other in old[start : ends[0]]:  # one call wraps the other
         return ""
     return f"{one} -> {other}" if "." in one + other else f"{one}() -> {other}()"
 
 
 def _argument(old: Sequence[str], new: Sequence[str]) -> str:
-    """The argument with a name that was written or deleted, where nothing else in the line changed: `reverse=True`."""
+    """The keyword argument that was added or deleted, if nothing else in the line changed: `reverse=True`."""
     short, long = sorted((old, new), key=len)
     start, _ = common_ends(short, long)
     end = start + len(long) - len(short)
@@ -270,9 +270,9 @@ def _argument(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _other_argument(old: Sequence[str], new: Sequence[str]) -> str:
-    """The argument with a name that one with another name was written for: `t1=True -> ts=times`."""
+    """The keyword argument that was replaced by one with another name: `t1=True -> ts=times`."""
     start, behind = common_ends(old, new)
-    while behind and _depth(new[start : len(new) - behind]):  # a bracket that closes around both
+    while behind and _depth(new[start : len(new) - behind]):  # the shared closing bracket belongs to both arguments
         behind -= 1
     sides = [list(side[start : len(side) - behind]) for side in (old, new)]
     around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
@@ -285,13 +285,13 @@ def _other_argument(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _is_argument(words: Sequence[str]) -> bool:
-    """Whether this is one argument with its name."""
+    """Whether this is one keyword argument."""
     at_the_top = (not _depth(words[:number]) and word == "," for number, word in enumerate(words))
     return len(words) > 2 and words[1] == "=" and words[0].isidentifier() and not (_depth(words) or any(at_the_top))
 
 
 def _value(old: Sequence[str], new: Sequence[str]) -> str:
-    """The name, element or number that was written as an argument for another one, where nothing else changed."""
+    """The name, element or number that was replaced as an argument, if nothing else changed."""
     start, behind = common_ends(old, new)
     one, other = ("".join(side[start : len(side) - behind]) for side in (old, new))
     around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
@@ -301,9 +301,9 @@ def _value(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
-    """The call or the tuple in which plain values were exchanged, added or deleted: a bare number says nothing.
+    """The call or tuple in which plain values were replaced, added or deleted, because a bare number says nothing.
 
-    Where that is too long for one line, the operation that takes the value: `root**2 -> root**1.5`.
+    If that is too long for one line, the operation that takes the value: `root**2 -> root**1.5`.
     """
     start, behind = common_ends(old, new)
     if old == new:
@@ -339,7 +339,7 @@ def _depth(words: Sequence[str]) -> int:
 
 
 def _call_end(words: Sequence[str], start: int) -> int:
-    """Behind a call that begins at a name; 0 where none does, or it does not end on this line."""
+    """The index after a call that begins at `start`; 0 if none does or it does not end on this line."""
     if not (words[start : start + 1] and words[start][0].isidentifier() and words[start + 1 : start + 2] == ["("]):
         return 0
     return bracket_end(words, start + 1)
@@ -352,7 +352,7 @@ _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
 
 
 def _words(source: str) -> list[str]:
-    """The tokens of a line; a dotted name is one, and a number with its sign."""
+    """Tokens of a line; a dotted name is one token, and so is a number with its sign."""
     found: list[str] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -368,7 +368,7 @@ def _words(source: str) -> list[str]:
                 found[-1] += text
             else:
                 found.append(text)
-    except (tokenize.TokenError, SyntaxError):  # a line of a longer statement: what came before is right
+    except (tokenize.TokenError, SyntaxError):  # one line of a longer statement: the tokens read so far are correct
         pass
     return found
 
@@ -377,7 +377,7 @@ def _words(source: str) -> list[str]:
 
 
 def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> str:
-    """Loops that are new or gone, with the line of the first where no line is known to have been edited."""
+    """The net number of added or removed loops, with the first one's line if no line is known to have been edited."""
     net, where = 0, ""
     for group in edit_groups:
         if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*_LOOPS}:
@@ -388,14 +388,14 @@ def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> st
 
 
 def _with_text(words: str, text: str) -> str:
-    """What happened behind what was written or deleted, where that is one piece and both have room."""
+    """`text, words` if the text is one added or deleted piece and both fit; else the words."""
     both = f"{text}, {words}"
     is_one_piece = text.endswith((" added", " gone"))
     return both if words and is_one_piece and len(both) <= _MOST else words
 
 
 def _at_edited_lines(lines: Iterable[ChangedLine], edit_groups: Sequence[EditGroup]) -> Sequence[EditGroup]:
-    """The changes of lines that were edited, where there are any: what was written for others follows from them."""
+    """The changes of edited lines, or all if there are none: changes of other lines follow from these."""
     edited = {line.where for line in lines if line.old_source != line.new_source and not line.is_elsewhere}
     return [group for group in edit_groups if group.where in edited] or edit_groups
 
@@ -405,14 +405,14 @@ def _status(net: int) -> str:
 
 
 def _replaced(edit_groups: Iterable[EditGroup]) -> str:
-    """One subgraph in place of another, where that is all that was replaced and short enough to be said."""
+    """The only replaced subgraph, if its description is short enough."""
     groups = [one for one in edit_groups if one.kind == REPLACED]
     words = f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
     return words if len(words) <= _MOST else ""
 
 
 def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapping[str, tuple[int, int]]) -> str:
-    """The only kind of operation that is new, gone, or both at one line; "" where the verdict names it."""
+    """The only kind of operation that was added, the only one that was removed, or both; "" if the verdict names it."""
     counts: dict[str, Counter[str]] = {"added": Counter(), "removed": Counter()}
     places: dict[str, set[str]] = {}
     for group in edit_groups:
@@ -423,9 +423,9 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
     kinds = [_of_work(counts[kind]) for kind in ("removed", "added")]
     if max(map(len, kinds)) > 1 or kinds[0].keys() & kinds[1].keys():
         return ""
-    for opcode, (before, after) in op_counts.items():  # what another change brings back is neither new nor gone
+    for opcode, (before, after) in op_counts.items():  # not added or removed if another change cancels it
         for counted, net in zip(kinds, (before - after, after - before), strict=True):
-            if net <= 0 and opcode != "fusion":  # one of a single operation counts as that
+            if net <= 0 and opcode != "fusion":  # a fusion of one operation is counted as that operation
                 del counted[opcode]
     if not any(kinds):
         return ""
@@ -446,24 +446,24 @@ def _times(opcode: str, count: int) -> str:
 
 
 def _shown(opcode: str) -> str:
-    """An opcode, or what a call calls where that is known: `silu()`."""
+    """An opcode, or a call's callee if known: `silu()`."""
     call, _, name = opcode.partition(" ")
     return f"{name}()" if name and call in CALLS else opcode.removeprefix("chlo.")
 
 
 def _of_work(counts: Counter[str]) -> Counter[str]:
-    """Without what only hands values on, where anything else is there."""
+    """Without operations that only pass values on, unless there are no others."""
     return Counter({opcode: n for opcode, n in counts.items() if opcode not in HANDED_ON}) or counts
 
 
 def _family(opcode: str) -> str:
-    """How a verdict calls an operation."""
+    """The word by which a verdict names an operation."""
     name = stem(opcode)
     return name if name in FAMILIES else "cop" if name == "copy" else f" {opcode} "
 
 
 def _callee(edit_groups: Iterable[EditGroup]) -> str:
-    """The only function that is called now and was not before; those of JAX's own (`_where`) say nothing."""
+    """The only newly called function; JAX's own (`_where`) are ignored because their names say nothing."""
     names: dict[str, set[str]] = {"added": set(), "removed": set()}
     for group in edit_groups:
         if group.kind in names and len(group.group) > 2:
@@ -475,7 +475,7 @@ def _callee(edit_groups: Iterable[EditGroup]) -> str:
 
 
 def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:
-    """How many operations are new and gone, and which they are; what only follows from one of them is not counted."""
+    """How many operations were added and removed, and which; knock-on edits do not count, but are named if most."""
     kinds = [_of_work(one) for one in (counts.added, counts.removed)]
     callee = _callee(edit_groups)
     added, removed = (one.total() for one in kinds)
@@ -502,7 +502,7 @@ def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:
 
 
 def _listed(counts: Counter[str], callee: str = "") -> str:
-    """`4 multiply, 2 divide, tanh, 2 more`: the callee that somebody wrote, then the most frequent ones."""
+    """`4 multiply, 2 divide, tanh, 2 more`: the new callee first, then the most frequent operations."""
     found = sorted(_by_count(counts), key=lambda one: _shown(one[0]) != f"{callee}()")
     words = [f"{count:,} {_shown(opcode)}" if count > 1 else _shown(opcode) for opcode, count in found[:_FEW]]
     rest = sum(count for _, count in found[_FEW:])
@@ -546,7 +546,7 @@ def _field(edit_groups: Sequence[EditGroup]) -> str:
 
 
 def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -> str:
-    """The only attribute that changed at an edited line: another shape, and what else is there, goes with it."""
+    """The only attribute that changed at the first edited line; shapes, operands and the like follow from it."""
     first = next(iter(lines), None)
     if first is None or first.is_elsewhere or not first.where or first.old_source == first.new_source:
         return ""
@@ -562,5 +562,5 @@ def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -
 
 
 def _hands_on(group: EditGroup) -> bool:
-    """Whether a change is of an operation that computes nothing: its shape follows from its operand's."""
+    """Whether the changed operation computes nothing: its shape follows from its operand's."""
     return group.kind == "changed" and {*map(str, group.group[1:3])} <= HANDED_ON
