@@ -1,9 +1,9 @@
-"""`make bench-project`: a project of hundreds of functions, beside plain JAX that lowers and compiles the same.
+"""`make bench-project`: a project of hundreds of functions, compared with plain JAX that lowers and compiles the same.
 
-Every step is a new process. Its time is the clock's and the processor's, each also as a ratio to one plain process
-that does the same work; only ratios of one run mean something, and on a shared machine only those of the processor.
-What one process does is measured on a third of the functions, a hundred at most, and counted as often as they fit into
-all: on all of them it would take half the time of the whole benchmark.
+Every step is a new process. It reports wall-clock and CPU time, each also as a ratio to one plain process that does the
+same work. Only ratios within one run are meaningful; on a shared machine, only those of CPU time. Single processes are
+measured on a third of the functions, at most a hundred, and scaled to all of them: measuring them on all functions
+would take half the time of the whole benchmark.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from hlodiff.capture.environment import CUDA, LIBTPU, ptxas_folder
 _ROOT = Path(__file__).resolve().parent.parent
 _TARGETS = ("cpu", "tpu-v5e-2x2", "cuda-h100")
 _LARGE = 1_000
-# Models, of ten functions each, from which on one process takes a part of them; one of how many it takes; and at most
-# so many functions.
+# From `_MANY` models of ten functions each, single processes are measured on one function in `_PART`, at
+# most `_MOST`.
 _MANY, _PART, _MOST = 6, 3, 100
 MOST_KIB = 50.0
-"""What a change of one function may add to the repository."""
+"""The limit on what a change of one function adds to the repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What some processes took.
+    """Time and memory of some processes.
 
     Args:
-        seconds: by the clock, until the last of them had ended.
-        processor: of all of them and of what they started.
+        seconds: wall-clock time until the last one ended.
+        processor: CPU seconds of all of them and of their children.
         memory: bytes, of the largest process.
     """
 
@@ -47,7 +47,7 @@ class Step:
     memory: int
 
     def times(self, factor: float) -> Step:
-        """What so many times the work takes."""
+        """The cost of `factor` times the work."""
         return Step(self.seconds * factor, self.processor * factor, self.memory)
 
 
@@ -57,14 +57,14 @@ class Bench:
 
     Args:
         folder: of the project.
-        cores: what all processes may run on; all cores where empty.
+        cores: the cores that all processes may use; all if empty.
     """
 
     folder: Path
     cores: tuple[int, ...] = ()
 
     def run(self, *commands: Sequence[str], codes: tuple[int, ...] = (0,), cache: str = "off") -> Step:
-        """Run commands side by side and wait for all."""
+        """Run commands in parallel and wait for all of them."""
         path = f"{folder}:{os.environ['PATH']}" if (folder := ptxas_folder()) else os.environ["PATH"]
         environment = {**CUDA, **LIBTPU, **os.environ, "PYTHONPATH": str(_ROOT), "HLODIFF_CACHE": cache, "PATH": path}
         environment |= {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "HLODIFF_PROGRESS": "0"}
@@ -90,29 +90,29 @@ class Bench:
         return Step(time.perf_counter() - start, processor, memory)
 
     def bare(self, processes: int) -> Step:
-        """Plain JAX, the programs shared out."""
+        """Run plain JAX, with the programs divided between processes."""
         script = [sys.executable, "-m", "benchmarks.bare_compile", str(self.folder)]
         return self.run(*([*script, str(part), str(processes)] for part in range(processes)))
 
     def hlodiff(self, *arguments: str, codes: tuple[int, ...] = (0,), cache: str = "off") -> Step:
-        """One command of hlodiff."""
+        """Run one hlodiff command."""
         return self.run([sys.executable, "-m", "hlodiff", *arguments], codes=codes, cache=cache)
 
     def git(self, *arguments: str) -> str:
-        """What a git command prints."""
-        # No packing in the background: `gc` would find it running.
+        """The output of a git command."""
+        # No background packing: `gc` would fail while it runs.
         command = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0", *arguments]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
     def packed(self) -> int:
-        """KiB of the repository's pack."""
+        """The size of the repository's pack in KiB."""
         self.git("gc", "-q", "--prune=now")
         counts = dict(line.split(": ") for line in self.git("count-objects", "-v").splitlines())
         return int(counts["size-pack"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; 1 where a change adds more to the repository than it may."""
+    """Print the table; return 1 if a change adds more to the repository than the limit."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.project", description=__doc__)
     parser.add_argument("--functions", type=int, default=300)
     parser.add_argument("--large", action="store_true", help=f"{_LARGE:,} functions: an hour")

@@ -1,4 +1,4 @@
-"""A project of many registered functions, as files: layers that functions share, and models of ten functions."""
+"""Files of a project with many registered functions: shared layers, and models of ten functions each."""
 
 from __future__ import annotations
 
@@ -222,9 +222,9 @@ def write(folder: Path, functions: int, targets: tuple[str, ...]) -> None:
     """Write the project.
 
     Args:
-        folder: gets its files.
-        functions: how many it registers.
-        targets: what each is compiled for.
+        folder: where its files are written.
+        functions: the number of registered functions.
+        targets: the targets that each is compiled for.
     """
     listed = ", ".join(f'"{target}"' for target in targets)
     (folder / "pyproject.toml").write_text(f'[tool.hlodiff]\nmodules = ["model_*.py"]\ntargets = [{listed}]\n')
@@ -239,9 +239,9 @@ def write_model(folder: Path, number: int, count: int = PER_MODEL, changed: int 
 
     Args:
         folder: of the project.
-        number: which one; its width and its rates depend on it.
-        count: how many functions it registers.
-        changed: the function that gets another rate; None for none.
+        number: of the model; its width and its rates depend on it.
+        count: the number of registered functions.
+        changed: the function whose rate changes; None for none.
     """
     # XLA cannot tile some products of other widths for GPUs.
     rates = [0.5 if index == changed else 0.25 + number / 1024 for index in range(PER_MODEL)]

@@ -1,6 +1,6 @@
-"""What `benchmarks.recording` runs: a neural ODE that learns a spiral, with validation at another batch size.
+"""The script that `benchmarks.recording` runs: a neural ODE that learns a spiral, validated at a different batch size.
 
-An ordinary script of diffrax, equinox and optax; nothing in it knows of hlodiff.
+An ordinary script with diffrax, equinox and optax that does not use hlodiff.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jax import Array
 
 
 class Field(eqx.Module):
-    """The vector field, a small network."""
+    """The vector field: a small network."""
 
     mlp: eqx.nn.MLP
 
@@ -43,7 +43,7 @@ def loss(model: Field, ts: Array, ys: Array) -> Array:
 
 @eqx.filter_jit
 def validate(model: Field, ts: Array, ys: Array) -> Array:
-    """The loss alone."""
+    """The loss without its gradient."""
     return jnp.mean((jax.vmap(solve, in_axes=(None, None, 0))(model, ts, ys[:, 0]) - ys) ** 2)
 
 

@@ -1,8 +1,8 @@
-"""What `hlodiff record` costs a run, beside JAX's and XLA's own dumping of the same programs.
+"""Cost of `hlodiff record` to a run, compared with JAX's and XLA's own dumping of the same programs.
 
-The command is run in turn plainly, with `JAX_DUMP_IR_TO` and `--xla_dump_to`, and recorded; the best of each counts.
-What hlodiff does once the run is over is told apart. Seconds are the processor's, of the command and all that it
-starts: other work on the machine changes them little.
+The command is run plainly, with `JAX_DUMP_IR_TO` and `--xla_dump_to`, and recorded, in turn; the best of each counts.
+The work of hlodiff after the run is reported separately. Times are CPU seconds of the command and its children, which
+vary little with other work on the machine.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOST_OVERHEAD = 1.10
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Processor seconds of one command, the best of several runs.
+    """CPU seconds of one command, the best of several runs.
 
     Args:
-        plain: as it is.
+        plain: the unmodified command.
         dumped: with JAX's and XLA's own dumping.
-        recorded: while it was recorded.
-        whole: `hlodiff record` from start to end, normalizing included.
-        programs: how many were recorded.
+        recorded: while recorded.
+        whole: `hlodiff record` from start to end, including normalization.
+        programs: the number of recorded programs.
     """
 
     plain: float
@@ -40,7 +40,7 @@ class Cost:
 
     @property
     def ratio(self) -> float:
-        """The recorded run over the dumped one."""
+        """Time of the recorded run over that of the dumped one."""
         return self.recorded / self.dumped
 
 
@@ -48,11 +48,11 @@ def measure(command: list[str], times: int = 3) -> Cost:
     """Run a command in three ways, several times in turn.
 
     Args:
-        command: what to run.
-        times: how often in each way.
+        command: the command.
+        times: the number of runs in each way.
 
     Returns:
-        the best of each.
+        the best time of each.
     """
     plain, dumped, recorded, whole = [], [], [], []
     programs = 0
@@ -81,7 +81,7 @@ def _processor() -> float:
 
 
 def _recorded(command: list[str], folder: Path) -> float:
-    """How long the command itself took: it is wrapped in a process that writes that down."""
+    """CPU seconds of the command alone: a wrapper process writes them to a file."""
     timer = (
         "import resource, subprocess, sys; code = subprocess.call(sys.argv[2:]); "
         "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
@@ -96,7 +96,7 @@ def _recorded(command: list[str], folder: Path) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """Print one row: for the neural ODE's training, or for the command that stands on the command line."""
+    """Print one row: for the training of the neural ODE, or for the command in `arguments`."""
     cost = measure(arguments or [sys.executable, _SCRIPT, "10"])
     print(
         f"record: plain {cost.plain:.2f} s, dumped by JAX and XLA {cost.dumped:.2f} s, recorded {cost.recorded:.2f} s "

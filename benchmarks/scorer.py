@@ -1,7 +1,7 @@
 """Scores the differ on known edits: `python -m benchmarks.scorer --seed 0 --pairs 465`.
 
-Every pair starts from printed text and is read again, so the differ never sees objects that both sides share. The same
-seed gives the same pairs and the same table.
+Both sides of a pair are parsed from printed text, so the differ never sees shared objects. The same seed gives the same
+pairs and the same table.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from hlodiff.hlo.fingerprint import fingerprint
 from hlodiff.normalizer import normalize
 
 FAILURES = ROOT / ".hlodiff" / "bench-failures"
-# Programs of the corpus that are too large for hundreds of pairs; asked for by name.
+# Programs of the corpus that are too large for hundreds of pairs; used only if named.
 _BIG = 1_500_000
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One pair and how it went; `score` is None where the differ crashed, and `why` says how.
+    """The result for one pair; `score` is None if the differ crashed, and `why` is the error.
 
-    `unproved` says why the edits, carried out, do not give the new program: "" where they do, None where nobody asked.
+    `unproved` is the reason why applying the edits does not give the new program: "" if it does, None if not checked.
     """
 
     program: Program
@@ -57,24 +57,24 @@ def run(
     """Make pairs and score them, kinds and programs in turn.
 
     Args:
-        programs: to edit.
+        programs: the programs to edit.
         wanted: kinds of edits, or "noise", or "several".
-        pairs: how many.
-        seed: of everything random.
-        at_once: number of edits for "several".
-        noise: always this noise; None for random noise.
-        failures: where pairs that are not exact, or do not replay, are written, None for nowhere.
+        pairs: the number of pairs.
+        seed: of all random choices.
+        at_once: the number of edits for "several".
+        noise: the noise of all pairs; None for random noise.
+        failures: the folder for pairs that are not exact or do not replay; None for none.
         prove: replay every diff.
 
     Yields:
-        One Result for each pair. Kinds for which a program has no place are passed over.
+        One Result for each pair. Kinds for which a program has no place are skipped.
     """
     rounds = 0
     made = 0
     while made < pairs:
         before = made
         for index in range(len(programs) * len(wanted)):
-            # Neighbouring kinds go to different programs, so that a short run sees many of both.
+            # Consecutive kinds use different programs, so that a short run covers many of both.
             turn, number = divmod(index, len(wanted))
             kind, program = wanted[number], programs[(number + turn) % len(programs)]
             name = f"{seed}/{program.target}/{program.name}/{program.stage}/{kind}/{at_once}/{rounds}"
@@ -119,14 +119,14 @@ def _one(
 
 
 def is_no_edit(pair: Pair) -> bool:
-    """Whether the edit made no difference: equal content afterwards (two equal operands swapped, another spelling)."""
+    """Whether the edit left the content equal (two equal operands swapped, a different spelling)."""
     if any(edit.channel != "program" for edit in pair.script):
         return False
     return fingerprint(normalize(pair.old)) == fingerprint(normalize(pair.new))
 
 
 def write_failure(folder: Path, pair: Pair, result: Result) -> Path:
-    """Old, new and truth of a pair, so that a person can look at it."""
+    """Write old, new and true edits of a pair for inspection."""
     here = folder / result.seed.replace("/", "-")
     here.mkdir(parents=True, exist_ok=True)
     suffix = "mlir" if pair.old.stage == "stablehlo" else "hlo"
@@ -151,7 +151,7 @@ def _shown(pair: Pair, side: str, place: tuple[int, int] | None) -> str:
 
 
 def table(results: Sequence[Result], groups: Sequence[str]) -> None:
-    """Print rates for each kind of edit and target."""
+    """Print the rates for each kind of edit and each target."""
     from rich.console import Console
     from rich.table import Table
 
@@ -195,7 +195,7 @@ def _row(results: Sequence[Result], proved: bool) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns how many pairs crashed."""
+    """Run the command line; return the number of pairs that crashed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scorer", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=465)
@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _corpus(options: argparse.Namespace) -> list[Program]:
     found = corpus(options.program, options.target or TARGETS, options.stage)
     small = [p for p in found if options.program or p.path.stat().st_size < _BIG]
-    return sorted(small, key=lambda p: (p.name, TARGETS.index(p.target)))  # a short run sees all targets
+    return sorted(small, key=lambda p: (p.name, TARGETS.index(p.target)))  # a short run covers all targets
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Speed as ratios: our reading and diffing against the time jaxlib's C++ parser takes to read both sides.
+"""Speed as ratios: our parsing and diffing over the time that jaxlib's C++ parser takes for both sides.
 
-Every figure is taken in one run on one machine, ours and theirs in turn, the best of several, in seconds of the
-processor: ratios travel, seconds do not.
+All figures are CPU seconds from one run on one machine, ours and theirs in turn, the best of several. Ratios carry over
+to other machines, seconds do not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hlodiff.differ import diff
 from hlodiff.hlo.model import Instruction, Module, Shape
 from hlodiff.hlo.parser import read_hlo
 
-# The bounds that `make bench` holds.
+# The limits that `make bench` checks.
 MOST_ONE_EDIT = 0.5
 MOST_ONE_BODY = 0.6
 MOST_EXPONENT = 1.15
@@ -43,14 +43,14 @@ class Measured:
     """One pair of texts: seconds, and our peak memory per byte of both texts.
 
     Args:
-        name, instructions: the pair, and instructions of one side.
-        parser: jaxlib's parser reading both sides.
-        read, diff: ours.
-        lines: jaxlib reading both and printing them canonically, then `diff`; NaN where there is no `diff`.
-        before: reading and diffing by an earlier version of ours; NaN where none is asked for.
-        memory: peak of the process that reads and diffs, above what it needs without programs.
-        gibibytes: the same as it is.
-        wanted: the most that `ratio` may be; NaN where nothing is asked.
+        name, instructions: the pair, and the number of instructions of one side.
+        parser: jaxlib's parser on both sides.
+        read, diff: our parser and differ.
+        lines: parsing and canonical printing of both by jaxlib, then `diff`; NaN if there is no `diff`.
+        before: parsing and diffing by an earlier version of hlodiff; NaN if none is requested.
+        memory: peak of the process that parses and diffs, above its memory without programs, per byte of text.
+        gibibytes: the same peak in GiB.
+        wanted: the limit on `ratio`; NaN for none.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Measured:
 
     @property
     def ratio(self) -> float:
-        """Reading both sides and diffing, over the parser."""
+        """Time to parse both sides and diff them, over that of jaxlib's parser."""
         return (self.read + self.diff) / self.parser
 
 
@@ -78,7 +78,7 @@ def parse_with_xla(text: str) -> Any:
 
 
 def repeated(module: Module, times: int) -> Module:
-    """A program `times` as long: copies of the entry's instructions, computations and all, one after the other.
+    """A program `times` as long: copies of the entry's instructions one after the other.
 
     The copies share the parameters; the root is a tuple of all roots. Called computations are copied too.
     """
@@ -95,7 +95,7 @@ def repeated(module: Module, times: int) -> Module:
 
 
 def _append(piece: Workpiece, other: Workpiece, number: int) -> Node:
-    """Put a second piece's entry behind the first one's, on the same parameters; returns its root."""
+    """Append the entry of `other` to that of `piece`, with the same parameters; returns its root."""
     for body in other.bodies:
         body.record = replace(body.record, name=f"{body.record.name}.copy{number}")
         for node in body.nodes:
@@ -110,7 +110,7 @@ def _append(piece: Workpiece, other: Workpiece, number: int) -> Node:
 
 
 def noisy_edit(module: Module, seed: int = 0) -> Module:
-    """The program with one opcode changed, everything renamed and printed in another order, metadata stripped."""
+    """The program with one opcode changed, everything renamed and reordered, metadata stripped."""
     piece = take_apart(module)
     chance = Random(seed)
     if make_one(piece, "opcode", chance) is None:
@@ -120,7 +120,7 @@ def noisy_edit(module: Module, seed: int = 0) -> Module:
 
 
 def only_the_edit(module: Module, seed: int = 0) -> Module:
-    """The program with the same opcode changed and nothing else: names, order and metadata as they were."""
+    """The program with only the same opcode changed; names, order and metadata are kept."""
     piece = take_apart(module)
     if make_one(piece, "opcode", Random(seed)) is None:
         raise ValueError("the program has no place for the edit")
@@ -131,14 +131,14 @@ def only_the_edit(module: Module, seed: int = 0) -> Module:
 def measure(
     name: str, old: str, new: str, rounds: int = 3, before: Path | None = None, wanted: float = math.nan
 ) -> Measured:
-    """Time both texts; the best of several rounds of each kind, in turn.
+    """Time a pair of texts: the best of several rounds of each kind, in turn.
 
     Args:
         name: for the table.
         old, new: HLO texts.
-        rounds: how often; the best counts.
+        rounds: the number of rounds.
         before: the folder of an earlier version of this project, measured too.
-        wanted: the most that read + diff may take, as a ratio.
+        wanted: the limit on read + diff, as a ratio.
     """
     turns: list[tuple[float, float, float]] = []
     for _ in range(rounds):
@@ -170,13 +170,13 @@ def _seconds(work: Callable[[], object], clock: Callable[[], float] = time.proce
 
 
 def _with_children() -> float:
-    """Seconds of the processor, those of programs that were run and ended included."""
+    """CPU seconds, including those of child processes that ended."""
     spent = os.times()
     return time.process_time() + spent.children_user + spent.children_system
 
 
 def _diff_of_lines(old: str, new: str) -> None:
-    """What people do without us: XLA's own canonical printing of both, and `diff`."""
+    """The alternative without hlodiff: XLA's canonical printing of both, and `diff`."""
     import importlib
 
     options = importlib.import_module("jaxlib._hlo").HloPrintOptions.canonical()
@@ -186,7 +186,7 @@ def _diff_of_lines(old: str, new: str) -> None:
         subprocess.run(["diff", "old", "new"], cwd=folder, capture_output=True)
 
 
-# Run in a process of its own with the old file and the new: seconds to read and diff, and the memory that it took.
+# Run in a separate process with the old and the new file: seconds to parse and diff, and peak memory.
 _CHILD = """
 import resource, sys, time
 from pathlib import Path
@@ -209,7 +209,7 @@ print(time.process_time() - started, peak() - bare)
 
 
 def _in_a_process(project: Path, paths: Sequence[Path]) -> tuple[float, float]:
-    """Seconds, and bytes of memory with the texts themselves."""
+    """CPU seconds, and bytes of memory including the texts."""
     done = subprocess.run(
         [sys.executable, "-c", _CHILD, *map(str, paths)],
         env={**os.environ, "PYTHONPATH": str(project)},
@@ -238,7 +238,7 @@ def checkout(revision: str) -> Iterator[Path | None]:
 
 
 def last_release() -> str:
-    """The latest tag of a version; "" where none was made yet."""
+    """The latest version tag; "" if there is none."""
     found = subprocess.run(
         ["git", "tag", "--list", "v*", "--sort=-v:refname"], cwd=ROOT, capture_output=True, text=True
     )
@@ -249,7 +249,7 @@ def growth(rows: Sequence[Measured]) -> float:
     """Exponent of read + diff over the number of instructions, between the smallest and the largest.
 
     Args:
-        rows: two at least; programs of a few thousand instructions take as long as imports and small steps do.
+        rows: at least two. Avoid a few thousand instructions: imports and small steps take as long as such programs.
     """
     first, last = min(rows, key=lambda r: r.instructions), max(rows, key=lambda r: r.instructions)
     return math.log((last.read + last.diff) / (first.read + first.diff)) / math.log(
@@ -258,7 +258,7 @@ def growth(rows: Sequence[Measured]) -> float:
 
 
 def pairs_by_size(sizes: Sequence[int], before: Path | None = None) -> Iterator[Measured]:
-    """A real program, repeated to each size, with one edit and all noise."""
+    """Measure a real program, repeated to each size, with one edit and all noise."""
     program = corpus(["mlp_step"], ["cpu"])[0]
     module = read_hlo(program.text())
     for size in sizes:
@@ -269,7 +269,7 @@ def pairs_by_size(sizes: Sequence[int], before: Path | None = None) -> Iterator[
 
 
 def real_pairs(names: Sequence[str], target: str = "cpu", before: Path | None = None) -> Iterator[Measured]:
-    """Real programs with one edit, once with all noise and once with nothing else changed."""
+    """Measure real programs with one edit, once with all noise and once without noise."""
     for program in corpus(names, [target]):
         module = read_hlo(program.text(), at_once=True)
         wanted = MOST_ONE_EDIT if module.instruction_count() > 80_000 else math.nan
@@ -279,25 +279,25 @@ def real_pairs(names: Sequence[str], target: str = "cpu", before: Path | None = 
 
 
 def add_nothing(module: Module) -> Module:
-    """The program without metadata, as the generator writes it."""
+    """The unchanged program without metadata, as the generator rebuilds it."""
     piece = take_apart(module)
     add_noise(piece, replace(QUIET, metadata="stripped"), Random(0), set())
     return put_together(piece)[0]
 
 
 def unlike_pairs(name: str, targets: tuple[str, str] = ("cpu", "cuda-h100"), before: Path | None = None) -> Measured:
-    """The worst case: one function by two compilers that have little in common, and are matched all the same."""
+    """Measure the worst case: one function by two compilers, with little in common but still matched."""
     old, new = (corpus([name], [target])[0].text() for target in targets)
     return measure(f"{name}, {targets[0]} against {targets[1]}", old, new, 2, before)
 
 
 def all_unlike(count: int = 5_000, before: Path | None = None) -> Measured:
-    """Two programs of as many small fusions that all differ, made of the same few opcodes."""
+    """Measure two programs of `count` small, distinct fusions made of the same few opcodes."""
     return measure(f"{count:,} fusions that all differ", unlike_fusions(count, 1), unlike_fusions(count, 2), 1, before)
 
 
 def repeated_bodies(before: Path | None = None) -> Iterator[Measured]:
-    """One edit in one of many equal bodies, once with all noise and once with nothing else changed."""
+    """Measure one edit in one of many equal bodies, once with all noise and once without noise."""
     pairs = [
         (
             f"one of {count} equal bodies",
@@ -317,7 +317,7 @@ def repeated_bodies(before: Path | None = None) -> Iterator[Measured]:
 
 
 def show(rows: Iterable[Measured]) -> list[Measured]:
-    """Print a table of ratios, row by row as they are measured."""
+    """Print a table of ratios, row by row during measurement."""
     from rich.console import Console
     from rich.live import Live
     from rich.table import Table

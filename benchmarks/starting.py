@@ -1,6 +1,6 @@
-"""What the command line costs besides its work: start-up, a check of what did not change, and capture itself.
+"""Overhead of the command line: start-up, `check` of unchanged programs, and capture.
 
-Seconds of the processor of whole commands, the best of several; other work on the machine changes them little.
+Times are CPU seconds of whole commands, the best of several; they vary little with other work on the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.speed import noisy_edit
 from benchmarks.writer import write
 from hlodiff.hlo.parser import read_hlo
 
-# Milliseconds, those of `diff` over a bare interpreter; capture over bare lower().compile().
+# Limits in milliseconds: `diff` above a bare interpreter, capture above bare lower().compile().
 MOST_HELP, MOST_DIFF = 120, 350
 MOST_CAPTURE = 1.02
 _PROGRAM = "mlp_gradient"  # of the examples; its compiled program has about 200 lines
@@ -27,12 +27,12 @@ _HEAVY = ("jax", "jaxlib", "numpy", "scipy", "jinja2")
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Milliseconds of the processor.
+    """CPU milliseconds.
 
     Args:
         bare: an interpreter that does nothing.
-        help, diff: the commands, the interpreter included.
-        lines: of either file that is compared.
+        help, diff: the commands, including the interpreter.
+        lines: the number of lines of either compared file.
         heavy: large packages that `diff` imported.
     """
 
@@ -44,7 +44,7 @@ class Started:
 
 
 def measure_start(times: int = 7) -> Started:
-    """`hlodiff --help`, and `hlodiff diff` of a small program and itself with one edit and all noise."""
+    """Measure `hlodiff --help`, and `hlodiff diff` of a small program and its copy with one edit and all noise."""
     text = (ROOT / "snapshots" / _PROGRAM / "cpu" / "compiled.hlo").read_text()
     with tempfile.TemporaryDirectory() as folder:
         compiled = {
@@ -63,7 +63,7 @@ def measure_start(times: int = 7) -> Started:
 
 
 def compiled_by_check() -> tuple[list[str], list[str]]:
-    """Names of what XLA compiled for `check` of an unchanged program, and where it is told to compile all."""
+    """Names of the programs that XLA compiled for `check` of an unchanged program, by default and with `--timings`."""
     names = []
     for more in ([], ["--timings"]):
         with tempfile.TemporaryDirectory() as folder:
@@ -75,8 +75,8 @@ def compiled_by_check() -> tuple[list[str], list[str]]:
     return names[0], names[1]
 
 
-# Run in a process of its own: the same function lowered and compiled by JAX alone and captured, in turn, each time
-# traced anew. XLA compiles once: its seconds are the same in all, and vary more than what is measured.
+# Run in a separate process: the same function lowered and compiled by JAX alone, and captured, in turn, traced from
+# scratch each time. XLA compiles only once: its time is the same in all and varies more than the measured difference.
 _CAPTURE = """
 import time
 from contextlib import nullcontext
@@ -138,14 +138,14 @@ print(compiling, *best)
 
 @dataclass(frozen=True, slots=True)
 class CaptureTimes:
-    """Seconds of the processor for one program.
+    """CPU seconds for one program.
 
     Args:
-        compiling: what XLA takes, in all of the others the same and not part of them.
-        again: `lower().compile()` in a process that has traced JAX's own functions before.
-        first: the same in one that has not, as a capture always begins.
+        compiling: compilation by XLA, the same in all the others and not part of them.
+        again: `lower().compile()` in a process that has already traced JAX's own functions.
+        first: the same in one that has not, which is how every capture starts.
         captured: the capture.
-        unnoted: the capture without its note of calls under a context.
+        unnoted: the capture without recording calls under a context.
     """
 
     compiling: float
@@ -156,7 +156,7 @@ class CaptureTimes:
 
 
 def measure_capture() -> CaptureTimes:
-    """What a capture costs beside `lower().compile()`."""
+    """Measure a capture and `lower().compile()`."""
     _, done = _seconds(["-c", _CAPTURE], {"JAX_PLATFORMS": "cpu"})
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
@@ -166,7 +166,7 @@ def measure_capture() -> CaptureTimes:
 def _seconds(
     words: list[str], environment: dict[str, str] | None = None
 ) -> tuple[float, subprocess.CompletedProcess[str]]:
-    """The processor's seconds of one Python process and all that it starts, and what it printed."""
+    """CPU seconds of one Python process and its children, and its output."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     everything = {**os.environ, "PYTHONPATH": path, **(environment or {})}
     before = _spent()
@@ -180,7 +180,7 @@ def _spent() -> float:
 
 
 def main() -> int:
-    """Print one line for each."""
+    """Print one line for each measurement."""
     start = measure_start()
     print(f"hlodiff --help: {start.help:.0f} ms (wanted: at most {MOST_HELP}; a bare interpreter {start.bare:.0f})")
     heavy = ", ".join(start.heavy) or "none"

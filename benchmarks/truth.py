@@ -1,4 +1,4 @@
-"""What was really done to a program: the records that edits return and the scorer compares with."""
+"""The true edits of a program: the records that edit functions return and the scorer compares with."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class TrueEdit:
         fields: the fields that changed, sorted.
         old: place in the old program; None for added and for facts of the module.
         node: the node of the new program; None for removed and for facts of the module.
-        elsewhere: further nodes at which the same change may rightly be reported (operands of a fusion swapped
-            outside or inside of it are the same thing).
+        elsewhere: other nodes at which the same change may correctly be reported (swapping operands outside or inside a
+            fusion is equivalent).
         channel: program, schedule or tuning.
-        anywhere: True where equal layers make the place ambiguous: opcode and shape must fit, the place need not.
+        anywhere: True if equal layers make the place ambiguous: opcode and shape must match, the place need not.
     """
 
     kind: str
@@ -40,8 +40,8 @@ class Made:
     Args:
         edits: the true script.
         touched: nodes that no other edit of the same program may touch.
-        halves: instead of `edits` for a split or merged fusion: each way to say which instructions moved.
-        fusion_change: the kind of `FusionChange` that must be told, "" for none.
+        halves: instead of `edits` for a split or merged fusion, the alternative sets of instructions that moved.
+        fusion_change: the kind of `FusionChange` that must be reported, "" for none.
     """
 
     edits: tuple[TrueEdit, ...]
@@ -52,14 +52,14 @@ class Made:
 
 @dataclass(slots=True)
 class Bench:
-    """A workpiece while edits are made on it: the source of chance, and what is taken already."""
+    """A workpiece during editing, with the random generator and the nodes already touched."""
 
     piece: Workpiece
     chance: Random
     busy: set[int] = field(default_factory=set)
 
     def free(self, *nodes: Node) -> bool:
-        """Whether none of the nodes was touched by an earlier edit."""
+        """Whether no earlier edit touched any of the nodes."""
         return not any(id(node) in self.busy for node in nodes)
 
     def shuffled(self, only: Callable[[Node], bool]) -> list[tuple[Body, Node]]:
@@ -73,12 +73,12 @@ Maker = Callable[[Bench], Made | None]
 
 
 def changed(node: Node, *fields: str, channel: str = "program", elsewhere: tuple[Node, ...] = ()) -> TrueEdit:
-    """The true edit for a node whose record was changed in place."""
+    """The true edit for a node whose record changed in place."""
     return TrueEdit("changed", tuple(sorted(fields)), node.old, node, elsewhere, channel)
 
 
 def around(body: Body, *nodes: Node) -> tuple[Node, ...]:
-    """The nodes, their operands and their users: where no second edit may be made."""
+    """The nodes with their operands and users: a second edit must not touch them."""
     near: dict[int, Node] = {}
     for node in nodes:
         for other in (node, *node.operands, *body.users(node)):

@@ -1,7 +1,7 @@
-"""Functions of published libraries, compiled for cpu and tpu by whatever JAX runs this file.
+"""Functions of published libraries, compiled for cpu and tpu by the installed version of JAX.
 
-`benchmarks/upgrades.py` compares what two versions make of them. This file imports nothing of hlodiff, so that it runs
-in an environment that holds only JAX and the libraries:
+`benchmarks/upgrades.py` compares the programs of two versions. This file does not import hlodiff, so that it runs in an
+environment with only JAX and the libraries:
 
     python -m venv old && old/bin/pip install 'jax[tpu]==0.7.2' equinox diffrax lineax optimistix optax flax
     JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 old/bin/python benchmarks/upgrade_functions.py compiled/old
@@ -69,7 +69,7 @@ def ctc_gradient(logits: Any, paddings: Any, labels: Any) -> Any:
 
 
 def gradient_of(model: Any, *arguments: Any) -> Job:
-    """The gradient of a batched equinox model's mean square, by its arrays."""
+    """The gradient of the mean square of a batched equinox model's output with respect to its arrays."""
     arrays, static = eqx.partition(model, eqx.is_array)
 
     def run(arrays: Tree, *arguments: Any) -> Any:
@@ -258,7 +258,7 @@ JOBS: dict[str, Callable[[], Job]] = {
 
 
 def compile_all(folder: Path) -> None:
-    """Compile every job for cpu and tpu-v5e; what a compiler refuses is said and left out."""
+    """Compile every job for cpu and tpu-v5e; jobs that a compiler rejects are printed and skipped."""
     tpu = topologies.get_topology_desc(platform="tpu", topology_name="v5e:2x2").devices[0]
     for target, device in (("cpu", jax.devices("cpu")[0]), ("tpu", tpu)):
         (folder / target).mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Pairs of two JAX versions: 20 functions of published libraries on cpu and tpu, compiled by JAX 0.7.2 and by 0.10.2.
+"""Pairs of two JAX versions: 20 functions of published libraries on cpu and tpu, compiled by JAX 0.7.2 and 0.10.2.
 
-python -m benchmarks.upgrades            measure all pairs: time, edits, proofs, against the recorded ones
-python -m benchmarks.upgrades --record   write them to upgrades.csv
-python -m benchmarks.upgrades --pack FOLDER   what upgrade_functions.py left in FOLDER/old and FOLDER/new
+python -m benchmarks.upgrades            measure all pairs (time, edits, proofs) and compare with the recorded edits
+python -m benchmarks.upgrades --record   write the results to upgrades.csv
+python -m benchmarks.upgrades --pack FOLDER   pack what upgrade_functions.py wrote to FOLDER/old and FOLDER/new
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_UPGRADE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """One program as two versions of JAX compile it."""
+    """One program compiled by two versions of JAX."""
 
     name: str
     old: str
@@ -36,16 +36,15 @@ class Upgrade:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeResult:
-    """What one pair took and gave.
+    """Times and result of one pair.
 
     Args:
         name: target and function.
-        parser, read, diff, proof: seconds of the processor: jaxlib's parser on both texts; ours to read, to compare and
-            to carry the script out.
-        instructions: of both sides.
-        edits: single edits in the script.
-        replaced: those of them that lie in a region that is replaced as a whole.
-        proved: whether the script, carried out on the old program, gives the new one.
+        parser, read, diff, proof: CPU seconds of jaxlib's parser on both texts, and of our parser, differ and replay.
+        instructions: the number on both sides together.
+        edits: the number of edits in the script.
+        replaced: the number of edits in regions that are replaced as a whole.
+        proved: whether the script, applied to the old program, gives the new one.
     """
 
     name: str
@@ -60,12 +59,12 @@ class UpgradeResult:
 
     @property
     def ratio(self) -> float:
-        """Reading both sides and comparing them, over jaxlib's parser."""
+        """Time to parse both sides and diff them, over that of jaxlib's parser."""
         return (self.read + self.diff) / self.parser
 
 
 def upgrades(archive: Path = ARCHIVE) -> Iterator[Upgrade]:
-    """All pairs of the archive, by name."""
+    """All pairs of the archive, sorted by name."""
     with tarfile.open(archive) as packed:
         texts = {m.name: packed.extractfile(m) for m in packed.getmembers() if m.isfile()}
         for path in sorted(name.removeprefix("old/") for name in texts if name.startswith("old/")):
@@ -75,7 +74,7 @@ def upgrades(archive: Path = ARCHIVE) -> Iterator[Upgrade]:
 
 
 def pack(folder: Path, archive: Path = ARCHIVE) -> int:
-    """Store every program that both versions compiled; returns how many."""
+    """Store every program that both versions compiled; returns their number."""
     both = sorted(
         path.relative_to(folder / "old")
         for path in (folder / "old").rglob("*.hlo")
@@ -102,7 +101,7 @@ def measure_one(pair: Upgrade, rounds: int = 2) -> UpgradeResult:
         moments.append(time.process_time())
         found = diff(*modules)
         moments.append(time.process_time())
-        proved = not found.replay().missing  # some constants are not printed: they are unknown on both sides
+        proved = not found.replay().missing  # not `complete`: some constants are not printed
         moments.append(time.process_time())
         best = [min(b, after - before) for b, before, after in zip(best, moments, moments[1:], strict=False)]
     count = sum(module.instruction_count() for module in modules)
@@ -113,7 +112,7 @@ def measure_one(pair: Upgrade, rounds: int = 2) -> UpgradeResult:
 
 
 def more_layers(before: Path | None = None) -> Iterator[Measured]:
-    """The gradient of a transformer of two and of four unrolled layers, by one compiler.
+    """Measure the gradient of a transformer with two against four unrolled layers, by one compiler.
 
     Args:
         before: the folder of an earlier version of this project, measured too.
@@ -125,7 +124,7 @@ def more_layers(before: Path | None = None) -> Iterator[Measured]:
 
 
 def unrelated(before: Path | None = None) -> Iterator[Measured]:
-    """A transformer and a solver of differential equations, which are listed and not matched, by one compiler.
+    """Measure a transformer against an ODE solver by one compiler; the two are listed, not matched.
 
     Args:
         before: the folder of an earlier version of this project, measured too.
@@ -137,20 +136,20 @@ def unrelated(before: Path | None = None) -> Iterator[Measured]:
 
 
 def together(results: Sequence[UpgradeResult]) -> UpgradeResult:
-    """The sum over pairs; proved where all are."""
+    """The sum over all pairs; proved if all are."""
     sums = {f.name: sum(getattr(r, f.name) for r in results) for f in fields(UpgradeResult) if f.name != "name"}
     sums |= {"proved": all(r.proved for r in results)}
     return UpgradeResult(f"JAX 0.7.2 against 0.10.2, {len(results)} pairs", **sums)
 
 
 def recorded() -> dict[str, int]:
-    """Edits by pair, as recorded."""
+    """The recorded number of edits of each pair."""
     with RECORDED.open(newline="") as file:
         return {row["pair"]: int(row["edits"]) for row in csv.DictReader(file)}
 
 
 def record(results: Iterable[UpgradeResult]) -> None:
-    """Write pair, ratio and edits to the table beside the archive."""
+    """Write pair, ratio and edits to the table next to the archive."""
     with RECORDED.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["pair", "instructions", "ratio", "edits", "replaced", "proved"])
@@ -161,7 +160,7 @@ def record(results: Iterable[UpgradeResult]) -> None:
 
 
 def show(results: Iterable[UpgradeResult], before: dict[str, int]) -> list[UpgradeResult]:
-    """Print each pair as it is measured, then all together."""
+    """Print each pair once it is measured, then the total."""
     done = []
     print(f"{'pair':44}{'instructions':>13}{'read + diff':>12}{'proof/diff':>11}{'edits':>8}", end="")
     print(f"{'recorded':>9}{'replaced':>9}  proved")
@@ -180,7 +179,7 @@ def _print(it: UpgradeResult, before: int | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, record or pack; 1 where a pair was not proved or has more edits than recorded."""
+    """Measure, record or pack; return 1 if a pair is not proved or has more edits than recorded."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.upgrades", description=__doc__)
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="make the archive")
     parser.add_argument("--record", action="store_true", help="write what is measured to upgrades.csv")

@@ -1,4 +1,4 @@
-"""Compares what the differ says with what was done."""
+"""Compares the edits that the differ reports with the true edits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from benchmarks.workbench import Place, colours
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Module, is_embedded
 
-# What a fusion that splits or merges drags along, beyond the instructions that moved.
+# Knock-on edits when a fusion splits or merges, besides the instructions that moved.
 _PLUMBING = ("parameter", "fusion", "tuple", "get-tuple-element")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One site of one reported edit; places are None where the report has none."""
+    """One site of a reported edit; a place is None if the report has none."""
 
     kind: str
     fields: tuple[str, ...]
@@ -28,14 +28,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How one pair went.
+    """The score of one pair.
 
     Args:
-        exact: exactly the true script, at the true places.
-        no_longer: at most as many edits as were made (and some, where some were).
-        reported: edits of the program channel, plumbing of split fusions not counted.
-        true: edits that were made.
-        why: the first thing that was wrong, "" when exact.
+        exact: whether the report is the true script, at the true places.
+        no_longer: whether at most the true number of edits is reported, and at least one if any was made.
+        reported: the number of edits in the program channel, without knock-on edits of split fusions.
+        true: the true number of edits.
+        why: the first error, "" if exact.
     """
 
     exact: bool
@@ -46,7 +46,7 @@ class Score:
 
 
 def judge(pair: Pair, found: ModuleDiff) -> Score:
-    """Score one diff against its truth."""
+    """Score one diff against the true edits."""
     said = {
         "program": _sites(pair, found.edits),
         "schedule": _sites(pair, found.schedule),
@@ -73,7 +73,7 @@ def judge(pair: Pair, found: ModuleDiff) -> Score:
 
 
 def _times(pair: Pair, edits: Iterable[PlacedEdit | Said]) -> int:
-    """How many edits they are: one in a computation that several call sites share is one at each of them."""
+    """The number of edits, with one in a shared computation counted once per call site."""
     old, new = call_counts(pair.old), call_counts(pair.new)
     counts = [
         [side[place[0]] for side, place in ((old, e.old), (new, e.new)) if place and place[0] >= 0] for e in edits
@@ -82,7 +82,7 @@ def _times(pair: Pair, edits: Iterable[PlacedEdit | Said]) -> int:
 
 
 def call_counts(module: Module) -> dict[int, int]:
-    """How many call sites lead to each computation, the entry first; 1 where it is applied to elements or not called.
+    """How many call sites lead to each computation; 1 for the entry and if it is applied to elements or not called.
 
     Example:
         >>> from hlodiff.hlo.model import Module
@@ -106,7 +106,7 @@ def call_counts(module: Module) -> dict[int, int]:
 
 
 def _is_inner_parameter(pair: Pair, said: Said) -> bool:
-    """A parameter of a called computation that was added with its call: no more than the call's operands."""
+    """Whether it is a parameter added with its computation's call: it only repeats an operand of the call."""
     return said.kind == "added" and said.opcode == "parameter" and (said.new or (-1,))[0] != pair.new.entry
 
 
@@ -146,7 +146,7 @@ def _sites(pair: Pair, edits: Iterable[Edit]) -> list[Said]:
 
 
 def _names(module: Module) -> dict[tuple[str, str], Place]:
-    """Names are unique within one text, so they say which place of it a report means; nothing else is asked of them."""
+    """Map names to places. Names are unique within one text, so they identify the place of a reported edit."""
     return {
         (computation.name, it.name): (c, n)
         for c, computation in enumerate(module.computations)
@@ -159,7 +159,7 @@ def _place(names: dict[tuple[str, str], Place], site: Site | None) -> Place | No
 
 
 def _compare(pair: Pair, true: Sequence[PlacedEdit], said: Sequence[Said]) -> str:
-    """What is wrong first, "" for nothing: number, then kinds and fields, then places."""
+    """The first error, "" for none: kinds and fields with their counts, then places."""
     ours, theirs = Counter(_what(e) for e in true), Counter(_what(s) for s in said)
     if ours != theirs:
         missing, extra = ours - theirs, theirs - ours
@@ -202,7 +202,7 @@ def _at(edit: PlacedEdit, said: Said) -> bool:
 def _coloured(
     pair: Pair, tables: tuple[dict[Place, str], dict[Place, str]], edit: PlacedEdit | Said, anywhere: bool
 ) -> tuple[object, ...]:
-    """Kind, fields and what stands at both places, so that equal things are equal wherever they stand."""
+    """Kind, fields and the colours of both places, so that equivalent edits at different places are equal."""
     sides: list[object] = []
     for module, table, place in ((pair.old, tables[0], edit.old), (pair.new, tables[1], edit.new)):
         if place is None:

@@ -1,8 +1,8 @@
-"""How much of the code one small diff walks through: `python -m benchmarks.walk`.
+"""How much of the code one small diff executes: `python -m benchmarks.walk`.
 
-A reader who follows one program from text to report opens every file and function that is entered on the way. This runs
-`hlodiff diff` on the pair of docs/internals.md under `sys.setprofile` and counts the files of hlodiff that are entered,
-the functions, and how often a call goes from a function of one file to a function of another.
+A reader who follows one program from text to report opens every file and function on the way. This runs `hlodiff diff`
+on the pair of docs/internals.md under `sys.setprofile` and counts the files and functions of hlodiff that are entered,
+and the calls from a function of one file to a function of another.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def pair(page: str) -> dict[str, str]:
 
 
 def walk(arguments: list[str]) -> Walk:
-    """Run one command of hlodiff in this process and count where it goes.
+    """Run one hlodiff command in this process and count the files, functions and calls that it enters.
 
-    Code at the top of a module and comprehensions are no functions. Modules are imported while it runs, as for a user.
+    Module-level code and comprehensions do not count as functions. Modules are imported during the run, as for a user.
     """
     from hlodiff.cli import run
 

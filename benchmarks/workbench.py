@@ -1,7 +1,7 @@
-"""A program taken apart into linked nodes, so that it can be edited and shuffled while each node keeps its identity.
+"""A program as linked nodes, which can be edited and shuffled while each node keeps its identity.
 
-`take_apart` and `put_together` go from Module to Workpiece and back. Names and positions may all change in between:
-where a node came from (`Node.old`) and where it lands (what `put_together` returns) are what the truth is told in.
+`take_apart` and `put_together` convert a Module to a Workpiece and back. Names and positions may all change in between:
+true edits refer to the old place of a node (`Node.old`) and to its new place (returned by `put_together`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Place = tuple[int, int]  # index of the computation, index of the instruction
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One instruction; its operands, calls and control predecessors are links, those of `record` count for nothing."""
+    """One instruction. Its operands, calls and control predecessors are links; those of `record` are ignored."""
 
     record: Instruction
     operands: list[Node] = field(default_factory=list)
@@ -61,14 +61,14 @@ class Body:
         return [user for user in self.nodes if any(operand is node for operand in user.operands)]
 
     def parameters(self) -> list[Node]:
-        """Ordered by their numbers."""
+        """The parameters, sorted by number."""
         found = [node for node in self.nodes if node.opcode == "parameter"]
         return sorted(found, key=lambda node: int(node.record.literal or 0))
 
 
 @dataclass(slots=True, eq=False)
 class Workpiece:
-    """One program taken apart."""
+    """One program as linked nodes."""
 
     name: str
     stage: Stage
@@ -76,7 +76,7 @@ class Workpiece:
     entry: Body
     attributes: list[tuple[str, str]]
     frames: tuple[Frame, ...] = ()
-    sizes: int = 0  # nodes made so far, for fresh names
+    sizes: int = 0  # the number of nodes made so far, for fresh names
 
     def walk(self) -> Iterator[tuple[Body, Node]]:
         """Every node with its body, in order."""
@@ -85,11 +85,11 @@ class Workpiece:
                 yield body, node
 
     def call_sites(self, body: Body) -> list[tuple[Body, Node]]:
-        """Who calls a body."""
+        """The nodes that call a body, each with its own body."""
         return [(owner, node) for owner, node in self.walk() if any(callee is body for callee in node.callees)]
 
     def all_call_sites(self) -> dict[int, list[Node]]:
-        """Who calls each body, by the `id` of the body: for steps that ask about all of them."""
+        """The callers of each body by its `id`, for functions that need those of all bodies."""
         sites: dict[int, list[Node]] = {id(body): [] for body in self.bodies}
         for _, node in self.walk():
             for body in {id(callee): callee for callee in node.callees}.values():
@@ -97,7 +97,7 @@ class Workpiece:
         return sites
 
     def fresh(self, stem: str) -> str:
-        """A name that nothing has."""
+        """An unused name."""
         self.sizes += 1
         return f"{stem}.fresh{self.sizes}"
 
@@ -114,7 +114,7 @@ class Workpiece:
 
 
 def take_apart(module: Module) -> Workpiece:
-    """Module to nodes; every node remembers its place in `module`."""
+    """Convert a module to nodes; each node keeps its place in `module` as `old`."""
     bodies = []
     for index, computation in enumerate(module.computations):
         nodes = [Node(it, old=(index, n)) for n, it in enumerate(computation.instructions)]
@@ -129,7 +129,7 @@ def take_apart(module: Module) -> Workpiece:
 
 
 def drop_unread_captures(piece: Workpiece) -> None:
-    """Values that a region of StableHLO captures and nothing in it reads any more: no text has them."""
+    """Drop captures of StableHLO regions that are no longer read: the text has no place for them."""
     for body in reversed(piece.bodies):  # an inner region may have been the only reader
         for node in body.nodes:
             slot = len(node.operands) - sum(is_captured(one.record) for region in node.callees for one in region.nodes)
@@ -147,10 +147,10 @@ def drop_unread_captures(piece: Workpiece) -> None:
 
 
 def put_together(piece: Workpiece) -> tuple[Module, dict[int, Place]]:
-    """Nodes to Module, computations and instructions in the order of the lists.
+    """Convert nodes to a module, with computations and instructions in the order of the lists.
 
     Returns:
-        The module, and for the `id` of each node its place in it.
+        The module, and the place of each node by its `id`.
     """
     numbers = {id(body): n for n, body in enumerate(piece.bodies)}
     places: dict[int, Place] = {}
@@ -176,7 +176,7 @@ def _record(node: Node, places: dict[int, Place], numbers: dict[int, int]) -> In
 
 
 def descendants(body: Body, start: Node) -> set[int]:
-    """`id`s of the nodes that are computed from `start`, itself included; control edges count."""
+    """`id`s of `start` and of all nodes that depend on it, control edges included."""
     found = {id(start)}
     for node in topological(body):
         if any(id(before) in found for before in (*node.operands, *node.control)):
@@ -185,7 +185,7 @@ def descendants(body: Body, start: Node) -> set[int]:
 
 
 def topological(body: Body) -> list[Node]:
-    """Operands and control predecessors before their users, otherwise in the order of the list."""
+    """The nodes in list order, except that operands and control predecessors precede their users."""
     done: dict[int, Node] = {}
     for start in body.nodes:
         stack = [start]
@@ -201,10 +201,10 @@ def topological(body: Body) -> list[Node]:
 
 
 def colours(module: Module, rounds: int = 4) -> dict[Place, str]:
-    """What stands at each place, up to names and order: a neighbourhood of a few steps in one text's hash.
+    """A hash of the neighbourhood of each place, independent of names and order.
 
-    Two places of one colour cannot be told apart within `rounds` steps, so an edit at either is the same edit.
-    Plain colour refinement; shares nothing with the hashes of the differ.
+    Places of equal colour are indistinguishable within `rounds` steps, so an edit at either is the same edit. Plain
+    colour refinement that shares no code with the hashes of the differ.
     """
     from hashlib import md5
 

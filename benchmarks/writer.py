@@ -1,4 +1,4 @@
-"""Module to text as a compiler prints it: computations in the module's own order, debug tables and metadata too."""
+"""Prints a module as a compiler does: computations in the module's order, with debug tables and metadata."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hlodiff.hlo.printer import print_instruction
 def write(module: Module) -> str:
     """The program as text of its stage.
 
-    `hlodiff.hlo.printer` always writes callees in the order of calls and no metadata; noise needs both otherwise.
+    `hlodiff.hlo.printer` writes callees in call order and no metadata; noise needs a free order and metadata.
     """
     if module.stage == "stablehlo":
         from hlodiff.hlo.stablehlo_printer import print_stablehlo
@@ -47,7 +47,7 @@ def _quote(text: str) -> str:
 
 
 def _tables(module: Module) -> list[str]:
-    """The four tables; XLA writes a frame's parent as its id plus one, 1 for none."""
+    """The four debug tables; XLA writes a frame's parent as its id plus one, 1 for none."""
     if not module.frames:
         return []
     files = {name: n for n, name in enumerate(dict.fromkeys(f.file for f in module.frames), 1)}
