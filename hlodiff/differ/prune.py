@@ -216,11 +216,10 @@ class PrunedPair:
     Args:
         whole, fingerprints: of both programs.
         pruned_keys, expanded: keys of pruned computations, and of those kept because something depends on them.
-        sides: the rest of either.
+        sides: both pruned programs.
         apart: sides and names of computations that are not shared.
-        ignores_counts: whether of callers that are the same but for what they call those calls were left out that lead
-            to equals.
-        skeletons: those callers.
+        ignores_counts: whether calls of equal computations were pruned although one side has more of these.
+        skeletons: callers that are equal except for their callees.
     """
 
     whole: tuple[Module, Module]
