@@ -5,7 +5,7 @@ import pytest
 from hlodiff import diff
 from hlodiff.differ import ProgramComparison
 from hlodiff.hlo import read_hlo
-from hlodiff.report.report import Report
+from hlodiff.report import Report
 from tests.shown import marks, ranks
 
 LOOP = """HloModule m

@@ -2,8 +2,7 @@
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
-from hlodiff.report.report import Report
-from hlodiff.report.view_builder import build_view
+from hlodiff.report import Report, build_view
 
 
 def program(*collectives: tuple[str, int]) -> str:

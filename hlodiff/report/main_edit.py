@@ -310,7 +310,7 @@ def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
         return ""
     inside = [side[start : len(side) - behind] for side in (old, new)]
     words = *inside[0], *inside[1]
-    if not all(word == "," or (_IS_VALUE.match(word) and not keyword.iskeyword(word)) for word in words):
+    if not all(word == "," or (_IS_VALUE.match(word) and word not in _NO_VALUES) for word in words):
         return ""
     first = next((n for n in range(start - 1, -1, -1) if old[n] in OPENING and _depth(old[n:start]) > 0), None)
     if first is None:
@@ -326,6 +326,7 @@ def _in_brackets(old: Sequence[str], new: Sequence[str]) -> str:
     return found
 
 
+_NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
 _OPERATORS = frozenset(["**", "*", "+", "-", "/", "//", "%", "@", "<", ">", "<=", ">=", "==", "!="])
 
 
