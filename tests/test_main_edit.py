@@ -43,6 +43,11 @@ def one(
         ("dt0=0.1,", "dt0=None,", "dt0: 0.1 -> None"),
         ("RATE = 0.1", "RATE = 0.2", "RATE: 0.1 -> 0.2"),
         (
+            'h = hint(h, P("x", None, "y"))',
+            'h = hint(h, P("x", None, None))',
+            'P("x", None, "y") -> P("x", None, None)',
+        ),
+        (
             "return (1 - update) * new + update * h",
             "return update * new + (1 - update) * h",
             "(1 - update) * new + update * h -> update * new + (1 - update) * h",
@@ -381,3 +386,13 @@ def test_a_long_sentence_about_a_line_loses_the_name_of_its_function_first() -> 
     assert main_edit("mixed on cpu: temp +67 %", (said,), (), ()) == (
         "the loop of scanned/model.py:20 holds 2 copies of its body and turns less often"
     )
+
+
+def test_an_attribute_that_is_too_long_leaves_the_first_line_to_what_was_written() -> None:
+    source, other = 'h = hint(h, P("data", None, "model"))', 'h = hint(h, P("data", None, None))'
+    what = "sdy.sharding_constraint %c: sharding: P('data', None, 'model') -> P('data', None, None)"
+    group = one("changed", *["sdy.sharding_constraint"] * 2, what, fields=("attribute:sharding",), where="net.py:4")
+    line = ChangedLine("net.py:4", "", source, other)
+    assert main_edit("worse", (), (line,), [group]) == 'P("data", None, "model") -> P("data", None, None)'
+    short = replace(group, what="sdy.sharding_constraint %c: sharding: P('data') -> P()")
+    assert main_edit("worse", (), (line,), [short]) == "sdy.sharding_constraint sharding: P('data') -> P()"

@@ -111,12 +111,13 @@ def main_edit(
     # Whether only the returned values changed.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
     cause = next(iter(causes), "")
+    attribute = _attribute(lines, edit_groups)
     words = (
         _names(lines)
         or (text if _TYPES.match(cause) else "")  # `.astype(...) added`: the list has the counts
         or cause
         or _with_text(_loops(edit_groups, lines), text)
-        or _attribute(lines, edit_groups)
+        or (attribute if len(attribute) <= _MOST else "")  # the text of the line may be shorter
         or _in_brackets(*_edited_words(lines))
         or text
         or _replaced(edit_groups)
