@@ -391,7 +391,14 @@ def test_a_long_sentence_about_a_line_loses_the_name_of_its_function_first() -> 
 def test_an_attribute_that_is_too_long_leaves_the_first_line_to_what_was_written() -> None:
     source, other = 'h = hint(h, P("data", None, "model"))', 'h = hint(h, P("data", None, None))'
     what = "sdy.sharding_constraint %c: sharding: P('data', None, 'model') -> P('data', None, None)"
-    group = one("changed", *["sdy.sharding_constraint"] * 2, what, fields=("attribute:sharding",), where="net.py:4")
+    group = one(
+        "changed",
+        "sdy.sharding_constraint",
+        "sdy.sharding_constraint",
+        what,
+        fields=("attribute:sharding",),
+        where="net.py:4",
+    )
     line = ChangedLine("net.py:4", "", source, other)
     assert main_edit("worse", (), (line,), [group]) == 'P("data", None, "model") -> P("data", None, None)'
     short = replace(group, what="sdy.sharding_constraint %c: sharding: P('data') -> P()")
