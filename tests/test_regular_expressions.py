@@ -1,14 +1,16 @@
 """Every regular expression of the package, on texts that make a careless one take quadratic time.
 
 From the parts of an expression texts are made that almost match it: each repeated part many times, behind what comes
-before it, and no end. A text of twice the length may take twice the time. Where it takes more than three times as long,
-and far longer than any linear expression, it has to be written so that it has no choice: possessive (`*+`), or
-beginning where the character before cannot be one of its own.
+before it, and no end. A text of four times the length may take four times the time. Where it takes more than eight
+times as long (quadratic: sixteen), and not far less than an expression that is known to be quadratic takes on the same
+machine, it has to be written so that it has no choice: possessive (`*+`), or beginning where the character before
+cannot be one of its own.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import pkgutil
 import re
@@ -26,9 +28,11 @@ import pytest
 import hlodiff
 
 LENGTH = 2_500
-# Of the processor, for a text of that length: a linear expression takes less than a tenth of a millisecond, a quadratic
-# one more than 4. An expression that has not ended by the second limit, by the clock, takes exponential time.
-SECONDS, LIMIT = 0.003, 20
+# Known to be quadratic on `QUADRATIC_TEXT`. The linear ones take less than a fortieth of the time.
+QUADRATIC, QUADRATIC_TEXT = re.compile(r"/\*.*?\*/"), "/*a" * (LENGTH // 3)
+PART, TRIES = 4, 5
+# An expression that has not ended by this limit, by the clock, takes exponential time.
+LIMIT = 20
 REPEATS = frozenset([kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT])
 LETTERS = ["a", "1", " ", "x", ",", *map(chr, range(33, 127)), "\n", "\t", "\u00e9"]
 PIECES = [*"a0 {([<,=%\"'#:/\\-.\n", '\\"', "\\'", "a.", "%a,", "a=", '"a" ', "a/", "/*", "0,", "['"]
@@ -191,6 +195,16 @@ def _seconds(call: Callable[[Any], object], text: Any) -> float:
     return time.process_time() - start
 
 
+def _least(call: Callable[[Any], object], text: Any) -> float:
+    return min(_seconds(call, text) for _ in range(TRIES))
+
+
+@functools.cache
+def _noticed() -> float:
+    """Seconds of the processor that are too many: a part of what this machine takes for a quadratic expression."""
+    return _least(_call(QUADRATIC, "search"), QUADRATIC_TEXT) / PART
+
+
 def slow(expression: Expression) -> str:
     """How an expression takes more than linear time, and on which text; "" where it does not."""
     signal.alarm(LIMIT)
@@ -207,12 +221,11 @@ def _slow(expression: Expression) -> str:
         call = _call(expression.pattern, use)
         for text in texts(expression.pattern):
             whole: Any = text if isinstance(expression.pattern.pattern, str) else text.encode()
-            if _seconds(call, whole) < SECONDS:
+            if _seconds(call, whole) < _noticed() or _least(call, whole) < _noticed():
                 continue
-            half = min(_seconds(call, whole[len(whole) // 2 :]) for _ in range(3))
-            half = max(half, min(_seconds(call, whole[: len(whole) // 2]) for _ in range(3)))
-            if (took := min(_seconds(call, whole) for _ in range(3))) > max(3 * half, SECONDS):
-                return f"{expression.where}.{use} of {text[:40]!r}...: {half * 1000:.1f} -> {took * 1000:.1f} ms"
+            quarter = max(_least(call, whole[: len(whole) // 4]), _least(call, whole[-len(whole) // 4 :]))
+            if (took := _least(call, whole)) > 8 * quarter:
+                return f"{expression.where}.{use} of {text[:40]!r}...: {quarter * 1000:.2f} -> {took * 1000:.2f} ms"
     return ""
 
 
