@@ -14,7 +14,7 @@ from hlodiff.differ import ProgramComparison
 from hlodiff.hlo import STAGES
 from hlodiff.report import Report, build_view, read_untrusted_view, to_form, to_terminal
 from hlodiff.report.line_edits import FileEdits, edit_by_names, only_edit
-from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
+from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, of_snapshots
 
 MODEL = '''"""A model."""
 
@@ -387,6 +387,25 @@ def test_the_files_that_were_edited_are_asked_of_git(tmp_path: Path) -> None:
     assert lines.edited_files("f", "cpu") == ["a.py", "new.py"]
     assert lines.file_lines("f", "cpu", 0, "a.py") == ["A = 1"]
     assert SourceLines(tmp_path, (None, SourceSide(WORK_TREE))).edited_files("f", "cpu") == ()
+
+
+def test_every_function_of_a_large_project_has_the_lines_that_its_snapshot_was_made_from(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    names = [f"f{number}" for number in range(45)]
+    for name in names:
+        folder = tmp_path / "snapshots" / name / "cpu"
+        folder.mkdir(parents=True)
+        (folder / "summary.yaml").write_text("format: 1\n")
+    (tmp_path / "model.py").write_text("A = 1\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    (tmp_path / "model.py").write_text("A = 2\n")
+    lines = of_snapshots(tmp_path, tmp_path / "snapshots")
+    assert {lines(name, "cpu", 0, "model.py", 1) for name in names} == {"A = 1"}
+    assert {lines(name, "cpu", 1, "model.py", 1) for name in names} == {"A = 2"}
 
 
 def helped(names: str) -> Report:

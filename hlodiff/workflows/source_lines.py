@@ -15,8 +15,6 @@ from hlodiff.snapshots.trees import FolderTree, GitTree, Tree, git
 WORK_TREE = "work tree"
 _MOST_BYTES = 4 * 1024**2  # of a Python file
 _LONGEST = 300
-_MOST_FILES = 200  # library files per side
-_MOST_FOLDERS = 40  # folders whose commit is looked up, 10 ms each; nobody reads source lines of more functions
 
 
 def plain_file(path: Path) -> bytes:
@@ -126,8 +124,6 @@ class SourceLines:
             return side.revision
         key = (side.revision, folder)
         if key not in self._commits:
-            if len(self._commits) >= _MOST_FOLDERS:
-                return ""
             path = str(side.snapshots / folder)
             if side.revision == WORK_TREE:
                 dirty = self._git(["status", "--porcelain", "--", path])
@@ -174,7 +170,7 @@ def library_lines(files: Iterable[str], packages: Sequence[str], folder: Path | 
         return found
     for file in sorted(set(files)):
         inside = file.removeprefix(INSTALLED)
-        if len(found) >= _MOST_FILES or not file.startswith(heads) or not is_python(inside):
+        if not file.startswith(heads) or not is_python(inside):
             continue
         path, package = folder / inside, folder / inside.partition("/")[0]
         try:
