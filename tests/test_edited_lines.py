@@ -316,6 +316,13 @@ def test_a_lost_donation_has_the_line_that_donated(old: str, new: str, line: int
     assert "1 argument is no longer donated" in first
     assert first.endswith(f"; model.py:{line}")
     assert str(replace(known, source_line=None)).splitlines()[0].endswith(f"; model.py:{at}")
+    if old:  # two revisions are compared without importing what they register
+        named = {"@hlodiff.register": '@register(name="f")'}, {"def case():": "def f():"}
+        for words in named:
+            sides = [[words.get(line, line) for line in side] for side in (before, after)]
+            sources = Sources(sides[1], old=sides[0])
+            first = str(replace(known, command="diff", registered={}, source_line=sources)).splitlines()[0]
+            assert first.endswith(f"; model.py:{line}")
 
 
 def test_arguments_of_another_shape_have_the_size_that_was_written_for_another() -> None:

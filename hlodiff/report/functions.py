@@ -668,7 +668,7 @@ class _Lines:
             program: a program of the function.
             cause: the sentence about its arguments.
         """
-        found = self.report.registered.get(program.name.partition("/")[0])
+        found = self._registration(program)
         if found is None or is_library(found[0]):
             return None
         path, line = found
@@ -685,6 +685,16 @@ class _Lines:
             return self.edited[where]
         names = file.names(1)
         return replace(registered, line=names.donation(line) or line) if registered and names else registered
+
+    def _registration(self, program: ProgramComparison) -> tuple[str, int] | None:
+        """File and line where a function is registered; where no function was imported, as far as the sources show."""
+        name = program.name.partition("/")[0]
+        if self.report.registered:
+            return self.report.registered.get(name)
+        for path, file in self._edited_files(program).items():
+            if (names := file.names(1)) and (line := names.registration(name)):
+                return path, line
+        return None
 
     def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
         """The line of the project's only edit in Python; () if there are none or several."""

@@ -94,6 +94,27 @@ class ParsedNames:
         found = [word for word in ast.walk(inner) if isinstance(word, ast.keyword)] if inner else []
         return next((word.value.lineno for word in found if (word.arg or "").startswith("donate")), 0)
 
+    def registration(self, name: str) -> int:
+        """The line where a function of that name is registered: under its decorator or by a call; 0 if nowhere.
+
+        Example:
+            >>> ParsedNames(ast.parse("@hlodiff.register(targets=['cpu'])\\ndef f():\\n    pass")).registration("f")
+            1
+            >>> ParsedNames(ast.parse("hlodiff.register(g, name='f')")).registration("f")
+            1
+        """
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                calls = [one for one in node.decorator_list if _is_register(one)]
+                if any((_given_name(call) or node.name) == name for call in calls):
+                    return _span(node)[0]
+            elif isinstance(node, ast.Call) and _is_register(node):
+                first = node.args[0] if node.args else None
+                own = first.id if isinstance(first, ast.Name) else first.attr if isinstance(first, ast.Attribute) else ""
+                if first is not None and (_given_name(node) or own) == name:
+                    return node.lineno
+        return 0
+
     def _visit(self, node: ast.AST, scope: Span | None, owner: Span | None) -> None:
         """Collect the definitions below a node; `owner` is the class around it."""
         for child in ast.iter_child_nodes(node):
@@ -211,6 +232,17 @@ def definitions(files: Mapping[str, ParsedNames], file: str, use: Use, line: int
 def _stem(path: str) -> str:
     parts = path.removesuffix(".py").split("/")
     return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+
+
+def _is_register(node: ast.expr) -> bool:
+    called = node.func if isinstance(node, ast.Call) else node
+    return isinstance(called, (ast.Name, ast.Attribute)) and ast.unparse(called).rpartition(".")[2] == "register"
+
+
+def _given_name(node: ast.expr) -> str:
+    """What a registration calls its function; "" if that is the function's own name."""
+    words = [word.value for word in node.keywords if word.arg == "name"] if isinstance(node, ast.Call) else []
+    return next((str(word.value) for word in words if isinstance(word, ast.Constant)), "")
 
 
 def _is_in(line: int, span: Span) -> bool:
