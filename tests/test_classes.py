@@ -886,6 +886,35 @@ ENTRY e {
     assert of(value, old) == ("placement",)
 
 
+def test_a_sharding_that_the_compiler_left_at_a_copy_inside_a_fusion_places_nothing() -> None:
+    old = """HloModule m, num_partitions=2
+
+%fused {
+  %q = f32[8,4] parameter(0)
+  %d = f32[8,4] copy(%q), sharding={devices=[2,1]<=[2]}
+  ROOT %t = f32[8,4] tanh(%d)
+}
+
+ENTRY e {
+  %p = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}, metadata={op_name="x"}
+  %f = f32[8,4] fusion(%p), kind=kLoop, calls=%fused
+  ROOT %r = f32[] custom-call(%f), custom_call_target="norm"
+}
+"""
+    new = old.replace("copy(%q), sharding={devices=[2,1]<=[2]}", "copy(%q)")
+    other = new.replace("tanh", "sine")
+    for one, another, expected in ((old, new, "cost"), (new, old, "cost"), (old, other, "structure")):
+        found = diff(read_text(one), read_text(another))
+        assert classes_of(found) == (expected,)
+        assert found.replay().complete
+        program = ProgramComparison("m", "cpu-2", "compiled", "changed", found)
+        assert "sharded" not in to_terminal(Report("diff", "a", "b", (program,)))
+    asked = old.replace("copy(%q), sharding", 'custom-call(%q), custom_call_target="Sharding", sharding')
+    assert of(asked, asked.replace('"Sharding", sharding={devices=[2,1]', '"Sharding", sharding={devices=[1,2]')) == (
+        "placement",
+    )
+
+
 @pytest.mark.parametrize(
     ("taken", "is_numeric"),
     [("%c = f32[8,8] convolution(%x, %k), dim_labels=bf_io->bf", False), ("%c = f32[8,8] add(%x, %k)", True)],

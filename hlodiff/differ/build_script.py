@@ -208,7 +208,8 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
     yield from _shape_settings(fields, old.shape, new.shape)
     ours, theirs = dict(old.attributes), dict(new.attributes)
     for name, value in {**ours, **theirs}.items():
-        if (field_of(name, value) in fields or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
+        named = field_of(name, value) in fields or f"attribute:{name}" in fields
+        if (named or (turned and goes_with_opcode(name, ours, theirs))) and name != TUNING:
             yield SettingChange(f"attribute:{name}", new.attribute(name))
 
 

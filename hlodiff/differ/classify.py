@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from hlodiff.differ.edits import LEFT_OVER
 from hlodiff.differ.fields import field_of
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
@@ -418,6 +419,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
+    if field == LEFT_OVER:
+        return [("cost", True)]
     # Host memory is "pinned_host" or "unpinned_host".
     is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
     if is_placement or (site is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT):

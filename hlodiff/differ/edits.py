@@ -25,7 +25,7 @@ from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import aliased_buffers, load_json
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
@@ -169,6 +169,47 @@ def _inside(
         it = pair.new_side.computation.instructions[position]
         if matched < 0 and not (plumbing and it.opcode == "parameter"):
             yield RawEdit("added", None, (pair.new, position), count=pair.count, pair=(pair.old, pair.new))
+
+
+LEFT_OVER = "attribute:sharding"
+"""The field of a sharding that nobody asked for."""
+
+
+def with_left_over_shardings(old: Module, new: Module, edits: Sequence[RawEdit], entries: Sequence[Computation]) -> None:
+    """Give the shardings that XLA leaves behind a field of their own.
+
+    A compiled program's copies of an argument have its attributes until they are fused or cloned. The program is
+    partitioned by then, so a sharding places nothing there; what users asked for is at arguments, results and calls.
+
+    Args:
+        old, new: the programs as they were matched.
+        edits: of these programs; changed in place.
+        entries: both entry computations, with all arguments.
+    """
+    if old.stage != "compiled":
+        return
+    given: frozenset[str] | None = None
+    for edit in edits:
+        if edit.old is None or edit.new is None or all(change.field != "sharding" for change in edit.changes):
+            continue
+        if any(_may_be_asked_for(module, place) for module, place in ((old, edit.old), (new, edit.new))):
+            continue
+        if given is None:
+            parameters = (it for entry in entries for it in entry.instructions if it.opcode == "parameter")
+            given = frozenset(["", *(it.attribute("sharding") or "" for it in parameters)])
+        edit.changes = in_order(
+            [
+                replace(one, field=LEFT_OVER) if one.field == "sharding" and {one.old, one.new} <= given else one
+                for one in edit.changes
+            ]
+        )
+
+
+def _may_be_asked_for(module: Module, place: Place) -> bool:
+    it, entry = at(module, place), module.entry_computation
+    if place[0] == module.entry and (it.opcode == "parameter" or place[1] == entry.root):
+        return True
+    return it.opcode == "custom-call"
 
 
 def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: int, matched: int) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hlodiff.differ.causes import roots_of
 from hlodiff.differ.computation_matches import at
 from hlodiff.differ.costs import added_up
-from hlodiff.differ.edits import RawEdit, site_of
+from hlodiff.differ.edits import LEFT_OVER, RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit
@@ -322,6 +322,8 @@ def weight_of(edit: Edit) -> int:
     """
     if not _FIRST.isdisjoint(edit.fields):
         return 0
+    if edit.fields == (LEFT_OVER,):
+        return 2
     site = edit.new or edit.old
     if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
         return 2

@@ -18,7 +18,14 @@ from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
 from hlodiff.differ.computation_matches import KnownSearches, every_mapping
 from hlodiff.differ.costs import with_costs
-from hlodiff.differ.edits import RawEdit, computation_edits, entry_layout_edit, header_edits, raw_edits
+from hlodiff.differ.edits import (
+    RawEdit,
+    computation_edits,
+    entry_layout_edit,
+    header_edits,
+    raw_edits,
+    with_left_over_shardings,
+)
 from hlodiff.differ.executed import ZERO, ExecutedCount, executed, static_costs
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
@@ -265,6 +272,7 @@ def _edits_of(
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
+    with_left_over_shardings(old.module, new.module, edits, [module.entry_computation for module in whole])
     edits = [*edits, *computation_edits(old, new, found)]
     schedule, tuning = list(schedule_edits(old, new, mappings)), tuning_edits(mappings, tuned, edits)
     if canonical.is_reversed:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from hlodiff.differ.arguments import is_path
-from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE
+from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.model import CALLS
@@ -327,6 +327,7 @@ _FIELD_WORDS = {
     "fusion_kind": "fusion kind",
     "custom_call_target": "custom call target",
     "backend_config": "backend config",
+    LEFT_OVER: "sharding left by XLA",
 }
 _OF_VALUES = re.compile(r"<@[^<>]*>")
 _ELEMENT_SHAPE = re.compile(r"\b\w++\[[^\[\]]*+\]")
@@ -337,6 +338,7 @@ _FORMATS: dict[str, Callable[[str], str]] = {
     "literal": lambda text: format_literal(text or "none"),
     "precision": format_precision,
     "sharding": lambda text: format_partition(text or "none"),
+    LEFT_OVER: lambda text: format_partition(text or "none"),
 }
 
 
