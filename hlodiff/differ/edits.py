@@ -175,7 +175,9 @@ LEFT_OVER = "attribute:sharding"
 """The field of a sharding that nobody asked for."""
 
 
-def with_left_over_shardings(old: Module, new: Module, edits: Sequence[RawEdit], entries: Sequence[Computation]) -> None:
+def with_left_over_shardings(
+    old: Module, new: Module, edits: Sequence[RawEdit], entries: Sequence[Computation]
+) -> None:
     """Give the shardings that XLA leaves behind a field of their own.
 
     A compiled program's copies of an argument have its attributes until they are fused or cloned. The program is

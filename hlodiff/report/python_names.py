@@ -109,9 +109,8 @@ class ParsedNames:
                 if any((_given_name(call) or node.name) == name for call in calls):
                     return _span(node)[0]
             elif isinstance(node, ast.Call) and _is_register(node):
-                first = node.args[0] if node.args else None
-                own = first.id if isinstance(first, ast.Name) else first.attr if isinstance(first, ast.Attribute) else ""
-                if first is not None and (_given_name(node) or own) == name:
+                functions = [ast.unparse(one).rpartition(".")[2] for one in node.args[:1]]
+                if functions and (_given_name(node) or functions[0]) == name:
                     return node.lineno
         return 0
 
