@@ -55,7 +55,7 @@ from hlodiff.report.view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.wording import Place, format_classes, format_place, format_targets, many, shown_place
+from hlodiff.report.wording import ARROW, Place, format_classes, format_place, format_targets, many, shown_place
 
 if TYPE_CHECKING:
     from hlodiff.report.line_edits import FileEdits, LineEdit
@@ -222,9 +222,7 @@ def _function_view(
         budget=margin.words if margin else "",
         budget_target=margin.target if margin else None,
     )
-    return view, tuple(
-        line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if _is_edited(line)
-    )
+    return view, tuple(line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if line.is_edited)
 
 
 def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:
@@ -523,7 +521,7 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
         is_argument
         and fields == (("sharding",),)
         and RESHARDED in reported
-        and " -> " in reported.partition(RESHARDED)[2]
+        and ARROW in reported.partition(RESHARDED)[2]
     )
 
 
@@ -585,7 +583,7 @@ class _Lines:
         for places, groups in merged.items():
             by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
         entries = sorted(by_line.items(), key=lambda item: self._order(*item))
-        if with_callers and not any(_is_edited(line) for line, _ in entries):
+        if with_callers and not any(line.is_edited for line, _ in entries):
             entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:_MOST_LINES]:
@@ -779,8 +777,8 @@ class _Lines:
         if self.report.packages:  # a library has many edited lines: the most expensive is the cause
             costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
             work = max(abs(new - old) for old, new in costs)
-            return nowhere, bool(line.where), weight, -work, not _is_edited(line), not computes, min(positions)
-        return nowhere, bool(line.where), not _is_edited(line), weight, not computes, min(positions)
+            return nowhere, bool(line.where), weight, -work, not line.is_edited, not computes, min(positions)
+        return nowhere, bool(line.where), not line.is_edited, weight, not computes, min(positions)
 
     def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
         diff = self.report.programs[number[0]].diff
@@ -858,11 +856,6 @@ def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
     return replace(place, line=start + place.line - first if last - first == end - start else start)
 
 
-def _is_edited(line: ChangedLine) -> bool:
-    """Whether the line was added, deleted or rewritten; False if the sources are unknown."""
-    return line.old_source != line.new_source
-
-
 def _what_happened(
     sentence: str,
     own: Sequence[ProgramText],
@@ -899,7 +892,7 @@ def _who_did_it(
     """
     listed = [line for stage in stages for line in stage.lines]
     edited = next((lines.edited[line.where] for line in listed if line.where in lines.edited), None)
-    if not any(_is_edited(line) and not line.is_elsewhere for line in listed):
+    if not any(line.is_edited and not line.is_elsewhere for line in listed):
         if setting := _setting(own, report):
             return None, setting
         written = (report.programs[text.programs[0]] for text in own if text.stage == "stablehlo")

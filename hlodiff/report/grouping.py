@@ -30,7 +30,7 @@ from hlodiff.report.edits import (
 )
 from hlodiff.report.report import Report
 from hlodiff.report.view import Scope
-from hlodiff.report.wording import format_names, many, place, shown_stack
+from hlodiff.report.wording import ARROW, format_names, many, place, shown_stack
 
 Key = tuple[object, ...]
 REPLACED = "replaced"
@@ -404,7 +404,7 @@ def _in_common(edits: Sequence[Edit]) -> str:
     shapes = list(dict.fromkeys(format_shape(site) for edit in edits if (site := edit.new or edit.old)))
     shown = [shape for shape in shapes if len(shape) <= _SHORT][:_MOST_SHAPES]
     more = [many(len(shapes) - len(shown), "other shape" if shown else "shape")] if len(shapes) > len(shown) else []
-    head = " ".join(filter(None, [" -> ".join(opcodes), ", ".join([*shown, *more])]))
+    head = " ".join(filter(None, [ARROW.join(opcodes), ", ".join([*shown, *more])]))
     if first.kind in ("added", "removed"):
         values = list(dict.fromkeys(literal_of(s) for edit in edits if (s := edit.new or edit.old)))
         if opcodes == ["constant"] and all(values) and len(listed := " and ".join(values)) <= _SHORT:
@@ -572,7 +572,7 @@ def _merged_group(edit_groups: Sequence[EditGroup]) -> EditGroup:
             follows[word] = follows.get(word, 0) + count
     del places[""]
     _, *opcodes, fields = first.group
-    what = " -> ".join(dict.fromkeys(word for word in map(str, opcodes) if word))
+    what = ARROW.join(dict.fromkeys(word for word in map(str, opcodes) if word))
     words = [str(name).removeprefix("attribute:").replace("_", " ") for name in fields if name != "opcode"]  # type: ignore[attr-defined]
     old, new = (added_up(edit_group.cost[side] for edit_group in edit_groups) for side in (0, 1))
     return replace(

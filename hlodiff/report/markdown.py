@@ -499,7 +499,7 @@ def _place(line: ChangedLine) -> Iterator[str]:
 
 def _sources(line: ChangedLine) -> Iterator[str]:
     """The Python line before and after."""
-    if line.old_source != line.new_source:
+    if line.is_edited:
         yield from [f"- was {code(line.old_source)}"] if line.old_source else []
         yield from [f"- is {code(line.new_source)}"] if line.new_source else []
     elif text := line.new_source:

@@ -232,7 +232,7 @@ def format_settings(report: Report, targets: Collection[str] | None = None) -> s
         if one.what.partition(".")[0] in _SETTINGS
         and (targets is None or not one.targets or not targets or not set(targets).isdisjoint(one.targets))
     ]
-    words = ", ".join(f"{one.what} {one.old} -> {one.new}" for one in settings)
+    words = ", ".join(f"{one.what} {format_pair(one.old, one.new)}" for one in settings)
     return f"the configuration changed ({words})" if words else ""
 
 

@@ -659,7 +659,8 @@ def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]
         change = next(change for change in edit.changes if change.field in ("layout", "shape"))
         where, opcode = place(edit.source, packages=packages), edit.new.opcode if edit.new else ""
         other = "has another layout" if change.field == "layout" else "has its dimensions in another order"
-        yield f"the buffer that {opcode} writes {other} ({change.old} -> {change.new}){f' at {where}' if where else ''}"
+        at = f" at {where}" if where else ""
+        yield f"the buffer that {opcode} writes {other} ({format_pair(change.old, change.new)}){at}"
 
 
 def reordered_write(diff: ModuleDiff | None) -> Edit | None:

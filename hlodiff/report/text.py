@@ -379,7 +379,7 @@ def _place(line: ChangedLine) -> str:
 
 def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
     """The Python line before and after; an added or deleted line has one of them."""
-    if line.old_source == line.new_source:
+    if not line.is_edited:
         yield from [Line(indent, f"| {line.new_source}", wrap=True)] if line.new_source else []
         return
     if line.old_source:

@@ -16,7 +16,7 @@ Span = tuple[int, int]
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 # `shape: f32[8,2] -> f32[4,2]; precision: default -> highest`
 _CHANGE = re.compile(r"[^;]++")
-_ARROW = " -> "
+_ARROW = " -> "  # of `wording`, which would import the reader of programs
 _LONGEST = 2_000  # characters: nobody compares longer lines word by word
 
 

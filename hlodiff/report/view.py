@@ -186,6 +186,11 @@ class ChangedLine:
     changes: tuple[ChangeView, ...] = ()
     is_elsewhere: bool = False
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether the line was added, deleted or rewritten; False if the sources are unknown."""
+        return self.old_source != self.new_source
+
 
 @dataclass(frozen=True, slots=True)
 class StageView:

@@ -73,14 +73,18 @@ def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[
     return before, after
 
 
+ARROW = " -> "
+"""Between both sides of anything, in every report."""
+
+
 def format_pair(old: object, new: object) -> str:
-    """Both sides of anything; every report uses this form.
+    """Both sides of anything.
 
     Example:
         >>> format_pair("tanh", "exp")
         'tanh -> exp'
     """
-    return f"{old} -> {new}"
+    return f"{old}{ARROW}{new}"
 
 
 def format_arrow(old: float, new: float, show: Callable[[float], str]) -> str:

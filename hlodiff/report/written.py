@@ -1,25 +1,34 @@
 """Describes the edit of one line of Python in its own text: what was added, deleted or rewritten.
 
-Compares the old and the new line token by token. The result is always true of the text; the caller decides whether it
-explains the change of a program.
+Compares the old and the new line token by token: `replaced_name` where one name, number, argument or call took the
+place of another, `in_brackets` for plain values, `written` for any other edit. The result is always true of the text;
+the caller decides whether it explains the change of a program.
 """
 
 from __future__ import annotations
 
 import io
 import keyword
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hlodiff.differ.subsequence import common_ends
+from hlodiff.report.wording import ARROW, format_pair
 
 _GLANCE = 60  # characters; longer pairs of expressions are shortened
 _MOST = 80
+_LONGEST = 40  # characters of an argument
 OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
 _ENDS_BEFORE = _NO_EXPRESSION = frozenset(["=", ",", ":", ":="])
+_IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
+_ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
+_BEFORE_A_SIGN = frozenset("=([{,:+-*/")
+_NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
+_OPERATORS = frozenset(["**", "*", "+", "-", "/", "//", "%", "@", "<", ">", "<=", ">=", "==", "!="])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: in
             spans = [side[first : len(side) - after] for side in sides]
             words = [[token.text for token in span] for span in spans]
             if all(one and _is_balanced(one) and _NO_EXPRESSION.isdisjoint(_at_the_top(one)) for one in words):
-                whole = " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+                whole = ARROW.join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
                 shown = whole if len(whole) <= min(most, _GLANCE) else _without_same_arguments(spans, lines)
                 return shown if len(shown) <= most else _without_arguments(spans, lines, most)
     return ""
@@ -129,8 +138,8 @@ def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], 
     longer = int(len(texts[1]) > len(texts[0]))
     for sides in ((longer,), (0, 1)):
         old, new = (short[side] if side in sides else text for side, text in enumerate(texts))
-        if old != new and len(old) + len(new) + len(" -> ") <= most:
-            return f"{old} -> {new}"
+        if old != new and len(old) + len(new) + len(ARROW) <= most:
+            return format_pair(old, new)
     return ""
 
 
@@ -157,8 +166,8 @@ def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[s
     runs = [(one, other, _same_arguments(old[one:], new[other:])) for one in starts[0] for other in starts[1]]
     one, other, length = max(runs, key=lambda run: len("".join(old[run[0] : run[0] + run[2]])), default=(0, 0, 0))
     if len("".join(old[one : one + length])) <= len("..."):
-        return " -> ".join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
-    return " -> ".join(
+        return ARROW.join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+    return ARROW.join(
         f"{line[span[0].start : span[at].start]}...{line[span[at + length - 1].end : span[-1].end]}"
         for line, span, at in zip(lines, spans, (one, other), strict=True)
     )
@@ -244,6 +253,208 @@ def _tokens(source: str) -> list[_Token]:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.string.strip() and token.type != tokenize.COMMENT and token.start[0] == 1:
                 found.append(_Token(token.string, token.start[1], token.end[1]))
+    except (tokenize.TokenError, SyntaxError):  # one line of a longer statement: the tokens read so far are correct
+        pass
+    return found
+
+
+# --- one name, number, argument or call in place of another ----------------------------------------------------------
+
+
+def replaced_name(old_source: str, new_source: str) -> str:
+    """The name, number, argument or call that was replaced, if nothing else in the line was edited; else "".
+
+    Args:
+        old_source, new_source: the line before and after.
+
+    Example:
+        >>> replaced_name("y = nn.gelu(x)", "y = nn.silu(x)"), replaced_name("f(x, axis=0)", "f(x, axis=1)")
+        ('nn.gelu -> nn.silu', 'axis: 0 -> 1')
+        >>> replaced_name("y = scan(f, x)", "y = scan(f, x, reverse=True)")
+        'reverse=True added'
+    """
+    old, new = _words(old_source), _words(new_source)
+    if old == new:
+        return ""
+    if len(old) != len(new):
+        return _argument(old, new) or _value(old, new) or _calls(old, new) or _other_argument(old, new)
+    places = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
+    pairs = {(old[number], new[number]) for number in places}
+    if len(pairs) == 2 and pairs == {(other, one) for one, other in pairs}:
+        are_names = all(_ELEMENT.fullmatch(word) or word[0] in "\"'" for pair in pairs for word in pair)
+        return f"{old[places[0]]} and {new[places[0]]} exchanged" if are_names else ""
+    if len(pairs) != 1:
+        return ""
+    one, other = old[places[0]], new[places[0]]
+    if not all(_IS_VALUE.match(word) for word in (one, other)):
+        return ""
+    before = _without_annotation(["", "", *old[: places[0]]])
+    is_argument = _depth(before) > 0 or old[-1] == ","  # an argument on its own line
+    is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
+    name = _unpacked_name(old, places[0]) or (before[-2] if before[-1] == "=" else "")
+    if name.isidentifier() and (is_argument or is_number):  # a bare number says nothing; `axis: 0 -> 1` does
+        module = one.rpartition(".")[0]
+        if module == other.rpartition(".")[0] and len(f"{name}: {format_pair(one, other)}") > _MOST:
+            one, other = (word.removeprefix(f"{module}.") for word in (one, other))
+        return f"{name}: {format_pair(one, other)}"
+    if is_argument and all(word[-1] in "\"'" for word in (one, other)):
+        return format_pair(one, other)
+    if not all(word[0].isalpha() or word[0] == "_" for word in (one, other)):
+        return ""
+    called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
+    ends = "()" if called and "." not in one + other else ""
+    return format_pair(f"{one}{ends}", f"{other}{ends}")
+
+
+def _unpacked_name(words: Sequence[str], place: int) -> str:
+    """The name that a value of `a, b = 1, 2` is assigned to; "" if the line has another form."""
+    at = words.index("=") if "=" in words else 0
+    names, values = words[:at:2], words[at + 1 :: 2]
+    commas = {*words[1:at:2], *words[at + 2 :: 2]}
+    is_one_each = len(names) == len(values) > 1 and commas == {","} and all(map(str.isidentifier, names))
+    return names[(place - at - 1) // 2] if is_one_each and place > at and (place - at) % 2 else ""
+
+
+def _without_annotation(words: list[str]) -> list[str]:
+    """The tokens before a default, without the argument's annotation: `base =` for `base: float =`."""
+    depth = 0
+    for number in range(len(words) - 2 if words[-1] == "=" else 0, 0, -1):
+        depth -= nesting(words[number])
+        if depth < 0 or (not depth and words[number] in (",", "=")):
+            break
+        if not depth and words[number] == ":":
+            is_declared = words[number - 2] in ("", "(", ",") and not keyword.iskeyword(words[number - 1])
+            return [*words[:number], "="] if is_declared else words
+    return words
+
+
+def _calls(old: Sequence[str], new: Sequence[str]) -> str:
+    """The call that was replaced by one with other arguments, if nothing else in the line changed."""
+    start, _ = common_ends(old, new)
+    names = [side[start] for side in (old, new) if side[start : start + 1]]
+    ends = [_call_end(side, start) for side in (old, new)]
+    if len(names) != 2 or 0 in ends or old[ends[0] :] != new[ends[1] :]:
+        return ""
+    one, other = names
+    if one in new[start : ends[1]] or other in old[start : ends[0]]:  # one call wraps the other
+        return ""
+    return format_pair(one, other) if "." in one + other else format_pair(f"{one}()", f"{other}()")
+
+
+def _argument(old: Sequence[str], new: Sequence[str]) -> str:
+    """The keyword argument that was added or deleted, if nothing else in the line changed: `reverse=True`."""
+    short, long = sorted((old, new), key=len)
+    start, _ = common_ends(short, long)
+    end = start + len(long) - len(short)
+    if short[start:] != long[end:] or max(len(long[end:]), start) == 0:
+        return ""
+    while start and long[start - 1] == long[end - 1] and long[start] != ",":  # `, b=1` of `f(a, b=1)`
+        start, end = start - 1, end - 1
+    words = list(long[start:end])
+    words = words[1:] if words[:1] == [","] else words[:-1] if words[-1:] == [","] else words
+    if len(words) < 3 or words[1] != "=" or not words[0].isidentifier() or _depth(words):
+        return ""
+    is_inside = _depth(long[:start]) or short[-1:] == [","]
+    shown = _joined(words)
+    shown = shown if len(shown) <= _LONGEST else f"{words[0]}=..."
+    return f"{shown} {'added' if long is new else 'gone'}" if is_inside else ""
+
+
+def _other_argument(old: Sequence[str], new: Sequence[str]) -> str:
+    """The keyword argument that was replaced by one with another name: `t1=True -> ts=times`."""
+    start, behind = common_ends(old, new)
+    while behind and _depth(new[start : len(new) - behind]):  # the shared closing bracket belongs to both arguments
+        behind -= 1
+    sides = [list(side[start : len(side) - behind]) for side in (old, new)]
+    around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
+    if not start or around[0] not in "(," or around[-1] not in "),":
+        return ""
+    if not all(_is_argument(side) for side in sides) or sides[0][0] == sides[1][0]:
+        return ""
+    shown = [words if len(words := _joined(side)) <= _LONGEST else f"{side[0]}=..." for side in sides]
+    return ARROW.join(shown)
+
+
+def _is_argument(words: Sequence[str]) -> bool:
+    """Whether this is one keyword argument."""
+    at_the_top = (not _depth(words[:number]) and word == "," for number, word in enumerate(words))
+    return len(words) > 2 and words[1] == "=" and words[0].isidentifier() and not (_depth(words) or any(at_the_top))
+
+
+def _value(old: Sequence[str], new: Sequence[str]) -> str:
+    """The name, element or number that was replaced as an argument, if nothing else changed."""
+    start, behind = common_ends(old, new)
+    one, other = ("".join(side[start : len(side) - behind]) for side in (old, new))
+    around = [*old[start - 1 : start], *old[len(old) - behind :][:1]]
+    if not (start and around[0] in "(," and around[-1] in "),") or not _depth(old[:start]):
+        return ""
+    return format_pair(one, other) if _ELEMENT.fullmatch(one) and _ELEMENT.fullmatch(other) else ""
+
+
+def in_brackets(old_source: str, new_source: str) -> str:
+    """The call or tuple in which plain values were replaced, added or deleted, because a bare number says nothing.
+
+    If that is too long for one line, the operation that takes the value: `root**2 -> root**1.5`.
+
+    Example:
+        >>> in_brackets("x = x.reshape(8, 4)", "x = x.reshape(4, 8)"), in_brackets("x = g(x)", "x = f(x)")
+        ('x.reshape(8, 4) -> x.reshape(4, 8)', '')
+    """
+    old, new = _words(old_source), _words(new_source)
+    start, behind = common_ends(old, new)
+    if old == new:
+        return ""
+    inside = [side[start : len(side) - behind] for side in (old, new)]
+    words = *inside[0], *inside[1]
+    if not all(word == "," or (_IS_VALUE.match(word) and word not in _NO_VALUES) for word in words):
+        return ""
+    first = next((n for n in range(start - 1, -1, -1) if old[n] in OPENING and _depth(old[n:start]) > 0), None)
+    if first is None:
+        return ""
+    first -= old[first] == "(" and first > 0 and old[first - 1][0].isidentifier()
+    ends = [_call_end(side, first) or bracket_end(side, first) for side in (old, new)]
+    if 0 in ends or old[ends[0] :] != new[ends[1] :]:
+        return ""
+    found = ARROW.join(_joined(side[first:end]) for side, end in zip((old, new), ends, strict=True))
+    is_operand = len(inside[0]) == len(inside[1]) == 1 and start > 1 and old[start - 1] in _OPERATORS
+    if len(found) > _MOST and is_operand and old[start - 2][0].isidentifier():
+        return ARROW.join("".join(side[start - 2 : start + 1]) for side in (old, new))
+    return found
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "".join(f"{word} " if word == "," else word for word in words)
+
+
+def _depth(words: Sequence[str]) -> int:
+    """How many brackets are open."""
+    return sum(map(nesting, words))
+
+
+def _call_end(words: Sequence[str], start: int) -> int:
+    """The index after a call that begins at `start`; 0 if none does or it does not end on this line."""
+    if not (words[start : start + 1] and words[start][0].isidentifier() and words[start + 1 : start + 2] == ["("]):
+        return 0
+    return bracket_end(words, start + 1)
+
+
+def _words(source: str) -> list[str]:
+    """Tokens of a line; a dotted name is one token, and so is a number with its sign."""
+    found: list[str] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            text = token.string.strip()
+            if not text:
+                continue
+            if (text[0].isdigit() and found[-1:] == ["-"] and (len(found) == 1 or found[-2] in _BEFORE_A_SIGN)) or (
+                found
+                and found[-1] != "..."
+                and (text == "." or found[-1].endswith("."))
+                and (found[-1][-1:].isidentifier() or text != ".")
+            ):
+                found[-1] += text
+            else:
+                found.append(text)
     except (tokenize.TokenError, SyntaxError):  # one line of a longer statement: the tokens read so far are correct
         pass
     return found

@@ -27,7 +27,7 @@ from hlodiff.report.html.overview import tables_of
 from hlodiff.report.lines import clip, printable
 from hlodiff.report.report import Report, SourceLine
 from hlodiff.report.sections import format_cost
-from hlodiff.report.wording import is_python, many, shown_place
+from hlodiff.report.wording import ARROW, is_python, many, shown_place
 
 _LARGEST = 1 << 20
 _WIDEST = 200
@@ -175,7 +175,7 @@ def _change(edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | Non
         if change.field in ("opcode", "computation") or change in listed_changes(first):
             words = format_field_change(change, first)
             name, colon, values = words.partition(": ")
-            before, arrow, after = values.partition(" -> ")
+            before, arrow, after = values.partition(ARROW)
             rows.append([*map(_plain, (name, before, after) if colon and arrow else (words, "", ""))])
     value: dict[str, Any] = {
         "kind": edit_group.kind,
