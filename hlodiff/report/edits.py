@@ -13,6 +13,7 @@ from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.model import CALLS
+from hlodiff.report.view import ChangeView
 from hlodiff.report.wording import format_bytes, format_pair, many
 
 # Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.
@@ -576,3 +577,46 @@ def placement_lines(edits: tuple[Edit, ...]) -> list[str]:
                     single[words] = None
     ranked = sorted(counts, key=lambda words: -counts[words])
     return [words if words in single else f"{words} ({many(counts[words], 'instruction')})" for words in ranked]
+
+
+# --- A listed change in one line, as every form lists it.
+
+NAMED = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
+"""Matches an operation with its name, which differs between programs."""
+# How an added or removed operation indexes its operands; its origin and cost are shown next to it.
+_DETAILS = re.compile(
+    r", (?:dot_dimension_numbers|dimension_numbers|gather_dimension_numbers|scatter_dimension_numbers|precision_config"
+    r"|operand_precision|[lr]hs_\w+_dims|offset_dims|collapsed_slice_dims|start_index_map|update_window_dims"
+    r"|inserted_window_dims|index_vector_dim|slice_sizes|indices_are_sorted|unique_indices|window|dim_labels)=.*",
+    re.DOTALL,
+)
+# The compiler's own text of many lines; it is listed last.
+_LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
+# Names that the compiler chose: they mean nothing without the whole program.
+_OPERANDS = re.compile(r"operands: %[^;]*")
+
+
+def format_listed(change: ChangeView) -> str:
+    """A change in one line: `added 2x all-gather f32[128,64]`. Only `--all` and JSON have names and details.
+
+    Example:
+        >>> format_listed(ChangeView("added", 2, "dot %dot.3 f32[8], lhs_contracting_dims={1}"))
+        'added 2x dot f32[8]'
+    """
+    times = f"{change.count:,}x " if change.count > 1 and change.kind != "replaced" else ""
+    if change.kind in ("added", "removed"):
+        what = _DETAILS.sub("", NAMED.sub(r"\1", change.what))
+    else:
+        what = _OPERANDS.sub("operands", _LONG_CONFIG.sub("backend config", change.what))
+    return f"{change.kind} {times}{what}"
+
+
+def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
+    """What is shown next to a change in one line: its cost and, for StableHLO, the number of knock-on edits.
+
+    Example:
+        >>> format_beside(ChangeView("added", 1, "dot", follows="+ 2 knock-on edits: 2 constant", cost="+8 flops"))
+        '+8 flops, + 2 knock-on edits'
+    """
+    follows = change.follows.partition(":")[0] if stage == "stablehlo" else ""
+    return ", ".join(filter(None, (change.cost, follows)))

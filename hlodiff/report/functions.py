@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from hlodiff.differ.classify import CLASSES, is_argument
+from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.grouping import Origins
 from hlodiff.differ.loops import has_data_loops
-from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.hlo.collectives import FAMILIES, stem
-from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
-from hlodiff.hlo.model import CALLS, Frame
-from hlodiff.report.grouping import REPLACED, EditGroup, Key, format_follows
-from hlodiff.report.main_edit import HANDED_ON, main_edit, new_and_gone, written_name
-from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn
+from hlodiff.differ.result import ModuleDiff
+from hlodiff.report.edits import NAMED, format_listed
+from hlodiff.report.grouping import EditGroup, Key, change_view, importance, most_changed
+from hlodiff.report.headline import headline
+from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
+from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
+from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, key_numbers
 from hlodiff.report.report import Report
-from hlodiff.report.sections import format_cost, format_settings, notes
+from hlodiff.report.sections import format_settings, notes
 from hlodiff.report.sentences import (
     RESHARDED,
     compiler_sentences,
@@ -36,17 +34,24 @@ from hlodiff.report.shared_text import (
     MOST_BY_COMPILER,
     MOST_COMPILED,
     MOST_WRITTEN,
-    NAMED,
     ProgramText,
     ReportTexts,
     differs,
+    folded_of,
     format_marks,
     listed_shared,
 )
-from hlodiff.report.verdict import both_sides, decisive_numbers, format_short, product_work
+from hlodiff.report.verdict import (
+    both_sides,
+    decisive_numbers,
+    format_short,
+    judged,
+    other_memory,
+    product_work,
+    verdict_of,
+)
 from hlodiff.report.view import (
     ChangedLine,
-    ChangeView,
     FunctionView,
     Number,
     NumberTotals,
@@ -57,59 +62,52 @@ from hlodiff.report.view import (
 )
 from hlodiff.report.wording import ARROW, Place, format_classes, format_place, format_targets, many, shown_place
 
-if TYPE_CHECKING:
-    from hlodiff.report.line_edits import FileEdits, LineEdit
-
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _ONE_SIDED = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
-_MOST_LINES = 4  # of Python that are listed with their changes
-_MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
-_DONATED = "donated"
-_MOST_FILES = 20  # edited files in which the only edit is searched
-_ADDED_OR_REMOVED = (REPLACED, "added", "removed")
-# How an added or removed operation indexes its operands; its origin and cost are shown next to it.
-_DETAILS = re.compile(
-    r", (?:dot_dimension_numbers|dimension_numbers|gather_dimension_numbers|scatter_dimension_numbers|precision_config"
-    r"|operand_precision|[lr]hs_\w+_dims|offset_dims|collapsed_slice_dims|start_index_map|update_window_dims"
-    r"|inserted_window_dims|index_vector_dim|slice_sizes|indices_are_sorted|unique_indices|window|dim_labels)=.*",
-    re.DOTALL,
-)
-# The compiler's own text of many lines; it is listed last.
-_LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d results? instead of")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
 # No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
-# Names that the compiler chose: they mean nothing without the whole program.
-_OPERANDS = re.compile(r"operands: %[^;]*")
 
 
-def function_views(
-    report: Report, texts: ReportTexts, programs: Sequence[ProgramView], folded: Collection[str]
-) -> tuple[tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
-    """Views of the changed functions, worst first, and the edited lines that changed several of them.
+def changed_functions(
+    report: Report, texts: ReportTexts, with_details: bool = True
+) -> tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
+    """Programs with their verdicts, changed functions worst first, and lines that changed several of them.
 
     Args:
-        report: the result of a command.
-        texts: its `texts_of`.
-        programs: the view's programs, in the order of the report, with their verdicts.
-        folded: functions that have only shared changes.
+        report: the report.
+        texts: result of `texts_of` for it.
+        with_details: whether to add headline, line and scopes of each program; text shows none of these.
 
     Example:
         >>> from hlodiff.report.shared_text import texts_of
         >>> report = Report("diff", "a", "b", ())
-        >>> function_views(report, texts_of(report), (), ())
-        ((), ())
+        >>> changed_functions(report, texts_of(report))
+        ((), (), ())
     """
     numbers: dict[str, list[int]] = {}
+    lowered: dict[tuple[str, str | None], ProgramComparison] = {}
     for number, program in enumerate(report.programs):
         numbers.setdefault(program.name, []).append(number)
-    lines = _Lines(report)
+        if program.stage == "stablehlo":
+            lowered.setdefault((program.name, program.target), program)
+    by_number: dict[int, list[ProgramText]] = {}
     by_name: dict[str, list[ProgramText]] = {}
     for text in texts.program_texts:
         by_name.setdefault(text.name, []).append(text)
+        for number in text.programs:
+            by_number.setdefault(number, []).append(text)
+    programs = tuple(
+        _program_view(
+            program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details
+        )
+        for number, program in enumerate(report.programs)
+    )
+    folded = folded_of(report, texts)
+    lines = ChangedLines(report)
     found = [
         _function_view(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
         for name, own in numbers.items()
@@ -121,7 +119,50 @@ def function_views(
     edited = [own for _, own in found]
     by_text = {_edited_text(line): replace(line, changes=()) for own in reversed(edited) for line in own}
     counts = Counter(text for own in edited for text in dict.fromkeys(map(_edited_text, own)))
-    return tuple(views), tuple(by_text[text] for text, count in counts.most_common(_MOST_LINES) if count > 1)
+    several = [by_text[text] for text, count in counts.most_common(MOST_CHANGED_LINES) if count > 1]
+    return programs, tuple(views), tuple(several)
+
+
+def _program_view(
+    program: ProgramComparison,
+    own: Sequence[ProgramText],
+    written: ProgramComparison | None,
+    report: Report,
+    with_details: bool,
+) -> ProgramView:
+    diff = program.diff if program.status == "changed" else None
+    numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
+    numbers = judged(program, numbers, report.threshold) if diff else numbers or other_memory(program, report.threshold)
+    words = ""
+    if with_details and program.diff:
+        words = own[0].headline if own else headline(program, written, report.packages)
+    return ProgramView(
+        name=program.name,
+        target=program.target,
+        stage=program.stage,
+        status=program.status,
+        word=", ".join(program.classes) if diff else "",
+        headline=words,
+        edited=sum(diff.summary.values()) if diff else 0,
+        numbers=numbers,
+        scopes=most_changed(diff) if diff and with_details else (),
+        where=_cause(own, report) if diff and with_details else None,
+        reason=program.reason,
+        advice=program.advice,
+        broken=program.broken,
+        recorded=program.recorded,
+        id=program.id,
+        verdict=verdict_of(numbers, reordered_write(diff) is not None, product_work(diff, program.target)),
+    )
+
+
+def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
+    """The user's line of the first change that has one; a library's line if none has, or if requested."""
+    edits = [edit for program_text in own for edit_group in program_text.edit_groups for edit in edit_group.edits]
+    diffs = [(report.programs[number].diff, index) for number, index in edits]
+    sources = [diff.reported[index].source for diff, index in diffs if diff]
+    known = [place for one in sources if (place := shown_place(one, report.root, report.packages))]
+    return next((place for place in known if report.packages or not place.library), known[0] if known else None)
 
 
 def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> FunctionView:
@@ -163,7 +204,7 @@ def _function_view(
     report: Report,
     texts: ReportTexts,
     programs: Sequence[ProgramView],
-    lines: _Lines,
+    lines: ChangedLines,
     folded: bool,
 ) -> tuple[FunctionView, tuple[ChangedLine, ...]]:
     """The view of one function, and the edited lines behind all its StableHLO changes, shared or not."""
@@ -176,8 +217,8 @@ def _function_view(
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
         whole = (*_written_then_compiled(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
-    judged = {programs[n].target: report.programs[n] for n in decisive}
-    verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), judged, report.root)
+    by_target = {programs[n].target: report.programs[n] for n in decisive}
+    verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
@@ -202,7 +243,7 @@ def _function_view(
         has_place = ".py:" in happened
         joined = "; " if _OF_WHOLE.match(happened) else " at "
         at = happened if has_place else joined.join(filter(None, (happened, at)))
-    elif cause and at and _DONATED not in cause:
+    elif cause and at and DONATED not in cause:
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
@@ -370,61 +411,8 @@ def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[Stag
     return ": ".join(filter(None, (kinds, words)))
 
 
-def format_listed(change: ChangeView) -> str:
-    """A change in one line: `added 2x all-gather f32[128,64]`. Only `--all` and JSON have names and details.
-
-    Example:
-        >>> format_listed(ChangeView("added", 2, "dot %dot.3 f32[8], lhs_contracting_dims={1}"))
-        'added 2x dot f32[8]'
-    """
-    times = f"{change.count:,}x " if change.count > 1 and change.kind != REPLACED else ""
-    if change.kind in ("added", "removed"):
-        what = _DETAILS.sub("", NAMED.sub(r"\1", change.what))
-    else:
-        what = _OPERANDS.sub("operands", _LONG_CONFIG.sub("backend config", change.what))
-    return f"{change.kind} {times}{what}"
-
-
-def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
-    """What is shown next to a change in one line: its cost and, for StableHLO, the number of knock-on edits.
-
-    Example:
-        >>> format_beside(ChangeView("added", 1, "dot", follows="+ 2 knock-on edits: 2 constant", cost="+8 flops"))
-        '+8 flops, + 2 knock-on edits'
-    """
-    follows = change.follows.partition(":")[0] if stage == "stablehlo" else ""
-    return ", ".join(filter(None, (change.cost, follows)))
-
-
-def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
-    """Describes an edit group.
-
-    Args:
-        edit_group: what changed.
-        report: the report that has it.
-        mark: its mark, by which other lists refer to it.
-        of: the programs that have it.
-
-    Example:
-        >>> change_view(EditGroup((), "added", 2, "add f32[8]", ""), Report("diff", "a", "b", ())).what
-        'add f32[8]'
-    """
-    frames = edit_group.stack if report.stacks else (edit_group.where,)
-    return ChangeView(
-        kind=edit_group.kind,
-        count=edit_group.count,
-        what=edit_group.what,
-        mark=mark,
-        follows=format_follows(edit_group),
-        passes=edit_group.passes,
-        of=of,
-        cost=format_cost(*edit_group.cost, str(edit_group.key[0] if edit_group.key else "")),
-        where=tuple(filter(None, frames)),
-    )
-
-
 def _written_then_compiled(
-    own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: _Lines
+    own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: ChangedLines
 ) -> Iterator[StageView]:
     """StableHLO changes, then compiled ones, without those listed `elsewhere`.
 
@@ -459,13 +447,13 @@ def _stage_views(
     groups: Sequence[tuple[EditGroup, dict[str, None]]],
     most: int,
     report: Report,
-    lines: _Lines,
+    lines: ChangedLines,
     reported_before: set[str],
 ) -> Iterator[StageView]:
     """Views of a stage, one per set of targets with equal results; `reported_before` has the sentences so far."""
     reported = " ".join(words for text in own for words in text.sentences)
     ranked = [item for item in groups if not _is_reported(item[0], reported)]
-    ranked.sort(key=lambda item: _importance(item[0]))
+    ranked.sort(key=lambda item: importance(item[0]))
     most = len(ranked) if report.all else most
     chosen = ranked[:most] if own and own[0].stage == "compiled" else ranked
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
@@ -525,337 +513,6 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
     )
 
 
-def _importance(edit_group: EditGroup) -> tuple[object, ...]:
-    """Sort key: collectives, then replaced subgraphs, then additions and removals; the largest by bytes or flops first.
-
-    By flops too, because a product that the compiler only moved to another fusion is removed here and added there.
-    """
-    opcode = edit_group.what.partition(" ")[0].removesuffix(",")
-    return (
-        stem(opcode) not in FAMILIES,
-        edit_group.kind != REPLACED,
-        edit_group.weight,
-        edit_group.kind not in _ADDED_OR_REMOVED,
-        -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
-    )
-
-
-# --- lines of Python -------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Lines:
-    """The lines of Python that changes come from, on both sides, and their text if known."""
-
-    report: Report
-    origins: dict[int, Origins] = field(default_factory=dict)
-    files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
-    counted_on: dict[Key, str] = field(default_factory=dict)
-    """Changes of the current stage whose cost differs between targets, with the target whose cost is shown."""
-    edited: dict[str, Place] = field(default_factory=dict)
-    """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
-
-    def listed(
-        self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False
-    ) -> tuple[ChangedLine, ...]:
-        """The first changes by the line that made them: edited lines first, then in program order.
-
-        Args:
-            edit_groups: what changed.
-            most: the largest number of changes.
-            with_callers: whether changes of unedited lines are attributed to an edit elsewhere, see `_with_callers`.
-        """
-        found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
-        for edit_group in edit_groups:
-            found.setdefault(self.by_edit(edit_group), []).append(edit_group)
-        # Removed operations belong to the line that replaced theirs, if another change shows which line that is.
-        whole = [(old, new) for old, new in found if old is not None and new is not None]
-        of_old, of_new = {pair[0]: pair for pair in whole}, {pair[1]: pair for pair in whole}
-        merged: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
-        for (old, new), groups in found.items():
-            places = (old, new)
-            if new is None and old is not None:
-                places = of_old.get(old) or ((old, old) if (None, old) in found else places)
-            elif old is None and new is not None:
-                places = of_new.get(new) or ((new, new) if (new, None) in found else places)
-            merged.setdefault(places, []).extend(groups)
-        by_line: dict[ChangedLine, list[EditGroup]] = {}
-        for places, groups in merged.items():
-            by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
-        entries = sorted(by_line.items(), key=lambda item: self._order(*item))
-        if with_callers and not any(line.is_edited for line, _ in entries):
-            entries = self._with_callers(entries)
-        result = []
-        for line, groups in entries[:_MOST_LINES]:
-            # Changes that come from other lines stay in program order.
-            in_order = groups if line.is_elsewhere else sorted(groups, key=_importance)
-            shown = in_order[: max(most, 0)]
-            most -= len(shown)
-            changes = []
-            for edit_group in shown:
-                change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
-                changes.append(replace(change, cost=f"{change.cost} on {on}") if on and change.cost else change)
-            if changes:
-                result.append(replace(line, changes=tuple(changes)))
-        return tuple(result)
-
-    def _changed_line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
-        old, new = places
-        program = self.report.programs[groups[0].edits[0][0]]
-        before, after = (self._source(program, side, place) for side, place in enumerate(places))
-        if old is not None and new is not None and not (before and after):
-            before = after = before or after
-        kept = self._has(program, 1, old or new, before), self._has(program, 0, new or old, after)
-        if kept[1] and (old is None or kept[0]):  # the line itself was not edited
-            before = after
-        elif kept[0] and new is None:
-            after = before
-        elif old is None and not before:  # the old line left no change of its own, or there is none
-            before = self._replaced_by(program, 0, new, after)
-        elif new is None and not after:
-            after = self._replaced_by(program, 1, old, before)
-        if before == after and self._knows_sources():  # the edit may be on a later line of the statement
-            side, frames = self._frames(groups)
-            edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
-            if edit := next(edits, None):
-                return self._edited_line(edit)
-        was = ""
-        if new is not None and old is not None and old != new:
-            was = format_place(replace(old, caller="") if old.caller == new.caller else old)
-        return ChangedLine(format_place(new or old), was, before, after)
-
-    def _with_callers(
-        self, entries: Sequence[tuple[ChangedLine, list[EditGroup]]]
-    ) -> list[tuple[ChangedLine, list[EditGroup]]]:
-        """Maps changes of unedited lines to an edit on their stacks or of a name used there, or to the only edit."""
-        found: dict[LineEdit | int, list[EditGroup]] = {}
-        for number, (_, groups) in enumerate(entries):
-            program = self.report.programs[groups[0].edits[0][0]]
-            side, frames = self._frames(groups)
-            found.setdefault(next(filter(None, self._edits(program, side, frames)), number), []).extend(groups)
-        if entries:
-            only = self._only_edit(self.report.programs[entries[0][1][0].edits[0][0]])
-            if only is not None and all(isinstance(edit, int) or edit == only for edit in found):
-                found = {only: [group for _, groups in entries for group in groups]}
-        return [
-            entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
-            for edit, groups in found.items()
-        ]
-
-    def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
-        """Edits that may have caused a change with these frames, most probable first; None where a search fails."""
-        own = [(self._file(program, frame.file), frame.line) for frame in frames]
-        yield from (file.of_statement(side, line) for file, line in own)
-        if own:
-            from hlodiff.report.line_edits import edit_by_names
-
-            files = self._edited_files(program) | {file.file: file for file, _ in own}
-        for file, line in own:
-            yield file.of_function(side, line)
-            yield edit_by_names(files, file.file, side, line)
-
-    def _edited_files(self, program: ProgramComparison) -> dict[str, FileEdits]:
-        known = self.report.source_line
-        edited = known.edited_files(program.name, program.target) if known and not self.report.packages else ()
-        return {file: self._file(program, file) for file in edited[:_MOST_FILES]}
-
-    def of_registration(self, program: ProgramComparison, cause: str) -> Place | None:
-        """The edit where a function is registered or of a name used there; for a donation, else the registration.
-
-        Args:
-            program: a program of the function.
-            cause: the sentence about its arguments.
-        """
-        found = self._registration(program)
-        if found is None or is_library(found[0]):
-            return None
-        path, line = found
-        registered = Place(shown_file(path, self.report.root), line) if _DONATED in cause else None
-        if not self._knows_sources():
-            return registered
-        from hlodiff.report.line_edits import edit_by_names
-
-        file = self._file(program, path)
-        files = self._edited_files(program) | {file.file: file}
-        edit = file.of_function(1, line) or edit_by_names(files, file.file, 1, line, of_function=True)
-        if edit is not None:
-            where = self._edited_line(edit).where
-            return self.edited[where]
-        names = file.names(1)
-        return replace(registered, line=names.donation(line) or line) if registered and names else registered
-
-    def _registration(self, program: ProgramComparison) -> tuple[str, int] | None:
-        """File and line where a function is registered; where no function was imported, as far as the sources show."""
-        name = program.name.partition("/")[0]
-        if self.report.registered:
-            return self.report.registered.get(name)
-        for path, file in self._edited_files(program).items():
-            if (names := file.names(1)) and (line := names.registration(name)):
-                return path, line
-        return None
-
-    def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
-        """The line of the project's only edit in Python; () if there are none or several."""
-        edit = self._only_edit(program)
-        return (replace(self._edited_line(edit), is_elsewhere=True),) if edit else ()
-
-    def _only_edit(self, program: ProgramComparison) -> LineEdit | None:
-        """The project's only edit in Python, which must then have caused the change; None if none or several."""
-        known = self.report.source_line
-        if known is None or self.report.packages:
-            return None
-        from hlodiff.report.line_edits import only_edit
-
-        files = known.edited_files(program.name, program.target)
-        return only_edit(self._file(program, file) for file in files) if len(files) <= _MOST_FILES else None
-
-    def _edited_line(self, edit: LineEdit) -> ChangedLine:
-        new = edit.new if edit.new[1] else edit.old
-        place, old = (
-            Place(shown_file(edit.file, self.report.root), line, edit.function) for line in (new[0], edit.old[0])
-        )
-        where = format_place(place)
-        self.edited[where] = place
-        return ChangedLine(where, format_place(old) if old != place and edit.old[1] else "", edit.old[1], edit.new[1])
-
-    def _file(self, program: ProgramComparison, file: str) -> FileEdits:
-        name = portable_file(file, self.report.root)
-        key = program.name, program.target, name
-        if key not in self.files:
-            from hlodiff.report.line_edits import FileEdits
-
-            known = self.report.source_line
-            sides = [known.file_lines(program.name, program.target, side, name) if known else () for side in (0, 1)]
-            self.files[key] = FileEdits(name, (sides[0], sides[1]))
-        return self.files[key]
-
-    def _frames(self, groups: Sequence[EditGroup]) -> tuple[int, tuple[Frame, ...]]:
-        """The side with most of the changes' stacks, and the user's own frames of its most frequent stack."""
-        if not self._knows_sources():
-            return 0, ()
-        counts: tuple[Counter[tuple[Frame, ...]], Counter[tuple[Frame, ...]]] = (Counter(), Counter())
-        for edit_group in groups:
-            for side, stack in self._stacks(edit_group):
-                counts[side].update([own_frames(stack)])
-        side = int(counts[1].total() >= counts[0].total())
-        known = [stack for stack, _ in counts[side].most_common() if stack]
-        return side, known[0] if known else ()
-
-    def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
-        """The line at this place on `side`, if it was edited too; else ""."""
-        other = self._source(program, side, place) if text else ""
-        return "" if self._has(program, 1 - side, place, other) else other
-
-    def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
-        if place is None or self.report.source_line is None or (place.library and not self.report.packages):
-            return ""
-        return self.report.source_line(program.name, program.target, side, place.stored, place.line).strip()
-
-    def _has(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> bool:
-        """Whether `side` has a line with this text, so that the line was neither added nor deleted."""
-        known = self.report.source_line
-        if place is None or not text or known is None:
-            return False
-        return known.has(program.name, program.target, side, place.stored, text)
-
-    def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        """Sort key: edited lines first, then by weight, then lines that compute something, then program order."""
-        computes = is_argument_among = False
-        positions = []
-        for group in groups:
-            opcodes = {str(opcode).partition(" ")[0] for opcode in group.group[1:3] if opcode} - CALLS
-            is_work = group.kind == REPLACED or not opcodes or not opcodes <= HANDED_ON
-            computes = computes or (group.kind in _ADDED_OR_REMOVED and is_work)
-            edit, diff = self._edit(group.edits[0])
-            # A change of an argument comes before what follows from it.
-            is_argument_among = is_argument_among or is_argument(edit, diff) or edit.fields == ("alias",)
-            site, module = edit.new or edit.old, diff.new if edit.new else diff.old
-            is_inside = site is not None and site.computation != module.entry
-            positions.append((is_inside, site.computation, site.instruction) if site else (False, 0, 0))
-        weight = min(group.weight for group in groups)
-        nowhere = not line.where and not is_argument_among
-        if self.report.packages:  # a library has many edited lines: the most expensive is the cause
-            costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
-            work = max(abs(new - old) for old, new in costs)
-            return nowhere, bool(line.where), weight, -work, not line.is_edited, not computes, min(positions)
-        return nowhere, bool(line.where), not line.is_edited, weight, not computes, min(positions)
-
-    def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
-        diff = self.report.programs[number[0]].diff
-        assert diff is not None
-        return diff.reported[number[1]], diff
-
-    def places(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
-        """The line that most of a group comes from, in the old and in the new program."""
-        counts: tuple[Counter[Place], Counter[Place]] = (Counter(), Counter())
-        for side, stack in self._stacks(edit_group):
-            place = shown_place(stack, self.report.root, self.report.packages)
-            counts[side].update([place] if place else [])
-        old, new = (count.most_common(1)[0][0] if count else None for count in counts)
-        return old, new
-
-    def near(self, edit_group: EditGroup) -> Place | None:
-        """The line of its operands, users or callees, for a group that has no line itself; None if they differ."""
-        edit, diff = self._edit(edit_group.edits[0])
-        for module, site in ((diff.new, edit.new), (diff.old, edit.old)):
-            if site is not None and site.opcode != "parameter":
-                origins = self.origins.setdefault(id(module), Origins(module))
-                return shown_place(
-                    origins.near(site.computation, site.instruction), self.report.root, self.report.packages
-                )
-        return None
-
-    def by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
-        """Like `places`; if only one of the two lines was edited, both sides of that edit.
-
-        An operation of one line may replace an operation of an unrelated line. A line that has operations in only one
-        program may still be in both files, at different line numbers.
-        """
-        old, new = self.places(edit_group)
-        known = old or new
-        if known is None or not self._knows_sources():
-            return old, new
-        program = self.report.programs[edit_group.edits[0][0]]
-        file = self._file(program, known.stored)
-        if old is None or new is None:
-            side = int(old is None)
-            if edit := file.at(side, known.line):
-                other = _other_side(known, edit, side)
-            else:
-                number = file.on_other_side(side, known.line)
-                other = replace(known, line=number, caller="") if number else None
-            return (other, known) if side else (known, other)
-        edits = file.at(0, old.line), self._file(program, new.stored).at(1, new.line)
-        if edits[0] is not None and edits[1] is None:
-            return old, _other_side(old, edits[0], 0)
-        if edits[1] is not None and edits[0] is None:
-            return _other_side(new, edits[1], 1), new
-        return old, new
-
-    def _knows_sources(self) -> bool:
-        return self.report.source_line is not None and not self.report.packages
-
-    def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
-        """The side and the stack of each site of a group."""
-        for number in edit_group.edits[:_MOST_SITES]:
-            edit, diff = self._edit(number)
-            for pair in edit.sites[:_MOST_SITES]:
-                for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
-                    if site is not None:
-                        origins = self.origins.setdefault(id(module), Origins(module))
-                        yield side, origins.stack(site.computation, site.instruction).frames
-            if not edit.sites:  # a fact of the module
-                yield 1, edit.source
-
-
-def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
-    """The place of an edited line on the other side; None if the whole line was added or deleted."""
-    (first, last), (start, end) = edit.spans[side], edit.spans[1 - side]
-    if end < start:
-        return None
-    return replace(place, line=start + place.line - first if last - first == end - start else start)
-
-
 def _what_happened(
     sentence: str,
     own: Sequence[ProgramText],
@@ -883,7 +540,7 @@ def _who_did_it(
     own: Sequence[ProgramText],
     report: Report,
     stages: Sequence[StageView],
-    lines: _Lines,
+    lines: ChangedLines,
     program: ProgramComparison,
 ) -> tuple[Place | None, str]:
     """The line of Python that caused the change, and the cause in words if it is not a line of the function.

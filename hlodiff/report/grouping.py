@@ -14,8 +14,10 @@ from hashlib import sha256
 
 from hlodiff.differ.costs import added_up, bytes_written
 from hlodiff.differ.grouping import ARRANGING, weight_of
+from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff
+from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
     callee_of,
@@ -29,11 +31,15 @@ from hlodiff.report.edits import (
     literal_of,
 )
 from hlodiff.report.report import Report
-from hlodiff.report.view import Scope
+from hlodiff.report.sections import format_cost
+from hlodiff.report.view import ChangeView, Scope
 from hlodiff.report.wording import ARROW, format_names, many, place, shown_stack
 
 Key = tuple[object, ...]
 REPLACED = "replaced"
+ADDED_OR_REMOVED = (REPLACED, "added", "removed")
+HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
+"""Operations that only pass values on."""
 Counts = tuple[tuple[str, int], ...]
 Sides = tuple[Cost | None, Cost | None]
 # Fields whose values may differ within a group, because they belong to the single instruction.
@@ -215,6 +221,48 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
         (first.kind, *_opcodes(first), listed_fields(first)),
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
+    )
+
+
+def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
+    """Describes an edit group.
+
+    Args:
+        edit_group: what changed.
+        report: the report that has it.
+        mark: its mark, by which other lists refer to it.
+        of: the programs that have it.
+
+    Example:
+        >>> change_view(EditGroup((), "added", 2, "add f32[8]", ""), Report("diff", "a", "b", ())).what
+        'add f32[8]'
+    """
+    frames = edit_group.stack if report.stacks else (edit_group.where,)
+    return ChangeView(
+        kind=edit_group.kind,
+        count=edit_group.count,
+        what=edit_group.what,
+        mark=mark,
+        follows=format_follows(edit_group),
+        passes=edit_group.passes,
+        of=of,
+        cost=format_cost(*edit_group.cost, str(edit_group.key[0] if edit_group.key else "")),
+        where=tuple(filter(None, frames)),
+    )
+
+
+def importance(edit_group: EditGroup) -> tuple[object, ...]:
+    """Sort key: collectives, then replaced subgraphs, then additions and removals; the largest by bytes or flops first.
+
+    By flops too, because a product that the compiler only moved to another fusion is removed here and added there.
+    """
+    opcode = edit_group.what.partition(" ")[0].removesuffix(",")
+    return (
+        stem(opcode) not in FAMILIES,
+        edit_group.kind != REPLACED,
+        edit_group.weight,
+        edit_group.kind not in ADDED_OR_REMOVED,
+        -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Edits of a Python file, and which edit an unedited line depends on.
+"""The lines of Python that changes come from: edits of a file, and which edit an unedited line depends on.
 
 A program names the line where a call begins. If an argument two lines below was edited, or the loop around the call, or
 the definition of a name, that line is the same on both sides, but a reviewer looks for the edited one.
@@ -10,15 +10,25 @@ import ast
 import io
 import tokenize
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from hlodiff.differ.classify import is_argument
+from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.grouping import Origins
+from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
+from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
+from hlodiff.hlo.model import CALLS, Frame
+from hlodiff.report.grouping import ADDED_OR_REMOVED, HANDED_ON, REPLACED, EditGroup, Key, change_view, importance
 from hlodiff.report.python_names import ParsedNames, Span, Use, definitions
+from hlodiff.report.report import Report
+from hlodiff.report.view import ChangedLine
+from hlodiff.report.wording import Place, format_place, shown_place
 
 _MOST_LINES = 400  # of one side from the first to the last edit; a file that differs in more was replaced, not edited
 _MOST_NAMES_AWAY, _MOST_DEFINITIONS = 3, 200
-_Span = Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class LineEdit:
     new: tuple[int, str]
     file: str = ""
     function: str = ""
-    spans: tuple[_Span, _Span] = ((0, -1), (0, -1))
+    spans: tuple[Span, Span] = ((0, -1), (0, -1))
 
 
 @dataclass(slots=True)
@@ -45,8 +55,8 @@ class _ParsedFile:
     """One parsed side of a file."""
 
     code: list[tuple[int, str]]
-    statements: list[_Span]
-    functions: list[tuple[_Span, str]]
+    statements: list[Span]
+    functions: list[tuple[Span, str]]
 
 
 @dataclass(slots=True)
@@ -71,7 +81,7 @@ class FileEdits:
     sides: tuple[Sequence[str], Sequence[str]]
     _parsed: tuple[_ParsedFile, _ParsedFile] | None = field(default=None)
     _edits: tuple[LineEdit, ...] | None = field(default=None)
-    _exchanges: tuple[tuple[_Span, _Span], ...] = ()
+    _exchanges: tuple[tuple[Span, Span], ...] = ()
     _names: dict[int, ParsedNames] = field(default_factory=dict)
 
     def all(self) -> tuple[LineEdit, ...]:
@@ -218,7 +228,7 @@ def edit_by_names(
     return None
 
 
-def _within(edits: Iterable[LineEdit], side: int, span: _Span) -> Iterator[LineEdit]:
+def _within(edits: Iterable[LineEdit], side: int, span: Span) -> Iterator[LineEdit]:
     """Edits that touch a span, including lines of the other side between two lines of it."""
     for edit in edits:
         first, last = edit.spans[side]
@@ -245,7 +255,7 @@ def _first(code: Sequence[tuple[int, str]], start: int, end: int) -> tuple[int, 
     return (code[start - 1][0] if start else 0), ""
 
 
-def _span(code: Sequence[tuple[int, str]], start: int, end: int) -> _Span:
+def _span(code: Sequence[tuple[int, str]], start: int, end: int) -> Span:
     if start < end:
         return code[start][0], code[end - 1][0]
     before = code[start - 1][0] if start else 0
@@ -280,7 +290,7 @@ def _documentation(tree: ast.AST) -> Iterator[int]:
                 yield from range(first.lineno, (first.end_lineno or first.lineno) + 1)
 
 
-def _statements(tree: ast.AST) -> Iterator[_Span]:
+def _statements(tree: ast.AST) -> Iterator[Span]:
     """Spans of statements; of a compound statement only its header."""
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
@@ -290,7 +300,7 @@ def _statements(tree: ast.AST) -> Iterator[_Span]:
             yield node.lineno, last
 
 
-def _functions(node: ast.AST, outer: str) -> Iterator[tuple[_Span, str]]:
+def _functions(node: ast.AST, outer: str) -> Iterator[tuple[Span, str]]:
     for child in ast.iter_child_nodes(node):
         name = outer
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -299,3 +309,318 @@ def _functions(node: ast.AST, outer: str) -> Iterator[tuple[_Span, str]]:
                 first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
                 yield (first, child.end_lineno or child.lineno), name
         yield from _functions(child, name)
+
+
+# --- the lines that changes come from --------------------------------------------------------------------------------
+
+MOST_CHANGED_LINES = 4
+"""The most lines of Python that are listed with their changes."""
+DONATED = "donated"
+"""In every sentence about a donation."""
+_MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
+_MOST_FILES = 20  # edited files in which the only edit is searched
+
+
+@dataclass(slots=True)
+class ChangedLines:
+    """The lines of Python that changes come from, on both sides, and their text if known."""
+
+    report: Report
+    origins: dict[int, Origins] = field(default_factory=dict)
+    files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
+    counted_on: dict[Key, str] = field(default_factory=dict)
+    """Changes of the current stage whose cost differs between targets, with the target whose cost is shown."""
+    edited: dict[str, Place] = field(default_factory=dict)
+    """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
+
+    def listed(
+        self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False
+    ) -> tuple[ChangedLine, ...]:
+        """The first changes by the line that made them: edited lines first, then in program order.
+
+        Args:
+            edit_groups: what changed.
+            most: the largest number of changes.
+            with_callers: whether changes of unedited lines are attributed to an edit elsewhere, see `_with_callers`.
+        """
+        found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
+        for edit_group in edit_groups:
+            found.setdefault(self.by_edit(edit_group), []).append(edit_group)
+        # Removed operations belong to the line that replaced theirs, if another change shows which line that is.
+        whole = [(old, new) for old, new in found if old is not None and new is not None]
+        of_old, of_new = {pair[0]: pair for pair in whole}, {pair[1]: pair for pair in whole}
+        merged: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
+        for (old, new), groups in found.items():
+            places = (old, new)
+            if new is None and old is not None:
+                places = of_old.get(old) or ((old, old) if (None, old) in found else places)
+            elif old is None and new is not None:
+                places = of_new.get(new) or ((new, new) if (new, None) in found else places)
+            merged.setdefault(places, []).extend(groups)
+        by_line: dict[ChangedLine, list[EditGroup]] = {}
+        for places, groups in merged.items():
+            by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
+        entries = sorted(by_line.items(), key=lambda item: self._order(*item))
+        if with_callers and not any(line.is_edited for line, _ in entries):
+            entries = self._with_callers(entries)
+        result = []
+        for line, groups in entries[:MOST_CHANGED_LINES]:
+            # Changes that come from other lines stay in program order.
+            in_order = groups if line.is_elsewhere else sorted(groups, key=importance)
+            shown = in_order[: max(most, 0)]
+            most -= len(shown)
+            changes = []
+            for edit_group in shown:
+                change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
+                changes.append(replace(change, cost=f"{change.cost} on {on}") if on and change.cost else change)
+            if changes:
+                result.append(replace(line, changes=tuple(changes)))
+        return tuple(result)
+
+    def _changed_line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
+        old, new = places
+        program = self.report.programs[groups[0].edits[0][0]]
+        before, after = (self._source(program, side, place) for side, place in enumerate(places))
+        if old is not None and new is not None and not (before and after):
+            before = after = before or after
+        kept = self._has(program, 1, old or new, before), self._has(program, 0, new or old, after)
+        if kept[1] and (old is None or kept[0]):  # the line itself was not edited
+            before = after
+        elif kept[0] and new is None:
+            after = before
+        elif old is None and not before:  # the old line left no change of its own, or there is none
+            before = self._replaced_by(program, 0, new, after)
+        elif new is None and not after:
+            after = self._replaced_by(program, 1, old, before)
+        if before == after and self._knows_sources():  # the edit may be on a later line of the statement
+            side, frames = self._frames(groups)
+            edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
+            if edit := next(edits, None):
+                return self._edited_line(edit)
+        was = ""
+        if new is not None and old is not None and old != new:
+            was = format_place(replace(old, caller="") if old.caller == new.caller else old)
+        return ChangedLine(format_place(new or old), was, before, after)
+
+    def _with_callers(
+        self, entries: Sequence[tuple[ChangedLine, list[EditGroup]]]
+    ) -> list[tuple[ChangedLine, list[EditGroup]]]:
+        """Maps changes of unedited lines to an edit on their stacks or of a name used there, or to the only edit."""
+        found: dict[LineEdit | int, list[EditGroup]] = {}
+        for number, (_, groups) in enumerate(entries):
+            program = self.report.programs[groups[0].edits[0][0]]
+            side, frames = self._frames(groups)
+            found.setdefault(next(filter(None, self._edits(program, side, frames)), number), []).extend(groups)
+        if entries:
+            only = self._only_edit(self.report.programs[entries[0][1][0].edits[0][0]])
+            if only is not None and all(isinstance(edit, int) or edit == only for edit in found):
+                found = {only: [group for _, groups in entries for group in groups]}
+        return [
+            entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
+            for edit, groups in found.items()
+        ]
+
+    def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
+        """Edits that may have caused a change with these frames, most probable first; None where a search fails."""
+        own = [(self._file(program, frame.file), frame.line) for frame in frames]
+        yield from (file.of_statement(side, line) for file, line in own)
+        if own:
+            files = self._edited_files(program) | {file.file: file for file, _ in own}
+        for file, line in own:
+            yield file.of_function(side, line)
+            yield edit_by_names(files, file.file, side, line)
+
+    def _edited_files(self, program: ProgramComparison) -> dict[str, FileEdits]:
+        known = self.report.source_line
+        edited = known.edited_files(program.name, program.target) if known and not self.report.packages else ()
+        return {file: self._file(program, file) for file in edited[:_MOST_FILES]}
+
+    def of_registration(self, program: ProgramComparison, cause: str) -> Place | None:
+        """The edit where a function is registered or of a name used there; for a donation, else the registration.
+
+        Args:
+            program: a program of the function.
+            cause: the sentence about its arguments.
+        """
+        found = self._registration(program)
+        if found is None or is_library(found[0]):
+            return None
+        path, line = found
+        registered = Place(shown_file(path, self.report.root), line) if DONATED in cause else None
+        if not self._knows_sources():
+            return registered
+        file = self._file(program, path)
+        files = self._edited_files(program) | {file.file: file}
+        edit = file.of_function(1, line) or edit_by_names(files, file.file, 1, line, of_function=True)
+        if edit is not None:
+            where = self._edited_line(edit).where
+            return self.edited[where]
+        names = file.names(1)
+        return replace(registered, line=names.donation(line) or line) if registered and names else registered
+
+    def _registration(self, program: ProgramComparison) -> tuple[str, int] | None:
+        """File and line where a function is registered; where no function was imported, as far as the sources show."""
+        name = program.name.partition("/")[0]
+        if self.report.registered:
+            return self.report.registered.get(name)
+        for path, file in self._edited_files(program).items():
+            if (names := file.names(1)) and (line := names.registration(name)):
+                return path, line
+        return None
+
+    def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
+        """The line of the project's only edit in Python; () if there are none or several."""
+        edit = self._only_edit(program)
+        return (replace(self._edited_line(edit), is_elsewhere=True),) if edit else ()
+
+    def _only_edit(self, program: ProgramComparison) -> LineEdit | None:
+        """The project's only edit in Python, which must then have caused the change; None if none or several."""
+        known = self.report.source_line
+        if known is None or self.report.packages:
+            return None
+        files = known.edited_files(program.name, program.target)
+        return only_edit(self._file(program, file) for file in files) if len(files) <= _MOST_FILES else None
+
+    def _edited_line(self, edit: LineEdit) -> ChangedLine:
+        new = edit.new if edit.new[1] else edit.old
+        place, old = (
+            Place(shown_file(edit.file, self.report.root), line, edit.function) for line in (new[0], edit.old[0])
+        )
+        where = format_place(place)
+        self.edited[where] = place
+        return ChangedLine(where, format_place(old) if old != place and edit.old[1] else "", edit.old[1], edit.new[1])
+
+    def _file(self, program: ProgramComparison, file: str) -> FileEdits:
+        name = portable_file(file, self.report.root)
+        key = program.name, program.target, name
+        if key not in self.files:
+            known = self.report.source_line
+            sides = [known.file_lines(program.name, program.target, side, name) if known else () for side in (0, 1)]
+            self.files[key] = FileEdits(name, (sides[0], sides[1]))
+        return self.files[key]
+
+    def _frames(self, groups: Sequence[EditGroup]) -> tuple[int, tuple[Frame, ...]]:
+        """The side with most of the changes' stacks, and the user's own frames of its most frequent stack."""
+        if not self._knows_sources():
+            return 0, ()
+        counts: tuple[Counter[tuple[Frame, ...]], Counter[tuple[Frame, ...]]] = (Counter(), Counter())
+        for edit_group in groups:
+            for side, stack in self._stacks(edit_group):
+                counts[side].update([own_frames(stack)])
+        side = int(counts[1].total() >= counts[0].total())
+        known = [stack for stack, _ in counts[side].most_common() if stack]
+        return side, known[0] if known else ()
+
+    def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
+        """The line at this place on `side`, if it was edited too; else ""."""
+        other = self._source(program, side, place) if text else ""
+        return "" if self._has(program, 1 - side, place, other) else other
+
+    def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
+        if place is None or self.report.source_line is None or (place.library and not self.report.packages):
+            return ""
+        return self.report.source_line(program.name, program.target, side, place.stored, place.line).strip()
+
+    def _has(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> bool:
+        """Whether `side` has a line with this text, so that the line was neither added nor deleted."""
+        known = self.report.source_line
+        if place is None or not text or known is None:
+            return False
+        return known.has(program.name, program.target, side, place.stored, text)
+
+    def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
+        """Sort key: edited lines first, then by weight, then lines that compute something, then program order."""
+        computes = is_argument_among = False
+        positions = []
+        for group in groups:
+            opcodes = {str(opcode).partition(" ")[0] for opcode in group.group[1:3] if opcode} - CALLS
+            is_work = group.kind == REPLACED or not opcodes or not opcodes <= HANDED_ON
+            computes = computes or (group.kind in ADDED_OR_REMOVED and is_work)
+            edit, diff = self._edit(group.edits[0])
+            # A change of an argument comes before what follows from it.
+            is_argument_among = is_argument_among or is_argument(edit, diff) or edit.fields == ("alias",)
+            site, module = edit.new or edit.old, diff.new if edit.new else diff.old
+            is_inside = site is not None and site.computation != module.entry
+            positions.append((is_inside, site.computation, site.instruction) if site else (False, 0, 0))
+        weight = min(group.weight for group in groups)
+        nowhere = not line.where and not is_argument_among
+        if self.report.packages:  # a library has many edited lines: the most expensive is the cause
+            costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
+            work = max(abs(new - old) for old, new in costs)
+            return nowhere, bool(line.where), weight, -work, not line.is_edited, not computes, min(positions)
+        return nowhere, bool(line.where), not line.is_edited, weight, not computes, min(positions)
+
+    def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
+        diff = self.report.programs[number[0]].diff
+        assert diff is not None
+        return diff.reported[number[1]], diff
+
+    def places(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
+        """The line that most of a group comes from, in the old and in the new program."""
+        counts: tuple[Counter[Place], Counter[Place]] = (Counter(), Counter())
+        for side, stack in self._stacks(edit_group):
+            place = shown_place(stack, self.report.root, self.report.packages)
+            counts[side].update([place] if place else [])
+        old, new = (count.most_common(1)[0][0] if count else None for count in counts)
+        return old, new
+
+    def near(self, edit_group: EditGroup) -> Place | None:
+        """The line of its operands, users or callees, for a group that has no line itself; None if they differ."""
+        edit, diff = self._edit(edit_group.edits[0])
+        for module, site in ((diff.new, edit.new), (diff.old, edit.old)):
+            if site is not None and site.opcode != "parameter":
+                origins = self.origins.setdefault(id(module), Origins(module))
+                return shown_place(
+                    origins.near(site.computation, site.instruction), self.report.root, self.report.packages
+                )
+        return None
+
+    def by_edit(self, edit_group: EditGroup) -> tuple[Place | None, Place | None]:
+        """Like `places`; if only one of the two lines was edited, both sides of that edit.
+
+        An operation of one line may replace an operation of an unrelated line. A line that has operations in only one
+        program may still be in both files, at different line numbers.
+        """
+        old, new = self.places(edit_group)
+        known = old or new
+        if known is None or not self._knows_sources():
+            return old, new
+        program = self.report.programs[edit_group.edits[0][0]]
+        file = self._file(program, known.stored)
+        if old is None or new is None:
+            side = int(old is None)
+            if edit := file.at(side, known.line):
+                other = _other_side(known, edit, side)
+            else:
+                number = file.on_other_side(side, known.line)
+                other = replace(known, line=number, caller="") if number else None
+            return (other, known) if side else (known, other)
+        edits = file.at(0, old.line), self._file(program, new.stored).at(1, new.line)
+        if edits[0] is not None and edits[1] is None:
+            return old, _other_side(old, edits[0], 0)
+        if edits[1] is not None and edits[0] is None:
+            return _other_side(new, edits[1], 1), new
+        return old, new
+
+    def _knows_sources(self) -> bool:
+        return self.report.source_line is not None and not self.report.packages
+
+    def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
+        """The side and the stack of each site of a group."""
+        for number in edit_group.edits[:_MOST_SITES]:
+            edit, diff = self._edit(number)
+            for pair in edit.sites[:_MOST_SITES]:
+                for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
+                    if site is not None:
+                        origins = self.origins.setdefault(id(module), Origins(module))
+                        yield side, origins.stack(site.computation, site.instruction).frames
+            if not edit.sites:  # a fact of the module
+                yield 1, edit.source
+
+
+def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
+    """The place of an edited line on the other side; None if the whole line was added or deleted."""
+    (first, last), (start, end) = edit.spans[side], edit.spans[1 - side]
+    if end < start:
+        return None
+    return replace(place, line=start + place.line - first if last - first == end - start else start)

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import callee_of
-from hlodiff.report.grouping import REPLACED, EditGroup
+from hlodiff.report.grouping import HANDED_ON, REPLACED, EditGroup
 from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import ARROW, format_pair, many
@@ -28,7 +27,6 @@ from hlodiff.report.written import in_brackets, replaced_name, written
 _FEW = 3  # kinds of operations that are listed
 _MOST = 80  # characters; longer text belongs in the list, not in a first line
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
-HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")

@@ -10,8 +10,9 @@ from urllib.parse import quote
 from hlodiff.differ.classify import CLASSES
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
+from hlodiff.report.edits import format_beside, format_listed
 from hlodiff.report.findings import first_of_rules, group_findings
-from hlodiff.report.functions import VerdictRow, format_beside, format_listed, legend, verdict_rows, without_lines
+from hlodiff.report.functions import VerdictRow, legend, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression

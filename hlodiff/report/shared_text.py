@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from itertools import islice
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
+from hlodiff.report.edits import NAMED
 from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, grouped, in_order, members_of
 from hlodiff.report.headline import headline
 from hlodiff.report.report import Report
@@ -25,8 +25,6 @@ MOST_EDIT_GROUPS = 12
 """More edit groups than this are shown as a digest, unless --all is given."""
 MOST_NAMES = 20
 """The most names of folded functions listed."""
-NAMED = re.compile(r"^([\w.-]+) %[\w.-]+(?=[ :,]|$)")
-"""Matches an operation with its name, which differs between programs."""
 MOST_SENTENCES = 2
 """The most sentences about a program,"""
 MOST_WRITTEN = 6

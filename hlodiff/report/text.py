@@ -9,9 +9,9 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.edits import format_beside, format_listed
 from hlodiff.report.functions import (
-    format_beside,
-    format_listed,
+    changed_functions,
     overall,
     totals_by_number,
     verdict_rows,
@@ -42,7 +42,6 @@ from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
 from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, ReportView, StageView
-from hlodiff.report.view_builder import changed_functions
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
 _MOST_GROUPS = 100

@@ -7,17 +7,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 
-from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
-from hlodiff.report.functions import change_view, function_views, overall, totals_by_number
-from hlodiff.report.grouping import Digest, digest_of, format_share, most_changed, share
-from hlodiff.report.headline import headline
-from hlodiff.report.numbers import key_numbers
+from hlodiff.report.functions import changed_functions, overall, totals_by_number
+from hlodiff.report.grouping import Digest, change_view, digest_of, format_share, share
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_causes
-from hlodiff.report.sentences import reordered_write
 from hlodiff.report.shared_text import (
     MORE,
     MOST_EDIT_GROUPS,
@@ -32,12 +28,9 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.totals import format_checked
-from hlodiff.report.verdict import judged, other_memory, product_work, verdict_of
 from hlodiff.report.view import (
-    ChangedLine,
     Detail,
     FindingView,
-    FunctionView,
     Group,
     Overview,
     ProgramView,
@@ -99,81 +92,6 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         threshold=report.threshold,
         brief=report.brief,
     )
-
-
-def changed_functions(
-    report: Report, texts: ReportTexts, with_details: bool = True
-) -> tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
-    """Programs with their verdicts, changed functions worst first, and lines that changed several of them.
-
-    Args:
-        report: the report.
-        texts: result of `texts_of` for it.
-        with_details: whether to add headline, line and scopes of each program; text shows none of these.
-
-    Example:
-        >>> from hlodiff.report.shared_text import texts_of
-        >>> report = Report("diff", "a", "b", ())
-        >>> changed_functions(report, texts_of(report))
-        ((), (), ())
-    """
-    lowered: dict[tuple[str, str | None], ProgramComparison] = {}
-    for program in report.programs:
-        if program.stage == "stablehlo":
-            lowered.setdefault((program.name, program.target), program)
-    by_number: dict[int, list[ProgramText]] = {}
-    for text in texts.program_texts:
-        for number in text.programs:
-            by_number.setdefault(number, []).append(text)
-    programs = tuple(
-        _program_view(
-            program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details
-        )
-        for number, program in enumerate(report.programs)
-    )
-    return programs, *function_views(report, texts, programs, folded_of(report, texts))
-
-
-def _program_view(
-    program: ProgramComparison,
-    own: Sequence[ProgramText],
-    written: ProgramComparison | None,
-    report: Report,
-    with_details: bool,
-) -> ProgramView:
-    diff = program.diff if program.status == "changed" else None
-    numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
-    numbers = judged(program, numbers, report.threshold) if diff else numbers or other_memory(program, report.threshold)
-    words = ""
-    if with_details and program.diff:
-        words = own[0].headline if own else headline(program, written, report.packages)
-    return ProgramView(
-        name=program.name,
-        target=program.target,
-        stage=program.stage,
-        status=program.status,
-        word=", ".join(program.classes) if diff else "",
-        headline=words,
-        edited=sum(diff.summary.values()) if diff else 0,
-        numbers=numbers,
-        scopes=most_changed(diff) if diff and with_details else (),
-        where=_cause(own, report) if diff and with_details else None,
-        reason=program.reason,
-        advice=program.advice,
-        broken=program.broken,
-        recorded=program.recorded,
-        id=program.id,
-        verdict=verdict_of(numbers, reordered_write(diff) is not None, product_work(diff, program.target)),
-    )
-
-
-def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
-    """The user's line of the first change that has one; a library's line if none has, or if requested."""
-    edits = [edit for program_text in own for edit_group in program_text.edit_groups for edit in edit_group.edits]
-    diffs = [(report.programs[number].diff, index) for number, index in edits]
-    sources = [diff.reported[index].source for diff, index in diffs if diff]
-    known = [place for one in sources if (place := shown_place(one, report.root, report.packages))]
-    return next((place for place in known if report.packages or not place.library), known[0] if known else None)
 
 
 # --- findings --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.functions import format_beside, format_listed, verdict_rows, without_lines
+from hlodiff.report.edits import format_beside, format_listed
+from hlodiff.report.functions import verdict_rows, without_lines
 from hlodiff.report.grouping import REPLACED
 from hlodiff.report.html.bodies import BodyStore, bodies_of
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
