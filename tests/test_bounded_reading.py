@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import json
 import resource
-import time
 import tomllib
 from collections.abc import Callable
 from functools import partial
@@ -26,6 +25,7 @@ from tests.fuzzing import commands, folders
 from tests.fuzzing.structured import with_other_values
 from tests.fuzzing.targets import TARGETS, outcome
 from tests.fuzzing.xla import opcodes
+from tests.work import bounded_work
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures/fuzz"
 HEAD = "HloModule m\n\nENTRY e {\n"
@@ -61,24 +61,20 @@ PLACES: list[Callable[[str], str]] = [in_header, in_metadata, in_layout, in_shap
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-def test_text_that_repeats_takes_linear_time(place: Callable[[str], str]) -> None:
+def test_text_that_repeats_takes_little_work(place: Callable[[str], str]) -> None:
     for part in ('"', '\\"', "{", "}", "(", "[", "/*", "//", "a=", "a={", ", ", "0x", "T(", "((f32[],", "p = f32[] "):
-        start = time.process_time()
-        with pytest.raises(ReadError):
+        with contextlib.suppress(ReadError), bounded_work():  # some of these are harmless
             read_text(place(part))
-            raise ReadError("read")  # some of these are harmless
-        assert time.process_time() - start < 2, part
 
 
-def test_computations_called_twice_by_each_other_take_linear_time() -> None:
+def test_computations_called_twice_by_each_other_take_little_work() -> None:
     calls = "c0 {\n  ROOT p = f32[] parameter(0)\n}\n\n"
     for n in range(1, 61):
         calls += f"c{n} {{\n  p = f32[] parameter(0)\n  a = f32[] call(p), to_apply=c{n - 1}\n"
         calls += f"  ROOT b = f32[] call(a), to_apply=c{n - 1}\n}}\n\n"
     text = f"HloModule m\n\n{calls}ENTRY e {{\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=c60\n}}\n"
-    start = time.process_time()
-    to_text(normalize(read_text(text)))
-    assert time.process_time() - start < 2
+    with bounded_work():
+        to_text(normalize(read_text(text)))
 
 
 def test_numbers_of_many_digits_are_refused() -> None:
@@ -107,11 +103,8 @@ def test_deep_json_in_a_program_is_kept_as_text() -> None:
     ids=lambda value: value[:8],
 )  # fmt: skip
 def test_yaml_of_a_stranger(value: str) -> None:
-    start = time.process_time()
-    with pytest.raises(HlodiffError):
+    with contextlib.suppress(HlodiffError), bounded_work():  # what is no number of ours is a string
         load(f"format_version: 1\na: {value}", "summary.yaml")
-        raise HlodiffError("a string")  # what is no number of ours is a string
-    assert time.process_time() - start < 2
 
 
 def test_what_hlodiff_writes_as_yaml_is_read_as_it_was() -> None:
@@ -129,10 +122,8 @@ def test_what_hlodiff_writes_as_yaml_is_read_as_it_was() -> None:
 def test_toml_of_a_stranger(text: str, tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text(f"[tool.hlodiff]\n{text}\n")
-    start = time.process_time()
-    with pytest.raises(HlodiffError):
+    with pytest.raises(HlodiffError), bounded_work():
         load_if_any(file)
-    assert time.process_time() - start < 2
 
 
 BOMBS = {
@@ -167,10 +158,10 @@ def _refused(text: str) -> None:
     assert "bomb.mlir" in str(error.value) and "internal error" not in error.value.render()
 
 
-def test_mlir_of_a_stranger_ends_no_process_and_takes_two_seconds_at_most() -> None:
-    start = _of_children(lambda: read_text(FINE))
+def test_mlir_of_a_stranger_ends_no_process_and_takes_little_time() -> None:
+    """The child may take one second of the processor for each of these, which would take hours or all the memory."""
     for name, text in BOMBS.items():
-        assert _of_children(partial(_refused, text)) - start < 2, name
+        assert _of_children(partial(_refused, text)) < 60, name
     assert read_text(FINE) == read_text(FINE, trusted=True)  # the child is there again
 
 
@@ -193,9 +184,8 @@ def test_protos_and_packed_files_of_a_stranger() -> None:
 def test_a_past_find_stays_mended(file: Path) -> None:
     """`TARGET--what.suffix`: made small from a find of `make fuzz`."""
     target = file.name.partition("--")[0]
-    start = time.process_time()
-    assert outcome(target, file.read_bytes()) == ""
-    assert time.process_time() - start < 10
+    with bounded_work():
+        assert outcome(target, file.read_bytes()) == ""
 
 
 # These take longer, each for itself; `make fuzz` runs them.

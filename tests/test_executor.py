@@ -310,10 +310,10 @@ def test_a_dask_worker_is_killed_in_between_and_nothing_is_lost(scheduler: tuple
 def test_a_scheduler_that_is_not_there(
     monkeypatch: pytest.MonkeyPatch, scheduler: tuple[str, str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hlodiff.capture.executor._CONNECT_SECONDS", 0.5)
     monkeypatch.setattr("hlodiff.capture.executor._WORKER_SECONDS", 0.5)
     project = write_project(tmp_path / "project")
-    with pytest.raises(CaptureError, match="cannot be reached") as raised:
+    with monkeypatch.context() as short, pytest.raises(CaptureError, match="cannot be reached") as raised:
+        short.setattr("hlodiff.capture.executor._CONNECT_SECONDS", 0.5)
         hlodiff.update(root=project, executor="dask://127.0.0.1:1")
     assert "dask scheduler" in raised.value.hint
     with pytest.raises(CaptureError, match="has no worker") as raised:

@@ -181,13 +181,15 @@ def test_what_a_function_changes_is_put_back_before_the_next(project: Project, t
     """Also when all are captured, in whatever order."""
     case = "return hlodiff.Case(jnp.sin, VECTOR)"
     look = "(os.getcwd(), os.environ.get('X'), jax.config.jax_enable_x64, signal.getsignal(15), os.umask(18),"
-    look += " sys.getrecursionlimit(), os.path.samefile('/dev/fd/1', '/dev/null'))"
+    look += (
+        " signal.getitimer(signal.ITIMER_REAL), sys.getrecursionlimit(), os.path.samefile('/dev/fd/1', '/dev/null'))"
+    )
     bodies = {
         "looks": f"open('seen', 'a').write(repr({look}) + '\\n'); {case}",
         "changes": "os.chdir('/'); os.environ['X'] = '1'; jax.config.update('jax_enable_x64', True);"
-        " signal.signal(15, signal.SIG_IGN); os.umask(0o777); sys.setrecursionlimit(5000); signal.alarm(1);"
+        " signal.signal(15, signal.SIG_IGN); os.umask(0o777); sys.setrecursionlimit(5000); signal.alarm(600);"
         f" os.dup2(os.open('/dev/null', 1), 1); sys.stdout = None; {case}",
-        "looks_again": f"time.sleep(1.2); print('here'); open('seen', 'a').write(repr({look}) + '\\n'); {case}",
+        "looks_again": f"print('here'); open('seen', 'a').write(repr({look}) + '\\n'); {case}",
     }
     config = project(module(bodies), head=COUNTED + "import signal\n")
     with worker_reuse():
@@ -198,27 +200,28 @@ def test_what_a_function_changes_is_put_back_before_the_next(project: Project, t
     assert len(set((tmp_path / "seen").read_text().splitlines())) == 1, (tmp_path / "seen").read_text()
 
 
-USES_TOO_MUCH = {
-    "sleeps": ("time.sleep(600)", "ended after 4 s (the limit `timeout`)"),
-    "never_gives_the_lock_back": (
-        "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
-        "ended after 4 s (the limit `timeout`)",
-    ),
-    "will_not_be_ended": (
-        "import signal; signal.signal(6, signal.SIG_IGN); time.sleep(600)",
-        "ended after 4 s (the limit `timeout`)",
-    ),
+# Long enough for what does not hang, on a machine that is busy too.
+HANGS_AFTER = 10
+SAYS_SO = f"ended after {HANGS_AFTER} s (the limit `timeout`)"
+HANGS = {
+    "sleeps": ("time.sleep(600)", SAYS_SO),
+    "never_gives_the_lock_back": ("import re; re.match('(a+)+$', 'a' * 60 + 'b')", SAYS_SO),
+    "will_not_be_ended": ("import signal; signal.signal(6, signal.SIG_IGN); time.sleep(600)", SAYS_SO),
+}
+EATS = {
     "eats": ("kept = bytearray(b'a') * (1 << 30); time.sleep(600)", "of memory (the limit `memory` is 0.9 GiB)"),
     "is_killed": ("os.kill(os.getpid(), 9)", "ended by SIGKILL, possibly out of memory"),
 }
 SLEEPS = "return hlodiff.Case(lambda x: time.sleep(600), VECTOR)"
 
 
-def test_time_and_memory_have_limits(project: Project, tmp_path: Path) -> None:
-    bodies = {name: body for name, (body, _) in USES_TOO_MUCH.items()}
-    config = replace(
-        project(module({**bodies, "sleeps_when_traced": SLEEPS}), head=COUNTED), timeout=4.0, memory=0.9 * 2**30
-    )
+@pytest.mark.parametrize(("uses_too_much", "seconds"), [(HANGS, HANGS_AFTER), (EATS, 300)], ids=["time", "memory"])
+def test_time_and_memory_have_limits(
+    project: Project, tmp_path: Path, uses_too_much: dict[str, tuple[str, str]], seconds: float
+) -> None:
+    bodies = {name: body for name, (body, _) in uses_too_much.items()}
+    traced = {"sleeps_when_traced": SLEEPS} if uses_too_much is HANGS else {}
+    config = replace(project(module({**bodies, **traced}), head=COUNTED), timeout=seconds, memory=0.9 * 2**30)
     with worker_reuse():
         discovery = discover(config)
         assert imports(tmp_path) == 1 + len(bodies)
@@ -226,14 +229,14 @@ def test_time_and_memory_have_limits(project: Project, tmp_path: Path) -> None:
         assert imports(tmp_path) <= 3 + len(bodies), "what has ended a worker once is not asked again"
     healthy(discovery.functions, set(bodies))
     problems = {one.name: one.problem for one in discovery.functions}
-    for name, (_, says) in USES_TOO_MUCH.items():
+    for name, (_, says) in uses_too_much.items():
         outcome = found[name]
         assert isinstance(outcome, CaptureFailure) and outcome.what == problems[name]
         assert says in problems[name] and "programs.py:" in problems[name]
-    at = line({**bodies, "sleeps_when_traced": SLEEPS}, "sleeps_when_traced")
-    outcome = found["sleeps_when_traced"]
-    assert isinstance(outcome, CaptureFailure)
-    assert outcome.what == f"programs.py:{at}: the worker was ended after 4 s (the limit `timeout`)"
+    for name in traced:
+        outcome = found[name]
+        assert isinstance(outcome, CaptureFailure)
+        assert outcome.what == f"programs.py:{line({**bodies, **traced}, name)}: the worker was {SAYS_SO}"
     assert isinstance(found["before"], CapturedProgram) and isinstance(found["after"], CapturedProgram)
 
 
@@ -246,14 +249,14 @@ def test_what_a_function_starts_counts_and_ends_with_it(project: Project, tmp_pa
     (discovered,) = [
         one
         for one in discover(
-            replace(project(module({"others": has_others_eat}), head=COUNTED), timeout=60.0, memory=0.9 * 2**30)
+            replace(project(module({"others": has_others_eat}), head=COUNTED), timeout=300, memory=0.9 * 2**30)
         ).functions
         if one.problem
     ]
     assert "ended when it and the 2 processes below it held" in discovered.problem
     assert "(`others` is registered at" in discovered.problem or "programs.py:" in discovered.problem
     eaters = [int(eater) for eater in (tmp_path / "eaters").read_text().split()]
-    end = time.monotonic() + 20  # a killed process gives its memory back before it is gone
+    end = time.monotonic() + 60  # a killed process gives its memory back before it is gone
     while any(map(alive, eaters)) and time.monotonic() < end:
         time.sleep(0.05)
     assert len(eaters) == 2 and not any(map(alive, eaters))
@@ -266,6 +269,14 @@ def test_a_module_that_hangs_is_named(project: Project) -> None:
     assert raised.value.where == f"programs.py:{FIRST}"
 
 
+LEAVES = """
+def leave():
+    while not os.path.exists("asked"):
+        time.sleep(0.01)
+    os._exit(9)
+"""
+
+
 def test_a_thread_that_ends_the_worker_later_is_named(
     project: Project, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
@@ -273,16 +284,16 @@ def test_a_thread_that_ends_the_worker_later_is_named(
     case = "return hlodiff.Case(jnp.sin, VECTOR)"
     start = "import threading; threading.Thread"
     bodies = {
-        "leaves_one": f"{start}(target=lambda: (time.sleep(0.5), os._exit(9))).start(); {case}",
-        "is_innocent": f"time.sleep(1); {case}",
+        "leaves_one": f"{start}(target=leave).start(); {case}",
+        "is_innocent": f"again = os.path.exists('asked'); open('asked', 'w'); again or time.sleep(600); {case}",
         "leaves_another": f"{start}(target=time.sleep, args=(600,)).start(); {case}",
     }
     with worker_reuse():
-        discovery = discover(project(module(bodies), head=COUNTED))
+        discovery = discover(project(module(bodies), head=COUNTED + LEAVES))
     healthy(discovery.functions, set())
     assert [record.getMessage() for record in caplog.records] == [
         "warning: the worker left with exit code 9 during `is_innocent`, which is tried again:"
-        " `leaves_one` left the thread Thread-2 (<lambda>) running"
+        " `leaves_one` left the thread Thread-2 (leave) running"
     ]
 
 

@@ -14,10 +14,10 @@ import pytest
 from hlodiff.capture.temporary import TemporaryFolder, drop_abandoned
 from hlodiff.workflows.record_run import replacing
 
-_SLEEPER = "import os, pathlib, time\npathlib.Path('up').write_text(str(os.getpid()))\ntime.sleep(60)\n"
+_SLEEPER = "import os, pathlib, time\npathlib.Path('up').write_text(str(os.getpid()))\ntime.sleep(600)\n"
 _STUBBORN = "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\n"
 _DETACHED = "import os\nif os.fork(): os.wait()\nelse: os.setsid()\n"
-_PATIENCE = 30.0
+_PATIENCE = 120.0
 
 
 def _wait_for(there: Path) -> None:
@@ -47,7 +47,7 @@ def _start(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
 def _record(folder: Path, script: str, shell: bool = False) -> subprocess.Popen[bytes]:
     (folder / "script.py").write_text(script)
     words = [sys.executable, "script.py"]
-    process = _start(folder, ["sh", "-c", f"{sys.executable} script.py; sleep 60"] if shell else words)
+    process = _start(folder, ["sh", "-c", f"{sys.executable} script.py; sleep 600"] if shell else words)
     _wait_for(folder / "up")
     return process
 
@@ -76,11 +76,12 @@ def test_a_signal_ends_the_command_and_all_that_it_started(
 @pytest.mark.slow
 def test_the_third_signal_kills_what_ignores_the_first_two(tmp_path: Path) -> None:
     process = _record(tmp_path, _STUBBORN + _SLEEPER)
-    for _ in range(3):
-        assert process.poll() is None
-        process.terminate()
+    sent, until = 0, time.monotonic() + _PATIENCE
+    while process.poll() is None and time.monotonic() < until:
+        process.terminate()  # a busy process may see two of them as one
+        sent += 1
         time.sleep(0.2)
-    assert process.wait(_PATIENCE) == 137
+    assert (process.wait(_PATIENCE), sent >= 3) == (137, True)
     assert not _is_alive(int((tmp_path / "up").read_text()))
 
 

@@ -14,7 +14,6 @@ import functools
 import importlib
 import pkgutil
 import re
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -26,13 +25,14 @@ from typing import Any
 import pytest
 
 import hlodiff
+from tests.work import ending_at
 
 LENGTH = 2_500
 # Known to be quadratic on `QUADRATIC_TEXT`. The linear ones take less than a fortieth of the time.
 QUADRATIC, QUADRATIC_TEXT = re.compile(r"/\*.*?\*/"), "/*a" * (LENGTH // 3)
 PART, TRIES = 4, 5
-# An expression that has not ended by this limit, by the clock, takes exponential time.
-LIMIT = 20
+# Seconds of the processor for all texts of an expression: the slowest takes less than one, an exponential one for ever.
+LIMIT = 60
 REPEATS = frozenset([kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT])
 LETTERS = ["a", "1", " ", "x", ",", *map(chr, range(33, 127)), "\n", "\t", "\u00e9"]
 PIECES = [*"a0 {([<,=%\"'#:/\\-.\n", '\\"', "\\'", "a.", "%a,", "a=", '"a" ', "a/", "/*", "0,", "['"]
@@ -185,10 +185,6 @@ def _call(pattern: re.Pattern[Any], use: str) -> Callable[[Any], object]:
     return pattern.match if use == "match" else pattern.fullmatch
 
 
-class _Late(BaseException):
-    """The expression takes far too long."""
-
-
 def _seconds(call: Callable[[Any], object], text: Any) -> float:
     start = time.process_time()
     call(text)
@@ -207,13 +203,11 @@ def _noticed() -> float:
 
 def slow(expression: Expression) -> str:
     """How an expression takes more than linear time, and on which text; "" where it does not."""
-    signal.alarm(LIMIT)
     try:
-        return _slow(expression)
-    except _Late:
-        return f"{expression.where} does not end"
-    finally:
-        signal.alarm(0)
+        with ending_at(LIMIT):
+            return _slow(expression)
+    except AssertionError as error:
+        return f"{expression.where} does not end: {error}"
 
 
 def _slow(expression: Expression) -> str:
@@ -229,20 +223,15 @@ def _slow(expression: Expression) -> str:
     return ""
 
 
-@pytest.fixture(autouse=True)
-def _stopped_when_late() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise _Late
-
-    before = signal.signal(signal.SIGALRM, stop)
-    yield
-    signal.signal(signal.SIGALRM, before)
-
-
 def test_what_is_quadratic_is_seen() -> None:
     for source in (r"a\s*,?\s*$", r"/\*.*?\*/", r"[^:]+\.py:"):
         assert slow(Expression("one", re.compile(source), frozenset(["search"]))), source
     assert not slow(Expression("one", re.compile(r"(?<![^:])[^:]++:"), frozenset(["search"])))
+
+
+def test_what_is_exponential_is_ended() -> None:
+    with pytest.raises(AssertionError, match="of the processor"), ending_at(0.1):
+        re.match(r"(a+)+$", "a" * 60 + "b")
 
 
 def test_every_regular_expression_takes_linear_time() -> None:
