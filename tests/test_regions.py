@@ -1,5 +1,6 @@
 """Regions of edits: what replaced what, pairs on weak evidence, and the classes that rest on neither."""
 
+import re
 from typing import Any, Literal
 
 import networkx as nx
@@ -665,3 +666,63 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     reported, _ = reported_edits(edits, describe)
     kinds = {(edit.kind, site.opcode) for edit in reported for site in (edit.new or edit.old,) if site}
     assert {("added", "maximum"), ("removed", "multiply")} <= kinds
+
+
+GATHERED = """HloModule m, num_partitions=4
+
+%divide {
+  %a = f32[32,32]{1,0} parameter(0)
+  %b = f32[32]{0} parameter(1)
+  %c = f32[32,32]{1,0} broadcast(%b), dimensions={0}
+  ROOT %d = f32[32,32]{1,0} multiply(%a, %c)
+}
+
+%norm {
+  %n = f32[128,32]{1,0} parameter(0)
+  %s = f32[128,32]{1,0} multiply(%n, %n)
+  %z = f32[] constant(0)
+  ROOT %r = f32[] reduce(%s, %z), dimensions={0,1}, to_apply=%sum
+}
+
+%sum {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %t = f32[] add(%x, %y)
+}
+
+ENTRY e {
+  %p = f32[32,32]{1,0} parameter(0)
+  %q = f32[32]{0} parameter(1)
+  %f = f32[32,32]{1,0} fusion(%p, %q), kind=kLoop, calls=%divide
+  %g = f32[128,32]{1,0} all-gather(%f), channel_id=1, replica_groups={{0,1,2,3}}, dimensions={0}
+  %h = f32[] fusion(%g), kind=kCustom, calls=%norm
+  %i = f32[] sqrt(%h)
+  ROOT %o = (f32[32,32]{1,0}, f32[]) tuple(%f, %i)
+}
+"""
+
+
+def test_a_gather_along_another_axis_is_one_changed_collective() -> None:
+    """With another layout, so that XLA makes copies on both sides of it: none of its neighbours is the same."""
+    copied = GATHERED.split("%norm")[0].partition("%divide")[2].replace("%divide", "%copied")
+    copied = "%copied" + re.sub(r"(%[abcd])\\b", r"\\1.1", copied).replace(
+        "ROOT %d.1 = f32[32,32]{1,0} multiply(%a.1, %c.1)",
+        "%d.1 = f32[32,32]{1,0} multiply(%a.1, %c.1)\n  ROOT %k = f32[32,32]{0,1} copy(%d.1)",
+    )
+    back = "%back {\n  %v = f32[32,128]{0,1} parameter(0)\n  ROOT %w = f32[32,128]{1,0} copy(%v)\n}\n\n"
+    gather = "%l = f32[32,32]{0,1} fusion(%p, %q), kind=kLoop, calls=%copied\n  %g = f32[32,128]{0,1} all-gather(%l)"
+    new = GATHERED.replace("f32[128,32]", "f32[32,128]").replace("%norm {", f"{copied}{back}%norm {{")
+    new = new.replace("%g = f32[32,128]{1,0} all-gather(%f)", gather).replace(
+        "dimensions={0}\n  %h", "dimensions={1}\n  %h"
+    )
+    new = new.replace("fusion(%g)", "fusion(%u)").replace(
+        "  %h =", "  %u = f32[32,128]{1,0} fusion(%g), kind=kLoop, calls=%back\n  %h ="
+    )
+    for one, other in ((GATHERED, new), (new, GATHERED)):
+        found = hlodiff.diff(hlodiff.read_text(one), hlodiff.read_text(other))
+        gathers = [edit for edit in found.reported for site in (edit.new or edit.old,) if site.opcode == "all-gather"]
+        assert [edit.kind for edit in gathers] == ["changed"]
+        assert {"shape", "attribute:dimensions"} <= set(gathers[0].fields)
+    other_groups = new.replace("{{0,1,2,3}}", "{{0,1},{2,3}}")
+    found = hlodiff.diff(hlodiff.read_text(GATHERED), hlodiff.read_text(other_groups))
+    assert "changed" not in {e.kind for e in found.reported if "all-gather(" in (e.new or e.old).text}

@@ -22,7 +22,7 @@ from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, FieldChange
-from hlodiff.hlo.collectives import stem
+from hlodiff.hlo.collectives import family, stem
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape
 from hlodiff.hlo.traversal import source_through
@@ -259,6 +259,8 @@ class _Regions:
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
+        if "replica_groups" not in fields and _carry_the_same(one, other):
+            return False
         is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups"))
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
@@ -434,6 +436,17 @@ def _are_alike(one: Instruction, other: Instruction) -> bool:
     """Whether two values have as many dimensions and hold one kind of numbers."""
     ranks = [len(_first(it).dimensions) for it in (one, other)]
     return _kind(one) == _kind(other) and ranks[0] == ranks[1]
+
+
+def _carry_the_same(one: Instruction, other: Instruction) -> bool:
+    """Whether two collectives carry arrays of mostly the same sizes: one that gathers along another axis is the same.
+
+    Several that XLA combines into one are a tuple, which may have one part more.
+    """
+    if one.opcode != other.opcode or family(one.opcode.replace("_", "-")) is None:
+        return False
+    ours, theirs = (Counter((part.element_type, part.bytes) for part in it.shape.leaves()) for it in (one, other))
+    return (ours & theirs).total() * 2 > max(ours.total(), theirs.total())
 
 
 def _kind(it: Instruction) -> str:
