@@ -407,6 +407,44 @@ def test_arguments_that_follow_from_another_mesh_are_not_said_to_be_sharded_diff
     assert said(old, new)[1:] == ["1 argument is sharded differently (replicated -> P('model', None))"]
 
 
+RETURNED = """module @m {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{ARGUMENT}, {}]>})
+      -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{FIRST}, {}]>},
+      tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {SECOND}]>}) {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<8x8xf32>
+    return %0, %arg0 : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+}
+"""
+
+
+def returned(first: str, second: str, argument: str = "") -> hlodiff.Module:
+    text = RETURNED.replace("FIRST", first).replace("SECOND", second).replace("ARGUMENT", argument)
+    return hlodiff.read_text(text)
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (("", ""), ["2 results are sharded differently (now replicated)"]),
+        (("", '"model"'), ["1 result is sharded differently (P('data', None) -> replicated)"]),
+        (('"model"', '"data"'), ["2 results are sharded differently"]),
+        (('"data"', '"model"', '"data"'), ["1 argument is sharded differently (replicated -> P('data', None))"]),
+    ],
+)
+def test_results_that_are_sharded_differently_are_counted(new: tuple[str, ...], expected: list[str]) -> None:
+    found = hlodiff.diff(returned('"data"', '"model"'), returned(*new))
+    assert list(what_happened(found)) == expected
+    shown = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", "cpu-4", "stablehlo", "changed", found),)))
+    assert "changed return" not in shown
+
+
+def test_a_result_that_is_sharded_as_its_argument_is_now_is_no_second_sentence() -> None:
+    old, new = returned('"data"', '"model"', '"data"'), returned('"model"', '"model"', '"model"')
+    assert said(old, new) == ["1 argument is sharded differently (P('data', None) -> P('model', None))"]
+
+
 LOOP = """HloModule m
 
 %body {

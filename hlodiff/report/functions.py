@@ -65,6 +65,7 @@ from hlodiff.report.wording import ARROW, Place, format_classes, format_place, f
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _ONE_SIDED = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
+_RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d results? instead of")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
@@ -504,6 +505,8 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
     if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
         is_renumbered = " instead of output " in edit_group.what and bool(_OTHER_RESULTS.search(reported))
         return "donated" in reported or is_renumbered
+    if edit_group.group[1:3] == ("return", "return"):
+        return fields == (("sharding",),) and bool(_RESHARDED_RESULTS.search(reported))
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")
     return (
         is_argument

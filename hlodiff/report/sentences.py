@@ -276,6 +276,30 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
         paths = list(filter(None, (path for edit, _, _ in changed for path in _paths(edit, diff))))
         yield _with_paths(words, paths) + (f" ({next(iter(pairs))})" if len(pairs) == 1 else "")
 
+    results = [
+        (one, other)
+        for one, other in _result_shardings(diff)
+        if one != other and (one, other) not in {pair[1:] for pair in changed}  # else they follow an argument
+    ]
+    if results:
+        now = {new for _, new in results}
+        pairs = dict.fromkeys(format_pair(*pair) for pair in results)
+        which = next(iter(pairs)) if len(pairs) == 1 else f"now {next(iter(now))}" if len(now) == 1 else ""
+        yield f"{many_are(len(results), 'result')} {RESHARDED}{f' ({which})' if which else ''}"
+
+
+def _result_shardings(diff: ModuleDiff) -> Iterator[tuple[str, str]]:
+    """The shardings of each result on both sides, if StableHLO has them and no result came or went."""
+    sides = []
+    for module in (diff.old, diff.new):
+        entry = module.entry_computation
+        root = entry.instructions[entry.root]
+        sides.append([root.attribute(f"result{n}.sdy.sharding") for n in range(len(module.result_shapes()))])
+    if diff.old.stage == "stablehlo" and len(sides[0]) == len(sides[1]):
+        for old, new in zip(*sides, strict=True):
+            if old and new:
+                yield format_partition(old), format_partition(new)
+
 
 @_about("attribute:in_shardings", "attribute:out_shardings")
 def _mapped(diff: ModuleDiff) -> Iterator[str]:
