@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 """An instruction: index of its computation, index in it."""
 
+_RETURNS = ("tuple", "return")
+
 # Fused computations hold tens of instructions, large ones a thousand; one that is larger after flattening stays nested.
 _LARGEST = 4000
 
@@ -357,9 +359,13 @@ def _freeze(
     old: ProgramSide, new: ProgramSide, pair: ComputationMatch, intern: Intern, *, entry: bool
 ) -> tuple[MatchGraph, MatchGraph, InstructionMap]:
     """Open both computations of a pair, without any matches yet."""
+    both = old.module.computations[pair.old], new.module.computations[pair.new]
+    # One result more shifts the numbers of those behind it: another leaf of the same shape would look like the same.
+    roots = [one.instructions[one.root] for one in both]
+    numbered = len({len(it.operands) for it in roots}) == 1 or any(it.opcode not in _RETURNS for it in roots)
     first, second = (
-        MatchGraph.from_networkx(dataflow(side.module.computations[index]), side.hashes, intern, entry=entry)
-        for side, index in ((old, pair.old), (new, pair.new))
+        MatchGraph.from_networkx(dataflow(computation), side.hashes, intern, entry=entry, numbered_results=numbered)
+        for side, computation in zip((old, new), both, strict=True)
     )
     pair.old_side, pair.new_side, pair.pairing = first, second, InstructionMap.empty(first.size, second.size)
     return first, second, pair.pairing

@@ -131,6 +131,8 @@ CALLS = frozenset(
      "sdy.manual_computation"]
 )  # fmt: skip
 
+_NO_PLACE = -2  # not 0, which both operands of a commutative operation have
+
 Intern = dict[Any, int]
 _Users = Mapping[int, Mapping[int, Mapping[str, Any]]]
 """The users of a node of a dataflow graph, and the edges to each by key."""
@@ -145,7 +147,8 @@ class MatchGraph:
         size: how many instructions it has.
         parameters: their positions, by number.
         labels: for each level one number per instruction; equal numbers mean equal labels, on both sides.
-        uses: for each instruction its (user, operand slot, result) triples; slot 0 for commutative users.
+        uses: for each instruction its (user, operand slot, result) triples; slot 0 for commutative users, and one
+            number for all that is returned if the other side returns more or less.
         users: for each instruction its users, each once.
         operand_edges: for each instruction its (operand, slot, result) triples.
         operands: for each instruction its (operand, result) pairs.
@@ -167,7 +170,14 @@ class MatchGraph:
     names: tuple[bool, ...]
 
     @staticmethod
-    def from_networkx(graph: nx.MultiDiGraph[int], hashes: Sequence[str], intern: Intern, *, entry: bool) -> MatchGraph:
+    def from_networkx(
+        graph: nx.MultiDiGraph[int],
+        hashes: Sequence[str],
+        intern: Intern,
+        *,
+        entry: bool,
+        numbered_results: bool = True,
+    ) -> MatchGraph:
         """Freeze one computation into tuples, which the inner loops of the matchers walk seven times as fast.
 
         Args:
@@ -176,6 +186,7 @@ class MatchGraph:
             intern: shared by both sides, so that equal labels become equal numbers.
             entry: True for the entry, whose arguments may become constants; other parameters come and go with their
                 call.
+            numbered_results: whether a result's place among those returned says which one it is.
         """
         computation: Computation = graph.graph["computation"]
         instructions = computation.instructions
@@ -185,6 +196,7 @@ class MatchGraph:
             for it, kind in zip(instructions, kinds, strict=True)
         ]
         ordered = [len(it.operands) != 2 or not is_commutative(it) for it in instructions]
+        unnumbered = -1 if numbered_results else computation.root
         uses: list[tuple[tuple[int, int, int], ...]] = []
         slots: list[list[tuple[int, int, int]]] = [[(-1, -1, -1)] * len(it.operands) for it in instructions]
         for operand, users in graph.adjacency():
@@ -193,6 +205,8 @@ class MatchGraph:
                 for number, edge in edges.items():
                     if number >= 0:  # otherwise a control edge, which passes no value
                         slot, result = number if ordered[user] else 0, edge["result"]
+                        if user == unnumbered:
+                            slot = _NO_PLACE
                         triples.append((user, slot, result))
                         slots[user][number] = (operand, slot, result)
             uses.append(tuple(triples))
