@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hlodiff.differ import ModuleDiff, classes_of, diff
 from hlodiff.differ.causes import nearest_causes
-from hlodiff.hlo import read_text
+from hlodiff.hlo import read_hlo, read_text
 from tests.scenarios import compare, line
 from tests.test_diff_properties import kinds, made
 
@@ -315,3 +315,26 @@ def _standing(found: ModuleDiff, order: tuple[int, int]) -> list[str]:
             ]
             rows.append(f"{sorted(map(str, places))} {[edit.cost[n] for n in order] if edit.cost else None}")
     return sorted(rows)
+
+
+def test_a_collective_in_steps_came_once() -> None:
+    """A TPU repeats the whole instruction in every fusion that continues it."""
+    step = (
+        "  %g = f32[8,4] all-gather(%p), channel_id=5, replica_groups={{0,1}}, dimensions={0}, "
+        'use_global_device_ids=true, frontend_attributes={chain_id="0"}\n'
+    )
+    opcodes = ("tanh", "sine", "cosine")
+    bodies = "".join(
+        f"%c{n} {{\n  %p = f32[4,4] parameter(0)\n{step}  ROOT %r = f32[4,4] {opcode}(%p)\n}}\n\n"
+        for n, opcode in enumerate(opcodes)
+    )
+    lines = "".join(f"  %f{n} = f32[4,4] fusion(%x), kind=kLoop, calls=%c{n}\n" for n in range(3))
+    new = f"HloModule m\n\n{bodies}ENTRY e {{\n  %x = f32[4,4] parameter(0)\n{lines}"
+    new += "  ROOT %t = (f32[4,4], f32[4,4], f32[4,4]) tuple(%f0, %f1, %f2)\n}\n"
+    old = new.replace(step, "")
+    for one, other, kind in ((old, new, "added"), (new, old, "removed")):
+        found = diff(read_hlo(one), read_hlo(other))
+        steps = [edit for edit in found.edits if "all-gather(" in str(edit.sites)]
+        assert {edit.kind for edit in steps} == {kind}
+        assert [edit.count for edit in steps if edit.cause is None] == [1]
+        assert sum(edit.count for edit in steps) == 3

@@ -3,12 +3,13 @@
 An edit follows from an edited source of its value where the source explains every field that changed:
 
 - **carried**: the changed type (element type, shape, layout, memory space, sharding) is on both sides what an edited
-operand passes on. A parameter takes it from the caller's operand, a call or fusion from its body's root, a loop from
+  operand passes on. A parameter takes it from the caller's operand, a call or fusion from its body's root, a loop from
   its initial value and its body. A conversion states its type itself and never follows in it.
-- **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because its users were, and
-a get-tuple-element or `-done` because its operand was. - **halves**: a broadcast that was added or removed next to
-another one whose shape or dimensions changed. - **inside**: the contents of a computation that was added or removed
-with its call, and instructions moved into a new fusion or out of a removed one.
+- **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because its users were, a
+  get-tuple-element or `-done` because its operand was, and the later steps of a collective because its first was.
+- **halves**: a broadcast that was added or removed next to another one whose shape or dimensions changed.
+- **inside**: the contents of a computation that was added or removed with its call, and instructions moved into a new
+  fusion or out of a removed one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from hlodiff.differ.computation_matches import Place, ProgramMatch
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
+from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Instruction, Layout, Module, Shape, is_embedded
 
@@ -295,6 +297,7 @@ class _ProgramEdits:
     at: dict[Place, list[int]]
     callers: dict[int, list[tuple[int, int, str, int]]]
     alone: Mapping[int, int]
+    _steps: Mapping[Place, Place] | None = None
     _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     def instruction(self, place: Place) -> Instruction:
@@ -305,6 +308,12 @@ class _ProgramEdits:
         if computation not in self._users:
             self._users[computation] = self.module.computations[computation].users()
         return [(computation, user) for user in self._users[computation][place[1]]]
+
+    def beginning(self, place: Place) -> Place | None:
+        """The first step of a collective that this one only continues."""
+        if self._steps is None:
+            self._steps = continued_steps(self.module)
+        return self._steps.get(place)
 
     def root(self, computation: int) -> Place:
         return computation, self.module.computations[computation].root
@@ -392,6 +401,8 @@ def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
         ]
         known = [user for user in users if user is not None]
         return known[:1] if users and len(known) == len(users) else _other_half(side, place)
+    if family(it.opcode) and (begun := side.beginning(place)):
+        return [index for index in side.at.get(begun, ()) if side.edits[index].kind == kind][:1]
     if it.opcode == "convert" and it.shape == side.instruction((place[0], it.operands[0])).shape:
         # JAX inserts one where a Python number replaced an array: it computes nothing.
         around = [*_origins(side, place), *side.users(place)]

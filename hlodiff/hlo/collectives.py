@@ -234,15 +234,15 @@ def collectives(module: Module) -> tuple[Collective, ...]:
     return tuple(found)
 
 
-def continued_steps(module: Module) -> frozenset[tuple[int, int]]:
+def continued_steps(module: Module) -> dict[tuple[int, int], tuple[int, int]]:
     """Instructions that only continue a collective begun by an earlier fusion.
 
     Args:
         module: a compiled module.
 
     Returns:
-        (computation, position) of each. If the start of a chain is missing (part of a program), its first step counts
-        as the start.
+        the (computation, position) of each, with that of the step that begins the collective. If the start of a chain
+        is missing (part of a program), its first step counts as the start.
     """
     chains: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     begun: dict[tuple[str, ...], list[tuple[int, int]]] = {}
@@ -256,8 +256,9 @@ def continued_steps(module: Module) -> frozenset[tuple[int, int]]:
                 users = (user for user in computation.instructions if position in user.operands)
                 if any(_BEGIN in (user.attribute("custom_call_target") or "") for user in users):
                     begun.setdefault(chain, []).append((index, position))
-    first = {place for chain, steps in chains.items() for place in begun.get(chain, steps[:1])}
-    return frozenset(place for steps in chains.values() for place in steps if place not in first)
+    starts = {chain: begun.get(chain, steps[:1]) for chain, steps in chains.items()}
+    first = {place for places in starts.values() for place in places}
+    return {place: starts[chain][0] for chain, steps in chains.items() for place in steps if place not in first}
 
 
 def _is_step(it: Instruction) -> bool:
