@@ -321,7 +321,7 @@ def test_a_collective_in_steps_came_once() -> None:
     """A TPU repeats the whole instruction in every fusion that continues it."""
     step = (
         "  %g = f32[8,4] all-gather(%p), channel_id=5, replica_groups={{0,1}}, dimensions={0}, "
-        'use_global_device_ids=true, frontend_attributes={chain_id="0"}\n'
+        'use_global_device_ids=true, backend_config={"async_collective_fusion_config":{"fusion_type":"NONE"}}\n'
     )
     opcodes = ("tanh", "sine", "cosine")
     bodies = "".join(

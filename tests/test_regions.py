@@ -11,7 +11,7 @@ from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramCompariso
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import _Regions, number_by_line, opcode_counts, reported_edits
 from hlodiff.hlo import Frame
-from hlodiff.report import Report, build_view
+from hlodiff.report import Report, build_view, to_terminal
 from tests.scenarios import module
 from tests.shown import PROGRAM, changes, headline
 
@@ -729,3 +729,23 @@ def gathers(old: str, new: str) -> list[tuple[str, bool]]:
     sites = [(edit, edit.new or edit.old) for edit in found]
     own = [edit for edit, site in sites if site is not None and site.opcode == "all-gather"]
     return [(edit.kind, {"shape", "attribute:dimensions"} <= set(edit.fields)) for edit in own]
+
+
+def test_a_broadcast_that_fills_a_buffer_is_listed_before_arithmetic_of_indices() -> None:
+    old = """HloModule m
+
+ENTRY e {
+  %x = f32[1024]{0} parameter(0)
+  %i = s32[] parameter(1)
+  ROOT %r = (f32[1024]{0}, s32[]) tuple(%x, %i)
+}
+"""
+    new = old.replace(
+        "  ROOT %r = (f32[1024]{0}, s32[]) tuple(%x, %i)",
+        "  %z = f32[] constant(0)\n  %b = f32[65536]{0} broadcast(%z), dimensions={}\n"
+        "  %n = f32[1024]{0} dynamic-slice(%b, %j), dynamic_slice_sizes={1024}\n"
+        "  %j = s32[] add(%i, %i)\n  ROOT %r = (f32[1024]{0}, s32[]) tuple(%n, %j)",
+    )
+    found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(new))
+    shown = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", "tpu-v5e", "compiled", "changed", found),)))
+    assert 0 < shown.index("added broadcast f32[65536]") < shown.index("added add s32[]")

@@ -326,7 +326,8 @@ def weight_of(edit: Edit) -> int:
         return 2
     site = edit.new or edit.old
     if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
-        return 2
+        # XLA fills a buffer with one number by a broadcast that is no part of a fusion.
+        return 1 if site.opcode == "broadcast" and any(cost and cost.written for cost in edit.cost or ()) else 2
     return 1
 
 
