@@ -146,31 +146,29 @@ class EditIndex:
                 reported.table.append((channel, edit.kind, len(edit.sites), edit.count))
                 for site, (old, new) in enumerate(edit.sites):
                     places = [(s.computation, s.instruction) if s else None for s in (old, new)]
-                    reported._put(modules, EditClaims(EditReference(channel, number, site), edit, places[0], places[1]))
+                    claim = EditClaims(EditReference(channel, number, site), edit, places[0], places[1])
+                    if claim.old is None and claim.new is None:
+                        reported.header.append(claim)
+                    elif claim.edit.matcher == OF_WHOLE:
+                        assert claim.old and claim.new
+                        reported.computations.setdefault((claim.old[0], claim.new[0]), []).append(claim)
+                    elif ASYNCHRONOUS in claim.edit.fields:
+                        assert claim.old and claim.new
+                        for place in with_done(modules[0], claim.old):
+                            reported.removed.setdefault(place, []).append(claim)
+                            reported.removed_whole.add(place)
+                        for place in with_done(modules[1], claim.new):
+                            reported.added.setdefault(place, []).append(claim)
+                            reported.added_whole.add(place)
+                    elif claim.edit.kind == "changed":
+                        assert claim.old and claim.new
+                        reported.changed.setdefault((claim.old, claim.new), []).append(claim)
+                    else:
+                        if claim.old:
+                            reported.removed.setdefault(claim.old, []).append(claim)
+                        if claim.new:
+                            reported.added.setdefault(claim.new, []).append(claim)
         return reported
-
-    def _put(self, modules: tuple[Module, Module], claim: EditClaims) -> None:
-        if claim.old is None and claim.new is None:
-            self.header.append(claim)
-        elif claim.edit.matcher == OF_WHOLE:
-            assert claim.old and claim.new
-            self.computations.setdefault((claim.old[0], claim.new[0]), []).append(claim)
-        elif ASYNCHRONOUS in claim.edit.fields:
-            assert claim.old and claim.new
-            for place in with_done(modules[0], claim.old):
-                self.removed.setdefault(place, []).append(claim)
-                self.removed_whole.add(place)
-            for place in with_done(modules[1], claim.new):
-                self.added.setdefault(place, []).append(claim)
-                self.added_whole.add(place)
-        elif claim.edit.kind == "changed":
-            assert claim.old and claim.new
-            self.changed.setdefault((claim.old, claim.new), []).append(claim)
-        else:
-            if claim.old:
-                self.removed.setdefault(claim.old, []).append(claim)
-            if claim.new:
-                self.added.setdefault(claim.new, []).append(claim)
 
 
 def with_done(module: Module, place: Place) -> list[Place]:
@@ -416,9 +414,21 @@ class _ScriptBuilder:
         for number, draft in enumerate(self.drafts[paired:], paired):
             (self._pruned if self.bodies.is_pruned(draft.key) else self._survivors)(number, draft)
         for number, draft in enumerate(self.drafts):
-            self._departures(number, draft)
+            for one, matched in enumerate(draft.mapping if not draft.printed else ()):
+                if matched >= 0:
+                    continue
+                claims = self._mine(0, number, one)
+                if not claims and number > 0 and draft.old.instructions[one].opcode == "parameter":
+                    draft.removed.append(one)
+                for n, claim in enumerate(claims):
+                    rewirings = () if n else tuple(draft.rewired_by_removed.get(one, ()))
+                    self.steps.append(RemoveStep(claim.reference, number, one, rewirings))
             self._arrivals(number, draft)
-        self._header()
+        names = {"layout": "entry_computation_layout", "schedule": "is_scheduled"}
+        for claim in self.reported.header:
+            for field in claim.edit.fields:
+                name = names.get(field, field.removeprefix("attribute:"))
+                self.steps.append(HeaderStep(claim.reference, name, self.modules[1].attribute(name)))
         return EditScript(
             *self.modules,
             tuple(map(self._pair, self.drafts)),
@@ -719,17 +729,6 @@ class _ScriptBuilder:
             return claims[-1:]
         return claims[rank:] if rank + 1 == len(alike) else claims[rank : rank + 1]
 
-    def _departures(self, number: int, draft: _PairDraft) -> None:
-        for one, matched in enumerate(draft.mapping if not draft.printed else ()):
-            if matched >= 0:
-                continue
-            claims = self._mine(0, number, one)
-            if not claims and number > 0 and draft.old.instructions[one].opcode == "parameter":
-                draft.removed.append(one)
-            for n, claim in enumerate(claims):
-                rewirings = () if n else tuple(draft.rewired_by_removed.get(one, ()))
-                self.steps.append(RemoveStep(claim.reference, number, one, rewirings))
-
     def _arrivals(self, number: int, draft: _PairDraft) -> None:
         for other, matched in enumerate(draft.back if not draft.printed else ()):
             if matched >= 0:
@@ -774,13 +773,6 @@ class _ScriptBuilder:
     def _along(self, source: Instruction | None, callee: int) -> int | None:
         """The computation that moved along and is now `callee`."""
         return next((old for old in (source.called if source else ()) if self.bodies.are_equal(old, callee)), None)
-
-    def _header(self) -> None:
-        names = {"layout": "entry_computation_layout", "schedule": "is_scheduled"}
-        for claim in self.reported.header:
-            for one in claim.edit.fields:
-                name = names.get(one, one.removeprefix("attribute:"))
-                self.steps.append(HeaderStep(claim.reference, name, self.modules[1].attribute(name)))
 
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:

@@ -141,7 +141,15 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     if not handing:
         return
     handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_renumbered(sides, edit, handing)}
-    loops = _loops_and_calls(sides, edits, handing)
+    # Places on either side of edited loops and calls that only pass values on.
+    loops = tuple(
+        frozenset(
+            place
+            for place in ((edits[n].old, edits[n].new)[which] for n in handing)
+            if place and side.instruction(place).opcode in ("while", "call", "func.call")
+        )
+        for which, side in enumerate(sides)
+    )
     handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_of_loop(sides, edit, loops)}
     graph: nx.DiGraph[int] = nx.DiGraph()
     for index in sorted(handing):
@@ -202,22 +210,7 @@ _LOOPS_AND_BRANCHES = ("while", "conditional", "case", "if")
 _FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # initial zeros of a loop
 
 
-def _loops_and_calls(
-    sides: _Sides, edits: Sequence[RawEdit], handing: Iterable[int]
-) -> tuple[frozenset[Place], frozenset[Place]]:
-    """Places on either side of edited loops and calls that only pass values on."""
-    old, new = (
-        frozenset(
-            place
-            for place in ((edits[n].old, edits[n].new)[which] for n in handing)
-            if place and side.instruction(place).opcode in ("while", "call", "func.call")
-        )
-        for which, side in enumerate(sides)
-    )
-    return old, new
-
-
-def _is_of_loop(sides: _Sides, edit: RawEdit, loops: tuple[frozenset[Place], frozenset[Place]]) -> bool:
+def _is_of_loop(sides: _Sides, edit: RawEdit, loops: Sequence[frozenset[Place]]) -> bool:
     """Whether something was added or removed next to an edited loop or call, by the same line."""
     place = edit.new or edit.old
     which = 1 if edit.new else 0
@@ -369,7 +362,28 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
     if edit.old is None and edit.new is None:
         return []
     if edit.kind == "changed" and edit.old and edit.new:
-        return _carried(sides, edit, edit.old, edit.new)
+        # Edited sources that explain every changed field, those with the same fields first; none if one is unexplained.
+        fields = [change.field for change in edit.changes]
+        if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
+            return []
+        if all(field in _WITH_TYPE for field in fields):
+            return []
+        sources = sides[0].sources(edit.old), sides[1].sources(edit.new)
+        sided = [(side, place) for side, places in zip(sides[::-1], sources[::-1], strict=True) for place in places]
+        edited = list(dict.fromkeys(n for side, place in sided for n in side.at.get(place, ())))
+        edited = edited or _rewired_calls(sides[1], edit.new)
+        one, other = sides[0].instruction(edit.old), sides[1].instruction(edit.new)
+        given = tuple([side.instruction(p).shape for p in places] for side, places in zip(sides, sources, strict=True))
+        causes: dict[int, None] = {}
+        for change in edit.changes:
+            if change.field in _WITH_TYPE:
+                continue
+            able = [index for index in edited if _may_cause(sides[0].edits[index], change)]
+            if not able or not _explained(change, one, other, (given[0], given[1]), [sides[0].edits[i] for i in able]):
+                return []
+            causes.update(dict.fromkeys(able))
+        own = set(fields)
+        return sorted(causes, key=lambda index: own.isdisjoint(c.field for c in sides[0].edits[index].changes))
     if edit.kind == "moved" and edit.old and edit.new:
         return _calls_of(sides[1], edit.new[0], "added") or _calls_of(sides[0], edit.old[0], "removed")
     side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)
@@ -433,31 +447,6 @@ def _rewired(edit: RawEdit, *more: str) -> bool:
 
 def _edit_at(side: _ProgramEdits, place: Place, fits: Callable[[RawEdit], bool]) -> int | None:
     return next((index for index in side.at.get(place, ()) if fits(side.edits[index])), None)
-
-
-def _carried(sides: _Sides, edit: RawEdit, old: Place, new: Place) -> list[int]:
-    """Edited sources that explain every changed field, those with the same fields first; none if one is unexplained."""
-    fields = [change.field for change in edit.changes]
-    if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
-        return []
-    if all(field in _WITH_TYPE for field in fields):
-        return []
-    sources = sides[0].sources(old), sides[1].sources(new)
-    sided = [(side, place) for side, places in zip(sides[::-1], sources[::-1], strict=True) for place in places]
-    edited = list(dict.fromkeys(n for side, place in sided for n in side.at.get(place, ())))
-    edited = edited or _rewired_calls(sides[1], new)
-    one, other = sides[0].instruction(old), sides[1].instruction(new)
-    given = tuple([side.instruction(p).shape for p in places] for side, places in zip(sides, sources, strict=True))
-    causes: dict[int, None] = {}
-    for change in edit.changes:
-        if change.field in _WITH_TYPE:
-            continue
-        able = [index for index in edited if _may_cause(sides[0].edits[index], change)]
-        if not able or not _explained(change, one, other, (given[0], given[1]), [sides[0].edits[i] for i in able]):
-            return []
-        causes.update(dict.fromkeys(able))
-    own = set(fields)
-    return sorted(causes, key=lambda index: own.isdisjoint(c.field for c in sides[0].edits[index].changes))
 
 
 def _rewired_calls(side: _ProgramEdits, place: Place) -> list[int]:

@@ -134,7 +134,20 @@ def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, e
         if splits:
             pairs = [(s.plain, s.start) if plain == 0 else (s.start, s.plain) for s in splits]
             edits = outside(edits, equal_callees(old, new, pairs))
-            edits = _collapse(old.module, new.module, edits, splits, plain)
+            whole = {split.plain: split for split in splits}
+            parts = {place for split in splits for place in (split.start, split.done)}
+            kept: list[RawEdit] = []
+            reported: set[Place | None] = set()
+            for edit in edits:
+                sides = (edit.old, edit.new)
+                mine, theirs = sides[plain], sides[1 - plain]
+                if mine in whole:
+                    if mine not in reported:
+                        reported.add(mine)
+                        kept.append(_change(old.module, new.module, whole[mine], plain, edit.count))
+                elif theirs not in parts:
+                    kept.append(edit)
+            edits = kept
     return edits
 
 
@@ -176,23 +189,6 @@ def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -
             candidates += [(place[0], n) for n in users if instructions[n].opcode == f"{family}-done"]
     own = [d for d in candidates if near in (d, (d[0], at(module, d).operands[0]))]
     return own if near else candidates
-
-
-def _collapse(old: Module, new: Module, edits: list[RawEdit], splits: list[_Split], plain: int) -> list[RawEdit]:
-    whole = {split.plain: split for split in splits}
-    parts = {place for split in splits for place in (split.start, split.done)}
-    kept: list[RawEdit] = []
-    reported: set[Place | None] = set()
-    for edit in edits:
-        sides = (edit.old, edit.new)
-        mine, theirs = sides[plain], sides[1 - plain]
-        if mine in whole:
-            if mine not in reported:
-                reported.add(mine)
-                kept.append(_change(old, new, whole[mine], plain, edit.count))
-        elif theirs not in parts:
-            kept.append(edit)
-    return kept
 
 
 def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> RawEdit:

@@ -47,7 +47,11 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     changed = (edit for edit in diff.edits if edit.kind == "changed")
     mapping = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
     mapping.add((diff.old.entry, diff.new.entry))
-    touched = [_touched(chosen.values(), side) | {pair[side] for pair in mapping} for side in (0, 1)]
+    touched = [
+        {site.computation for edit in chosen.values() for pair in edit.sites if (site := pair[side]) is not None}
+        | {pair[side] for pair in mapping}
+        for side in (0, 1)
+    ]
     paired = [{pair[side]: pair[1 - side] for pair in sorted(mapping, reverse=True)} for side in (0, 1)]
     is_alike, is_same = (
         _finder(_hashes(diff, touched, simplified), touched, paired) for simplified in (_untyped, _without_layouts)
@@ -73,10 +77,6 @@ def _finder(
         return own in alone[1 - side] if matched is None else own == hashes[1 - side][matched]
 
     return has_same
-
-
-def _touched(edits: Iterable[Edit], side: int) -> set[int]:
-    return {site.computation for edit in edits for pair in edit.sites if (site := pair[side]) is not None}
 
 
 def _hashes(
@@ -297,7 +297,11 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
-        elif is_cast and edit.region not in retyped and _is_compilers(edit):
+        elif (
+            is_cast
+            and edit.region not in retyped
+            and "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
+        ):
             operands = site.instruction_in(module).operands
             is_with_its_operand = any((site.computation, operand) in places[edit.kind] for operand in operands)
             if is_with_its_operand if edit.op_name is None else edit.op_name in scopes[edit.kind]:
@@ -318,11 +322,6 @@ def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]],
 
 def _is_work(site: Site) -> bool:
     return site.opcode != "convert" and site.opcode not in _FOLLOWERS and bool(_FLOATS.search(site.text))
-
-
-def _is_compilers(edit: Edit) -> bool:
-    """Whether the compiler put a cast around an operation: it has the operation's name or none, not its own."""
-    return "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
 
 
 def classes_of_edit(edit: Edit, diff: ModuleDiff) -> tuple[Class, ...]:
@@ -415,7 +414,9 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     exchanged = [(old, new)]
     if change.literals is not None:  # another number, which the program has for others too
         exchanged = list(zip(*change.literals, strict=True))
-        field, numeric = "literal", change.of_floats and not _is_other_operation(edit)
+        # A different operation, such as a comparison with a different number, is not a change of numerics.
+        is_other = any(one.field == "opcode" or one.field.startswith("attribute:") for one in edit.changes)
+        field, numeric = "literal", change.of_floats and not is_other
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
     if _is_interface(field, edit, diff):
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
@@ -451,18 +452,14 @@ def _is_cast(site: Site, module: Module) -> bool:
     computation = module.computations[site.computation]
     it = computation.instructions[site.instruction]
     if site.opcode != "convert":
-        return _drops_bits(it)
+        # Whether `reduce-precision` keeps fewer bits than its type has: one that keeps all is behind what JAX saves.
+        own = _BITS.get(it.shape.element_type)
+        kept = [_LEADING.match(it.attribute(name) or "") for name in ("exponent_bits", "mantissa_bits")]
+        if own is None or not all(kept):
+            return bool(FLOAT.match(it.shape.element_type))
+        return any(int(found[0]) < bits for found, bits in zip(kept, own, strict=True) if found)
     types = [it.shape.element_type, *(computation.instructions[n].shape.element_type for n in it.operands[:1])]
     return all(map(FLOAT.match, types)) and len(set(types)) > 1
-
-
-def _drops_bits(it: Instruction) -> bool:
-    """Whether `reduce-precision` keeps fewer bits than its type has: one that keeps all is behind what JAX saves."""
-    own = _BITS.get(it.shape.element_type)
-    kept = [_LEADING.match(it.attribute(name) or "") for name in ("exponent_bits", "mantissa_bits")]
-    if own is None or not all(kept):
-        return bool(FLOAT.match(it.shape.element_type))
-    return any(int(found[0]) < bits for found, bits in zip(kept, own, strict=True) if found)
 
 
 def _is_note(change: FieldChange, note: str) -> bool:
@@ -494,11 +491,6 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
     if field == "opcode":
         return {old, new} <= _ACCUMULATING and site is not None and bool(_FLOATS.search(site.text))
     return False
-
-
-def _is_other_operation(edit: Edit) -> bool:
-    """Whether it is a different operation, such as a comparison with a different number."""
-    return any(change.field == "opcode" or change.field.startswith("attribute:") for change in edit.changes)
 
 
 def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:

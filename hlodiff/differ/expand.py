@@ -79,21 +79,7 @@ def _edited_copies(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMa
 
     None if that cannot be decided.
     """
-    touched = _touched(pruned, edits, matches)
-    if not any(touched):
-        return set()
-    found: set[tuple[int, int]] = set()
-    for key in matches.counts:
-        if any(here in pruned.sides[side].shared for side, here in enumerate(key)):
-            continue  # it is read on its own first
-        for side, here, callee, is_alone in _told_apart(pruned, key, matches.opened.get(key)):
-            if here in touched[side]:  # added and removed computations come with all their callees
-                found.update((side, n) for n in (pruned.shared_below(side, callee) if is_alone else (callee,)))
-    return {(side, pruned.name(side, callee)) for side, callee in found} or None
-
-
-def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -> tuple[set[int], set[int]]:
-    """Shared computations that hold an edit, are called by added or removed calls, or have several matches."""
+    # Shared computations that hold an edit, are called by added or removed calls, or have several matches.
     touched: tuple[set[int], set[int]] = (set(), set())
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
@@ -107,7 +93,16 @@ def _touched(pruned: PrunedPair, edits: Iterable[RawEdit], matches: BodyMatch) -
                 key in matches.opened or mapping[side].setdefault(here, key[1 - side]) != key[1 - side]
             ):
                 touched[side].add(here)
-    return touched
+    if not any(touched):
+        return set()
+    found: set[tuple[int, int]] = set()
+    for key in matches.counts:
+        if any(here in pruned.sides[side].shared for side, here in enumerate(key)):
+            continue  # it is read on its own first
+        for side, here, callee, is_alone in _told_apart(pruned, key, matches.opened.get(key)):
+            if here in touched[side]:  # added and removed computations come with all their callees
+                found.update((side, n) for n in (pruned.shared_below(side, callee) if is_alone else (callee,)))
+    return {(side, pruned.name(side, callee)) for side, callee in found} or None
 
 
 def _told_apart(

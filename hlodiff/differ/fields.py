@@ -122,8 +122,12 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
     are_others = has_other_elements(old, new)
     if are_others:
         changes.append(FieldChange("shape", *_other_elements(pairs)))
-        # Position does not identify the elements here: only those of one type and size are compared.
-        pairs = _of_one_size(pairs)
+        # Position does not identify the elements here: only those of one type and size are compared, in order.
+        free: dict[str, list[Shape]] = {}
+        for _, theirs in pairs:
+            free.setdefault(shape_text(theirs, False), []).append(theirs)
+        groups = [(ours, free.get(shape_text(ours, False))) for ours, _ in pairs]
+        pairs = [(ours, group.pop(0)) for ours, group in groups if group]
     types = [(a.element_type, b.element_type) for a, b in pairs]
     if any(a != b for a, b in types):
         changes.append(FieldChange("element_type", *_first(types)))
@@ -168,19 +172,6 @@ def _other_elements(pairs: list[tuple[Shape, Shape]]) -> tuple[str, str]:
     counts = [Counter(side) for side in texts]
     alone = [next(iter((counts[n] - counts[1 - n]).elements()), "") for n in (0, 1)]
     return (alone[0], alone[1]) if all(alone) else _first(list(zip(*texts, strict=True)))
-
-
-def _of_one_size(pairs: list[tuple[Shape, Shape]]) -> list[tuple[Shape, Shape]]:
-    """Elements that both tuples hold, by type and sizes, in order."""
-    free: dict[str, list[Shape]] = {}
-    for _, theirs in pairs:
-        free.setdefault(shape_text(theirs, False), []).append(theirs)
-    found = []
-    for ours, _ in pairs:
-        group = free.get(shape_text(ours, False))
-        if group:
-            found.append((ours, group.pop(0)))
-    return found
 
 
 def skeleton(shape: Shape) -> object:

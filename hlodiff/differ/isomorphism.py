@@ -153,17 +153,15 @@ class Repetition:
                         fresh.append(operand)
             found = [position for position in fresh if self.kinds[position] == self.kinds[start]]
             if found:
-                return self._steps_back(reached_from, max(found, key=self.depths.__getitem__))
+                end = max(found, key=self.depths.__getitem__)
+                path = []
+                while reached_from[end][0] >= 0:
+                    user, slot = reached_from[end]
+                    path.append((slot, self.kinds[end]))
+                    end = user
+                return path[::-1]
             worklist = fresh
         return []
-
-    def _steps_back(self, reached_from: Mapping[int, tuple[int, int]], end: int) -> list[tuple[int, int]]:
-        path = []
-        while reached_from[end][0] >= 0:
-            user, slot = reached_from[end]
-            path.append((slot, self.kinds[end]))
-            end = user
-        return path[::-1]
 
     def _linked(self, members: Sequence[int], path: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
         """The chains along one path; a member with two successors ends one."""

@@ -41,7 +41,13 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
         unopened: computations that count as one instruction.
         only: the places whose neighbours are needed; None for all.
     """
-    sites = _single_sites(module, unopened)
+    # For each computation called as a step of the program from a single place, that place.
+    sites: dict[int, Place | None] = {}
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            for callee in it.called if it.calls else ():
+                fits = _is_step(it) and callee not in sites and callee not in unopened
+                sites[callee] = (index, position) if fits else None
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
     # A fusion has the users of the value that it resolves to.
@@ -67,17 +73,6 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
         if at(module, place).opcode == "fusion":
             users[place] = users.get(_resolve(module, sites, place), [])
     return InlinedView(operands, {place: tuple(found) for place, found in users.items()})
-
-
-def _single_sites(module: Module, unopened: Container[int]) -> dict[int, Place | None]:
-    """For each computation called as a step of the program from a single place, that place."""
-    sites: dict[int, Place | None] = {}
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for callee in it.called if it.calls else ():
-                fits = _is_step(it) and callee not in sites and callee not in unopened
-                sites[callee] = (index, position) if fits else None
-    return sites
 
 
 def _is_step(it: Instruction) -> bool:
@@ -149,7 +144,15 @@ def with_moves(
     if not removed or not added:
         return edits, found, {}
     homes = {(pair.old, pair.new) for pair in found.pairs}
-    groups, computations = _small(_groups((before, after), removed, added), homes, limits)
+    # Groups with possible moves within the limit, and the number of computations of the other groups.
+    across = [
+        g
+        for g in _groups((before, after), removed, added)
+        if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))
+    ]
+    small = [g for g in across if len(g[0]) * len(g[1]) <= limits.moves]
+    large = [g for g in across if len(g[0]) * len(g[1]) > limits.moves]
+    groups, computations = small, _holders(large)
     if not groups:
         return edits, found, {"moves": computations}
     equal = [(pair.old, pair.new) for pair in found.pairs if pair.pairing is None]
@@ -168,7 +171,12 @@ def with_moves(
             orders = zip(before.contents[a].order, after.contents[b].order, strict=True)
             known |= {(a, c): (b, d) for c, d in orders}
     threads = ((old, threads_of(before)), (new, threads_of(after)))
-    counts = _move_counts(edits, moves)
+    # The count of each move. A computation may be matched with several others: all edits of a place add up.
+    gone, came = Counter[Place | None](), Counter[Place | None]()
+    for edit in edits:
+        gone[edit.old] += edit.count if edit.kind == "removed" else 0
+        came[edit.new] += edit.count if edit.kind == "added" else 0
+    counts = {a: min(gone[a], came[b]) for a, b in moves.items()}
     along = _moved_along(before, after, moves, counts)
     edits = list(_without(edits, along))
     removed_calls, added_calls = (_left_alone(calls, along, n) for n, calls in enumerate((found.removed, found.added)))
@@ -261,14 +269,6 @@ def _groups(
     return [(olds, news) for olds, news in groups.values() if olds and news]
 
 
-def _small(groups: list[_Group], homes: set[tuple[int, int]], limits: Limits) -> tuple[list[_Group], int]:
-    """Groups with possible moves within the limit, and the number of computations of the other groups."""
-    across = [g for g in groups if any((a, b) not in homes for a in _inside(g[0]) for b in _inside(g[1]))]
-    small = [g for g in across if len(g[0]) * len(g[1]) <= limits.moves]
-    large = [g for g in across if len(g[0]) * len(g[1]) > limits.moves]
-    return small, _holders(large)
-
-
 def _inside(places: Sequence[Place]) -> dict[int, None]:
     """The computations of the places."""
     return dict.fromkeys(computation for computation, _ in places)
@@ -284,7 +284,12 @@ def _best(
 ) -> Iterator[tuple[Place, Place]]:
     """Pairs of one group with a common neighbour, the most common neighbours first, each place once."""
     olds, news = group
-    places = _by_neighbour(sides[1], news)
+    # The new places by neighbour: operand or user, and slot.
+    places: dict[tuple[int, Place, int], list[int]] = {}
+    for n, place in enumerate(news):
+        for kind, neighbours in enumerate((sides[1].operands, sides[1].users)):
+            for neighbour, slot in dict.fromkeys(neighbours.get(place, ())):
+                places.setdefault((kind, neighbour, slot), []).append(n)
     scored = []
     for i, a in enumerate(olds):
         for j, score in _in_common(sides[0], a, mapping, places).items():
@@ -297,16 +302,6 @@ def _best(
             used_old.add(i)
             used_new.add(j)
             yield olds[i], news[j]
-
-
-def _by_neighbour(around: InlinedView, places: Sequence[Place]) -> dict[tuple[int, Place, int], list[int]]:
-    """The places by neighbour: operand or user, and slot."""
-    found: dict[tuple[int, Place, int], list[int]] = {}
-    for n, place in enumerate(places):
-        for kind, neighbours in enumerate((around.operands, around.users)):
-            for neighbour, slot in dict.fromkeys(neighbours.get(place, ())):
-                found.setdefault((kind, neighbour, slot), []).append(n)
-    return found
 
 
 def _in_common(
@@ -323,15 +318,6 @@ def _in_common(
 
 
 _Side = tuple[Module, dict[int, str]]
-
-
-def _move_counts(edits: Iterable[RawEdit], moves: Mapping[Place, Place]) -> dict[Place, int]:
-    """The count of each move. A computation may be matched with several others: all edits of a place add up."""
-    removed, added = Counter[Place | None](), Counter[Place | None]()
-    for edit in edits:
-        removed[edit.old] += edit.count if edit.kind == "removed" else 0
-        added[edit.new] += edit.count if edit.kind == "added" else 0
-    return {old: min(removed[old], added[new]) for old, new in moves.items()}
 
 
 def _replaced(

@@ -298,7 +298,15 @@ def _in_order(
         for a in before.operands
     ]
     theirs = [held.down[1][operand] for operand in after.operands]
-    alike = _alike(held.modules, one, other)
+    # Similarity of elements, by number: how a loop uses them.
+    inner_uses: list[dict[int, Counter[object]]] = []
+
+    def alike(a: int, b: int) -> int:
+        if not inner_uses:
+            inner_uses.extend(_inner_uses(module, it) for module, it in zip(held.modules, (one, other), strict=True))
+        ours, theirs = inner_uses[0].get(a, Counter()), inner_uses[1].get(b, Counter())
+        return min((ours & theirs).total(), _MOST)
+
     return dict(longest_common_subsequence(ours, theirs, alike))
 
 
@@ -342,19 +350,6 @@ def _exchange(
             pairing.remove(a)
     for a, b in moves.items():
         pairing.add(a, b, "tuple:element")
-
-
-def _alike(modules: tuple[Module, Module], one: Instruction, other: Instruction) -> Callable[[int, int], int]:
-    """Similarity of elements, by number: how a loop uses them."""
-    inner_uses: list[dict[int, Counter[object]]] = []
-
-    def alike(a: int, b: int) -> int:
-        if not inner_uses:
-            inner_uses.extend(_inner_uses(module, it) for module, it in zip(modules, (one, other), strict=True))
-        ours, theirs = inner_uses[0].get(a, Counter()), inner_uses[1].get(b, Counter())
-        return min((ours & theirs).total(), _MOST)
-
-    return alike
 
 
 def _inner_uses(module: Module, it: Instruction) -> dict[int, Counter[object]]:

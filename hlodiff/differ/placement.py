@@ -251,7 +251,19 @@ def placements(module: Module) -> dict[str, Any]:
     """
     table: dict[str, Any] = {"compute": compute_places(module)}
     if module.stage == "compiled":
-        table["memory"] = _memory(module)
+        platform = platform_of(module)
+        spaces: dict[int, dict[str, int]] = {}
+        for computation, weight in zip(module.computations, multiplicities(module), strict=True):
+            inside = weight.kinds.get("fusion", 0) + weight.kinds.get("reduction", 0)
+            times = max(weight.total - inside, 0)
+            for instruction in computation.instructions if times else ():
+                if _has_buffer(instruction, "entry" in weight.kinds):
+                    for leaf in instruction.shape.leaves():
+                        space = leaf.layout.memory_space if leaf.layout else 0
+                        record = spaces.setdefault(space, {"values": 0, "bytes": 0})
+                        record["values"] += times
+                        record["bytes"] += times * leaf.bytes
+        table["memory"] = {format_memory_space(space, platform): spaces[space] for space in sorted(spaces)}
     table["parameters"] = _parameters(module)
     table["results"] = _results(module)
     return {name: part for name, part in table.items() if part}
@@ -317,22 +329,6 @@ def donations(module: Module) -> dict[int, str]:
             elif instruction.attribute("jax.buffer_donor") == "true":
                 found[number] = "any result"
     return dict(sorted(found.items()))
-
-
-def _memory(module: Module) -> dict[str, dict[str, int]]:
-    platform = platform_of(module)
-    spaces: dict[int, dict[str, int]] = {}
-    for computation, weight in zip(module.computations, multiplicities(module), strict=True):
-        inside = weight.kinds.get("fusion", 0) + weight.kinds.get("reduction", 0)
-        times = max(weight.total - inside, 0)
-        for instruction in computation.instructions if times else ():
-            if _has_buffer(instruction, "entry" in weight.kinds):
-                for leaf in instruction.shape.leaves():
-                    space = leaf.layout.memory_space if leaf.layout else 0
-                    record = spaces.setdefault(space, {"values": 0, "bytes": 0})
-                    record["values"] += times
-                    record["bytes"] += times * leaf.bytes
-    return {format_memory_space(space, platform): spaces[space] for space in sorted(spaces)}
 
 
 def _has_buffer(instruction: Instruction, in_entry: bool) -> bool:

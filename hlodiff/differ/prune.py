@@ -435,7 +435,14 @@ def _prune(
 ) -> PrunedPair:
     entries = [s.program.spans[module.entry].name for s, module in zip(fingerprints, whole, strict=True)]
     pruned_keys, opened = _prunable(fingerprints, entries, but)
-    ranks = _ranks(fingerprints, pruned_keys)
+    # A number for each pruned key that does not depend on which program is the old one.
+    texts: dict[int, str] = {}
+    for fingerprint in fingerprints:
+        for name, key in fingerprint.keys.items():
+            if key is not None and key in pruned_keys:
+                text = fingerprint.body(name)
+                texts[key] = min(texts.get(key, text), text)
+    ranks = {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
     skeletons = find_call_skeletons(fingerprints, entries, opened, ignores_counts)
     has_spaces = _has_spaces(fingerprints, opened)
     # If the callers are equal except for their calls, those calls show which copy was edited.
@@ -521,17 +528,6 @@ def _calls(
 ) -> Counter[int]:
     keys = (fingerprint.keys[callee] for name in opened for callee in callees[name])
     return Counter(key for key in keys if key is not None and key in pruned_keys)
-
-
-def _ranks(fingerprints: Sequence[TextFingerprint], pruned_keys: set[int]) -> dict[int, int]:
-    """A number for each pruned key that does not depend on which program is the old one."""
-    texts: dict[int, str] = {}
-    for fingerprint in fingerprints:
-        for name, key in fingerprint.keys.items():
-            if key is not None and key in pruned_keys:
-                text = fingerprint.body(name)
-                texts[key] = min(texts.get(key, text), text)
-    return {key: rank for rank, key in enumerate(sorted(texts, key=lambda key: texts[key]))}
 
 
 def _pruned_side(

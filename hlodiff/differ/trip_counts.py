@@ -209,7 +209,18 @@ class LoopSolver:
         self.steps = self.depth = 0
         self.asked.clear()
         try:
-            return self._trip_count(_CallFrame(index), position)
+            owner = _CallFrame(index)
+            it = self._computation(owner).instructions[position]
+            computations = condition_and_body(it)
+            if computations is None:
+                return None
+            condition = _CallFrame(computations[0], owner, position, is_loop=True)
+            bounds = [(self._bound(owner, position, value), sure) for value, sure in self._conjuncts(condition)]
+            known = [(turns, sure) for turns, sure in bounds if turns is not None]
+            if not known:
+                return None
+            turns, sure = min(known)
+            return TripCount(turns, sure and len(bounds) == 1)
         except _OutOfStepsError:
             return None
 
@@ -230,19 +241,6 @@ class LoopSolver:
                     for called in dict.fromkeys(it.called):
                         self._sites.setdefault(called, []).append((index, position))
         return self._sites.get(callee, [])
-
-    def _trip_count(self, owner: _CallFrame, position: int) -> TripCount | None:
-        it = self._computation(owner).instructions[position]
-        computations = condition_and_body(it)
-        if computations is None:
-            return None
-        condition = _CallFrame(computations[0], owner, position, is_loop=True)
-        bounds = [(self._bound(owner, position, value), sure) for value, sure in self._conjuncts(condition)]
-        known = [(turns, sure) for turns, sure in bounds if turns is not None]
-        if not known:
-            return None
-        turns, sure = min(known)
-        return TripCount(turns, sure and len(bounds) == 1)
 
     def _computation(self, frame: _CallFrame) -> Computation:
         return self.module.computations[frame.computation]

@@ -157,7 +157,13 @@ def _failures(script: EditScript) -> Iterator[str]:
         yield from _check_rewirings(program, made)
         yield from _check_elements(program, made)
         yield from _check_attributes(program, made)
-    yield from _check_channels(program)
+    # Channel numbers mean nothing, but instructions that shared a channel must still share one.
+    numbers: dict[str, str] = {}
+    back: dict[str, str] = {}
+    for made in program.computations:
+        for name, before, after in made.channels:
+            if numbers.setdefault(before, after) != after or back.setdefault(after, before) != before:
+                yield f"{name} meets others on its channel than before, {_SILENT}"
     yield from _check_header(program)
     yield from _check_order(program)
     yield from _check_reported(script)
@@ -1074,16 +1080,6 @@ def _channels(made: _ReplayedComputation) -> Iterator[tuple[str, str, str]]:
                 yield made.name(place), before, after
             elif after is not None and before != after:
                 made.failures.append(f"{made.name(place)}: {name} is {before}, in the new program it is {after}")
-
-
-def _check_channels(program: _ReplayedProgram) -> Iterator[str]:
-    """Channel numbers mean nothing, but instructions that shared a channel must still share one."""
-    numbers: dict[str, str] = {}
-    back: dict[str, str] = {}
-    for made in program.computations:
-        for name, before, after in made.channels:
-            if numbers.setdefault(before, after) != after or back.setdefault(after, before) != before:
-                yield f"{name} meets others on its channel than before, {_SILENT}"
 
 
 _STEP_BY_STEP = ("while", "conditional", "call")

@@ -47,7 +47,8 @@ def is_damaged(text: str, rows: int) -> bool:
     found = found_with_value = 0
     open_ = [0] * len(_PAIRS)
     for part in _parts(text):
-        pieces = _without_escapes(part).split(b'"')
+        # The text with a backslash in place of each escaped quote.
+        pieces = (part.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\") if b"\\" in part else part).split(b'"')
         if not len(pieces) % 2:
             return True  # a line ends inside a string
         outside = b'"'.join(pieces[::2]).replace(_LONG_METADATA, _SHORT_METADATA)
@@ -86,8 +87,3 @@ def _parts(text: str) -> Iterator[bytes]:
         end = len(text) - 1 if end < 0 else end
         yield text[at : end + 1].encode(errors="replace")  # searching bytes is faster
         at = end
-
-
-def _without_escapes(text: bytes) -> bytes:
-    """The text with a backslash in place of each escaped quote."""
-    return text.replace(b"\\\\", b"\\ ").replace(b'\\"', b"\\") if b"\\" in text else text

@@ -475,7 +475,18 @@ def canonical_attribute(name: str, value: str) -> str | None:
     if name in _DEFAULTS and value.strip('"') == _DEFAULTS[name]:
         return None
     if name == "window":
-        return _canonical_window(value)
+        if not (value.startswith("{") and value.endswith("}")):
+            return value
+        parts = [part.partition("=") for part in value[1:-1].split()]
+        given = {key: dims for key, _, dims in parts}
+        if len(given) != len(parts) or not given.keys() <= set(_WINDOW) or "" in given.values():
+            return value
+        kept = [
+            f"{key}={given[key]}"
+            for key in _WINDOW
+            if key in given and not (key in _WINDOW_DEFAULT and _WINDOW_DEFAULT[key].fullmatch(given[key]))
+        ]
+        return "{" + " ".join(kept) + "}" if kept else None
     if name == "operand_precision" and set(value.strip("{} ").replace(" ", "").split(",")) == {"default"}:
         return None
     if name == "slice":
@@ -486,21 +497,6 @@ def canonical_attribute(name: str, value: str) -> str | None:
         ranges = [f"[{start}:{end}:{stride or 1}]" if strides else f"[{start}:{end}]" for start, end, stride in found]
         return "{" + ", ".join(ranges) + "}"
     return "".join(value.split()) if _INTEGERS.fullmatch(value) else value
-
-
-def _canonical_window(value: str) -> str | None:
-    if not (value.startswith("{") and value.endswith("}")):
-        return value
-    parts = [part.partition("=") for part in value[1:-1].split()]
-    given = {key: dims for key, _, dims in parts}
-    if len(given) != len(parts) or not given.keys() <= set(_WINDOW) or "" in given.values():
-        return value
-    kept = [
-        f"{key}={given[key]}"
-        for key in _WINDOW
-        if key in given and not (key in _WINDOW_DEFAULT and _WINDOW_DEFAULT[key].fullmatch(given[key]))
-    ]
-    return "{" + " ".join(kept) + "}" if kept else None
 
 
 # (1) result, (2) number and (3) part of an argument, (4) kind; and (1) number and (2) part.

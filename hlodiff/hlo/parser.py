@@ -702,7 +702,9 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
     start = PLAIN_INSTRUCTION.match(line) or INSTRUCTION_START.match(line)
     if start is None:
         _refuse_conflict(reader, number, line)
-        raise reader.error("expected an instruction: `%name = shape opcode(operands)`", number, _first(line))
+        raise reader.error(
+            "expected an instruction: `%name = shape opcode(operands)`", number, len(line) - len(line.lstrip()) + 1
+        )
     name = start.group(2)
     if name in open_.index:
         raise reader.error(f"instruction %{name} is defined twice in %{open_.name}", number, start.start(2) + 1)
@@ -734,10 +736,6 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
     open_.index[name] = len(open_.instructions)
     open_.instructions.append(instruction)
     return last
-
-
-def _first(line: str) -> int:
-    return len(line) - len(line.lstrip()) + 1
 
 
 def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Match[str], number: int) -> Instruction:

@@ -213,10 +213,19 @@ _PREFIX = "sdy.mesh @"
 
 def name_meshes(module: Module) -> tuple[Module, int]:
     """Name meshes by axes and devices (`@mesh_data2_model2`), merge equal ones, drop those that nothing refers to."""
-    values = {k[len(_PREFIX) :].strip('"'): _value(v) for k, v in module.attributes if k.startswith(_PREFIX)}
+    # The text of the mesh; the attribute `stablehlo.mesh` that newer JAX adds repeats it.
+    values = {
+        k[len(_PREFIX) :].strip('"'): v.partition(" {stablehlo.mesh = ")[0]
+        for k, v in module.attributes
+        if k.startswith(_PREFIX)
+    }
     if not values:
         return module, 0
-    names = _names(values)
+    # Old name to new name; equal meshes get one.
+    plain = {value: _plain_name(value) for value in values.values()}
+    taken = list(plain.values())
+    unique = {v: n if taken.count(n) == 1 else f"{n}_{sha256(v.encode()).hexdigest()[:6]}" for v, n in plain.items()}
+    names = {old: unique[value] for old, value in values.items()}
     used: set[str] = set()
     known: dict[str, str] = {}
 
@@ -236,19 +245,6 @@ def name_meshes(module: Module) -> tuple[Module, int]:
     meshes = sorted({f"{_PREFIX}{names[old]}": value for old, value in values.items() if names[old] in used}.items())
     header = (*others, *meshes)
     return with_header(module, header), count + (header != module.attributes)
-
-
-def _value(text: str) -> str:
-    """The text of the mesh; the attribute `stablehlo.mesh` that newer JAX adds repeats it."""
-    return text.partition(" {stablehlo.mesh = ")[0]
-
-
-def _names(values: dict[str, str]) -> dict[str, str]:
-    """Old name to new name; equal meshes get one."""
-    plain = {value: _plain_name(value) for value in values.values()}
-    taken = list(plain.values())
-    unique = {v: n if taken.count(n) == 1 else f"{n}_{sha256(v.encode()).hexdigest()[:6]}" for v, n in plain.items()}
-    return {old: unique[value] for old, value in values.items()}
 
 
 def _plain_name(value: str) -> str:

@@ -415,19 +415,15 @@ def _without_opaque_body(it: Instruction) -> Instruction:
         return it
     config = parse_config(value)
     if config is None:
-        return _without_opaque_kernel(it, value)
+        # A typed call (Pallas on GPUs) holds an MLIR dictionary, an older one any text.
+        typed = without_bytecode(value)
+        if typed != value:
+            return with_attribute(it, "backend_config", typed)
+        if len(value) < _LONG:
+            return it
+        return with_attribute(it, "backend_config", f'"{base64_digest(unquote(value))}"')
     hashed = _with_hashed_kernels(config)
     return it if hashed == config else with_attribute(it, "backend_config", print_config(hashed))
-
-
-def _without_opaque_kernel(it: Instruction, value: str) -> Instruction:
-    """A typed call (Pallas on GPUs) holds an MLIR dictionary, an older one any text."""
-    typed = without_bytecode(value)
-    if typed != value:
-        return with_attribute(it, "backend_config", typed)
-    if len(value) < _LONG:
-        return it
-    return with_attribute(it, "backend_config", f'"{base64_digest(unquote(value))}"')
 
 
 def _with_hashed_kernels(value: Any, key: str = "") -> Any:

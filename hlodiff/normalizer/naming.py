@@ -38,7 +38,17 @@ _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0, 1: easy to co
 
 def names(module: Module) -> tuple[Module, int]:
     """Rename computations and instructions."""
-    titles = _computation_names(module)
+    # The entry is `main`; others are named after their callers, their root and their parameter types.
+    names, titles = _UniqueNames(), []
+    for index, (computation, sites) in enumerate(zip(module.computations, call_sites(module), strict=True)):
+        if index == module.entry:
+            titles.append(names.give("main"))
+            continue
+        callers = [(module.computations[c].instructions[p].opcode, name) for c, p, name in sites]
+        kind = min((computation_kind(*caller) for caller in callers), default="unused")
+        root = computation.instructions[computation.root]
+        signature = sorted(_sizes(computation.instructions[p].shape) for p in computation.parameters())
+        titles.append(names.give(f"{kind}_{root.opcode}.{short(','.join([*signature, _sizes(root.shape)]))}"))
     changed = 0
     computations = []
     for index, computation in enumerate(module.computations):
@@ -146,21 +156,6 @@ def short(text: str, length: int = 4) -> str:
         number, letter = divmod(number, len(_ALPHABET))
         letters.append(_ALPHABET[letter])
     return "".join(letters)
-
-
-def _computation_names(module: Module) -> list[str]:
-    """The entry is `main`; others are named after their callers, their root and their parameter types."""
-    names, titles = _UniqueNames(), []
-    for index, (computation, sites) in enumerate(zip(module.computations, call_sites(module), strict=True)):
-        if index == module.entry:
-            titles.append(names.give("main"))
-            continue
-        callers = [(module.computations[c].instructions[p].opcode, name) for c, p, name in sites]
-        kind = min((computation_kind(*caller) for caller in callers), default="unused")
-        root = computation.instructions[computation.root]
-        signature = sorted(_sizes(computation.instructions[p].shape) for p in computation.parameters())
-        titles.append(names.give(f"{kind}_{root.opcode}.{short(','.join([*signature, _sizes(root.shape)]))}"))
-    return titles
 
 
 @lru_cache(maxsize=65536)
@@ -285,7 +280,11 @@ def _new_numbers(
     for number in order:
         if exact[number] in given:
             continue  # the same group in two equal computations, which a later pass merges
-        base = 0 if kind.counted else 1 + int.from_bytes(_hash(keys[number][0])[:4], "big") % _SPREAD
+        base = (
+            0
+            if kind.counted
+            else 1 + int.from_bytes(blake2b(keys[number][0].encode(), digest_size=8).digest()[:4], "big") % _SPREAD
+        )
         candidate = free.get(base, base)
         while candidate in used:
             candidate += 1
@@ -293,10 +292,6 @@ def _new_numbers(
         used.add(candidate)
         given[exact[number]] = candidate
     return {number: given[exact[number]] for number in groups}
-
-
-def _hash(text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=8).digest()
 
 
 def _own_number(module: Module, place: _Place) -> str:

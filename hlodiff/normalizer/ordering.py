@@ -75,18 +75,15 @@ def _by_content(computation: Computation, sinks: Sequence[int], hashes: Sequence
         near = (position, *operands, *further)
         for one in near:
             if one not in own:
-                own[one] = _own(instructions[one], hashes)
+                it = instructions[one]
+                calls = [hashes[c] for c in it.called] if hashes else []
+                own[one] = (it.opcode, shape_text(it.shape), it.literal or "", repr(it.attributes), *calls)
         return tuple(part for one in near for part in own[one])
 
     return sorted(sinks, key=key)
 
 
 _MOST_LOOKED_AT = 2_000_000
-
-
-def _own(it: Instruction, hashes: Sequence[str]) -> tuple[str, ...]:
-    calls = [hashes[c] for c in it.called] if hashes else []
-    return (it.opcode, shape_text(it.shape), it.literal or "", repr(it.attributes), *calls)
 
 
 def computation_order(module: Module) -> tuple[Module, int]:

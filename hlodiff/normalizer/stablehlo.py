@@ -147,13 +147,10 @@ def _own_hash(module: Module, function: int) -> str:
     for index in owned(module, function):
         for it in module.computations[index].instructions:
             if not is_captured(it):
-                state.update(repr(_own(it)).encode())
+                kept = it.opcode, it.shape, it.operands, it.results, it.attributes, it.literal
+                state.update(repr((*kept, [key for key, _ in it.calls])).encode())
         state.update(b"|")
     return state.hexdigest()
-
-
-def _own(it: Instruction) -> tuple[object, ...]:
-    return it.opcode, it.shape, it.operands, it.results, it.attributes, it.literal, [key for key, _ in it.calls]
 
 
 # --- The pass `value_names`: SSA names derived from content, by colour refinement.
@@ -336,7 +333,13 @@ def _unique_names(nodes: Sequence[_Node]) -> list[str]:
         key = (nodes[n].prefix, labels[n])
         number = counts[key] = counts.get(key, 0) + 1
         names[n] = f"{nodes[n].prefix}_{labels[n].hex()[:4]}_{number}"
-    return _without_collisions(nodes, names)
+    # Add a letter to later names where four hex digits coincide. Names inside reducers may repeat.
+    used: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if name in used:
+            names[number] = f"{name}{chr(ord('a') + used[name] % 26)}{used[name] // 26 or ''}"
+        used[name] = used.get(name, 0) + 1
+    return names
 
 
 def _refined(nodes: Sequence[_Node], labels: list[bytes], users: list[list[tuple[int, int]]]) -> list[bytes]:
@@ -352,16 +355,6 @@ def _refined(nodes: Sequence[_Node], labels: list[bytes], users: list[list[tuple
 
 def _hash(data: bytes) -> bytes:
     return blake2b(data, digest_size=8).digest()
-
-
-def _without_collisions(nodes: Sequence[_Node], names: list[str]) -> list[str]:
-    """Add a letter to later names where four hex digits coincide. Names inside reducers may repeat."""
-    used: dict[str, int] = {}
-    for number, name in enumerate(names):
-        if name in used:
-            names[number] = f"{name}{chr(ord('a') + used[name] % 26)}{used[name] // 26 or ''}"
-        used[name] = used.get(name, 0) + 1
-    return names
 
 
 _NAMES = re.compile(STRING)
