@@ -7,7 +7,7 @@ arguments by their paths, so the paths of both entries are compared here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlodiff.hlo.fingerprint import shape_text
@@ -80,14 +80,24 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)) == ArgumentChanges()
         True
     """
-    listed = [list(_arguments(module)) for module in (old, new)]
+    listed: list[list[tuple[str, str]]] = []
+    for module in (old, new):
+        entry = module.entry_computation if module.computations else None
+        arguments = [entry.instructions[n] for n in entry.parameters()] if entry else []
+        listed.append([(path_of(it), shape_text(it.shape, False)) for it in arguments])
     ours, theirs = map(dict, listed)
     if any("" in side or len(side) != len(rows) for side, rows in zip((ours, theirs), listed, strict=True)):
         return ArgumentChanges()
     before, after = ([path for path in one if path in other] for one, other in ((ours, theirs), (theirs, ours)))
-    renamed = tuple(
-        _renamed(*({p: t for p, t in a.items() if p not in b} for a, b in ((ours, theirs), (theirs, ours))))
-    )
+    # Arguments of one type whose paths have the same names, in order: `state[0].mu`, `state[1][0].mu`.
+    renamed: list[tuple[str, str]] = []
+    left = [(path, shape, _NAME.findall(path)) for path, shape in theirs.items() if path not in ours]
+    for path, shape in ours.items():
+        names = _NAME.findall(path) if path not in theirs else []
+        found = (n for n, (_, other, others) in enumerate(left) if shape == other and _has_all(names, others))
+        if names and (number := next(found, None)) is not None:
+            renamed.append((path, left[number][0]))
+            left = left[number + 1 :]
     is_renamed = {path for pair in renamed for path in pair}
     return ArgumentChanges(
         tuple(path for path in theirs if path not in ours and path not in is_renamed),
@@ -95,19 +105,8 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
         tuple((path, one, theirs[path]) for path, one in ours.items() if theirs.get(path, one) != one),
         tuple(after) if before != after else (),
         bool(ours and theirs),
-        renamed,
+        tuple(renamed),
     )
-
-
-def _renamed(removed: Mapping[str, str], added: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Pair arguments of one type if one path has all names of the other, in order: `state[0].mu`, `state[1][0].mu`."""
-    left = [(path, shape, _NAME.findall(path)) for path, shape in added.items()]
-    for path, shape in removed.items():
-        names = _NAME.findall(path)
-        found = (n for n, (_, other, theirs) in enumerate(left) if shape == other and _has_all(names, theirs))
-        if (number := next(found, None)) is not None:
-            yield path, left[number][0]
-            left = left[number + 1 :]
 
 
 def _has_all(names: Sequence[str], others: Sequence[str]) -> bool:
@@ -116,10 +115,3 @@ def _has_all(names: Sequence[str], others: Sequence[str]) -> bool:
     left = iter(longer)
     is_whole = len(shorter) > 1 and (shorter[0], shorter[-1]) == (longer[0], longer[-1])
     return is_whole and all(name in left for name in shorter)
-
-
-def _arguments(module: Module) -> Iterator[tuple[str, str]]:
-    if module.computations:
-        entry = module.entry_computation
-        for position in entry.parameters():
-            yield path_of(entry.instructions[position]), shape_text(entry.instructions[position].shape, False)

@@ -426,8 +426,8 @@ class _ScriptBuilder:
             self._arrivals(number, draft)
         names = {"layout": "entry_computation_layout", "schedule": "is_scheduled"}
         for claim in self.reported.header:
-            for field in claim.edit.fields:
-                name = names.get(field, field.removeprefix("attribute:"))
+            for what in claim.edit.fields:
+                name = names.get(what, what.removeprefix("attribute:"))
                 self.steps.append(HeaderStep(claim.reference, name, self.modules[1].attribute(name)))
         return EditScript(
             *self.modules,

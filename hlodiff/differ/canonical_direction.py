@@ -92,29 +92,22 @@ def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
         [c for c, one in zip(program.module.computations, program.hashes, strict=True) if one not in shared]
         for program, shared in ((old, set(new.hashes)), (new, set(old.hashes)))
     )
-    kinds = _kinds(ours), _kinds(theirs)
-    only = _lines(kinds[0] - kinds[1]), _lines(kinds[1] - kinds[0])
-    if only[0] != only[1]:
-        return only[0] > only[1]
+    kinds = [
+        Counter([(it.opcode, shape_text(it.shape), it.literal, it.attributes) for c in side for it in c.instructions])
+        for side in (ours, theirs)
+    ]
+    # The lines as text, made only here because most kinds are on both sides and need none.
+    lines = [
+        sorted(Counter({" ".join(map(str, kind)): times for kind, times in only.items()}).elements())
+        for only in (kinds[0] - kinds[1], kinds[1] - kinds[0])
+    ]
+    if lines[0] != lines[1]:
+        return lines[0] > lines[1]
     before, after = _deep_lines(ours), _deep_lines(theirs)
-    only = sorted((before - after).elements()), sorted((after - before).elements())
-    if only[0] != only[1]:
-        return only[0] > only[1]
+    lines = [sorted((before - after).elements()), sorted((after - before).elements())]
+    if lines[0] != lines[1]:
+        return lines[0] > lines[1]
     return (old.hashes[old.module.entry], sorted(old.hashes)) > (new.hashes[new.module.entry], sorted(new.hashes))
-
-
-_Kind = tuple[str, str, str | None, tuple[tuple[str, str], ...]]
-
-
-def _kinds(owners: Iterable[Computation]) -> Counter[_Kind]:
-    return Counter(
-        [(it.opcode, shape_text(it.shape), it.literal, it.attributes) for owner in owners for it in owner.instructions]
-    )
-
-
-def _lines(kinds: Counter[_Kind]) -> list[str]:
-    """The lines as sorted text; made only here because most kinds are on both sides and need no text."""
-    return sorted(Counter({" ".join(map(str, kind)): times for kind, times in kinds.items()}).elements())
 
 
 def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:

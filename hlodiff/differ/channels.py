@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hlodiff.differ.computation_matches import (
     ComputationMatch,
@@ -112,15 +112,6 @@ def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawE
 _BY_NATURE = frozenset(["opcode", "shape", "layout", "memory_space", "element_type"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """A collective that is plain on one side and start and done on the other; `count` is that of the edits."""
-
-    plain: Place
-    start: Place
-    done: Place
-
-
 def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
     """Replace the edits of a collective that became asynchronous or synchronous by one change.
 
@@ -130,29 +121,29 @@ def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, e
         edits: single edits; order is kept.
     """
     for plain in (0, 1) if any(edit.kind in ("added", "removed") for edit in edits) else ():
-        splits = list(_splits(old.module, new.module, found, edits, plain))
+        splits = dict(_splits(old.module, new.module, found, edits, plain))
         if splits:
-            pairs = [(s.plain, s.start) if plain == 0 else (s.start, s.plain) for s in splits]
+            pairs = [(place, start) if plain == 0 else (start, place) for place, (start, _) in splits.items()]
             edits = outside(edits, equal_callees(old, new, pairs))
-            whole = {split.plain: split for split in splits}
-            parts = {place for split in splits for place in (split.start, split.done)}
+            parts = {place for split in splits.values() for place in split}
             kept: list[RawEdit] = []
-            reported: set[Place | None] = set()
+            reported: set[Place] = set()
             for edit in edits:
-                sides = (edit.old, edit.new)
-                mine, theirs = sides[plain], sides[1 - plain]
-                if mine in whole:
+                mine, theirs = (edit.old, edit.new) if plain == 0 else (edit.new, edit.old)
+                if mine is not None and mine in splits:
                     if mine not in reported:
                         reported.add(mine)
-                        kept.append(_change(old.module, new.module, whole[mine], plain, edit.count))
+                        kept.append(_change((old.module, new.module), plain, mine, splits[mine], edit.count))
                 elif theirs not in parts:
                     kept.append(edit)
             edits = kept
     return edits
 
 
-def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit], plain: int) -> Iterator[_Split]:
-    """Splits whose plain collective is on side `plain` (0 old, 1 new)."""
+def _splits(
+    old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit], plain: int
+) -> Iterator[tuple[Place, tuple[Place, Place]]]:
+    """Collectives that are plain on side `plain` (0 old, 1 new), with their start and done on the other."""
     modules = (old, new)
     gone = [e.old for e in edits if e.kind == "removed" and e.old is not None]
     came = [e.new for e in edits if e.kind == "added" and e.new is not None]
@@ -171,7 +162,7 @@ def _splits(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit],
             start = (done[0], at(other, done).operands[0])
             mine = {start, done}
             if (mapping.get(place) in mine and mine & fresh) or (place not in mapping and mine <= fresh):
-                yield _Split(place, start, done)
+                yield place, (start, done)
                 fresh -= mine
                 break
 
@@ -191,18 +182,16 @@ def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -
     return own if near else candidates
 
 
-def _change(old: Module, new: Module, split: _Split, plain: int, count: int) -> RawEdit:
-    modules = (old, new)
-    one, start, done = (
-        at(modules[plain], split.plain),
-        *(at(modules[1 - plain], p) for p in (split.start, split.done)),
-    )
+def _change(
+    modules: tuple[Module, Module], plain: int, place: Place, parts: tuple[Place, Place], count: int
+) -> RawEdit:
+    one, start, done = at(modules[plain], place), *(at(modules[1 - plain], part) for part in parts)
     pairs = ((one, start), (one, done)) if plain == 0 else ((start, one), (done, one))
     changes = [c for c in reported_changes(*pairs[0]) if c.field not in _BY_NATURE]
     changes += [c for c in reported_changes(*pairs[1]) if c.field in _BY_NATURE - {"opcode"}]
     words = ("no", "yes") if plain == 0 else ("yes", "no")
     changes.append(FieldChange("attribute:asynchronous", *words))
-    places = (split.plain, split.start) if plain == 0 else (split.start, split.plain)
+    places = (place, parts[0]) if plain == 0 else (parts[0], place)
     return RawEdit("changed", *places, in_order(changes), count, "asynchronous")
 
 

@@ -6,7 +6,7 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -182,11 +182,28 @@ class _EditRuns:
         """How often each node runs."""
         import networkx as nx
 
+        # Calls in opened pairs and in one-sided computations: caller, its index, call, pairs that it leads to.
+        side = self._side
+        sites: list[tuple[_Node, int, Instruction, list[_Node]]] = []
+        for pair in self._found.pairs:
+            if pair.pairing is None:
+                continue
+            index, other = (pair.old, pair.new)[side], (pair.new, pair.old)[side]
+            theirs = self._modules[1 - side].computations[other].instructions
+            mapping = (pair.pairing.old, pair.pairing.new)[side]
+            for n, (it, matched) in enumerate(zip(self._module.computations[index].instructions, mapping, strict=True)):
+                if it.calls and (index, n) not in self._moved:
+                    both = (it, theirs[matched]) if side == 0 else (theirs[matched], it)
+                    shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
+                    sites.append(((pair.old, pair.new), index, it, shared))
+        for index in (self._found.removed, self._found.added)[side]:
+            for n, it in enumerate(self._module.computations[index].instructions):
+                if it.calls and (index, n) not in self._moved:
+                    sites.append((self._whole(index), index, it, []))
         calls: nx.DiGraph[_Node] = nx.DiGraph()
-        for caller, index, it, matched in self._call_sites():
-            left = list(matched)
+        for caller, index, it, left in sites:
             for name, callee in ((name, callee) for name, group in it.calls for callee in group):
-                key = next((key for key in left if key[self._side] == callee), None)
+                key = next((key for key in left if key[side] == callee), None)
                 if key is not None:
                     left.remove(key)
                 node = key if key is not None else self._whole(callee)
@@ -201,27 +218,9 @@ class _EditRuns:
         embedded = {callee for _, callee, edge in calls.edges(data=True) if edge["embedded"]}
         once = [node for node in dict.fromkeys(nodes) if node in embedded]
         if once:
-            everything = _runs(self._module, self._turns, [node[self._side] for node in once])
-            found |= {node: everything[node[self._side]] for node in once if node[self._side] in everything}
+            everything = _runs(self._module, self._turns, [node[side] for node in once])
+            found |= {node: everything[node[side]] for node in once if node[side] in everything}
         return found
-
-    def _call_sites(self) -> Iterator[tuple[_Node, int, Instruction, list[_Node]]]:
-        """Calls in opened pairs and in one-sided computations: caller, its index, call, pairs that it leads to."""
-        for pair in self._found.pairs:
-            if pair.pairing is None:
-                continue
-            index, other = (pair.old, pair.new)[self._side], (pair.new, pair.old)[self._side]
-            theirs = self._modules[1 - self._side].computations[other].instructions
-            mapping = (pair.pairing.old, pair.pairing.new)[self._side]
-            for n, (it, matched) in enumerate(zip(self._module.computations[index].instructions, mapping, strict=True)):
-                if it.calls and (index, n) not in self._moved:
-                    both = (it, theirs[matched]) if self._side == 0 else (theirs[matched], it)
-                    shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
-                    yield (pair.old, pair.new), index, it, shared
-        for index in (self._found.removed, self._found.added)[self._side]:
-            for n, it in enumerate(self._module.computations[index].instructions):
-                if it.calls and (index, n) not in self._moved:
-                    yield self._whole(index), index, it, []
 
     def _whole(self, index: int) -> _Node:
         return (index, -1) if self._side == 0 else (-1, index)

@@ -181,7 +181,20 @@ def executed(
         figures = metrics_of(counted).items()
         named = {name: int(n) for name, n in figures if n and (name in EXECUTED or name.startswith(_TABLES))}
         own.append({**named, **cost})
-    total = _totals(module, own)[module.entry]
+    turns = trip_counts(module)
+    totals = [_Total() for _ in module.computations]
+    for index in callees_first(module):
+        _add(totals[index].least, own[index], 1)
+        _add(totals[index].most, own[index], 1)
+        for position, it in enumerate(module.computations[index].instructions):
+            if not it.calls or is_continuation(it.opcode):
+                continue
+            if it.opcode in _BRANCHING and len(it.called) > 1:
+                totals[index].add(_one_of([totals[callee] for callee in it.called]), _Times())
+                continue
+            for callee, times in _calls(it, (index, position), turns):
+                totals[index].add(totals[callee], times)
+    total = totals[module.entry]
     loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
     parts = [total.most, *(most for _, most in total.per_turn.values())]
     tables = {name for part in parts for name in part if name.startswith(_TABLES)}
@@ -311,24 +324,6 @@ def _calls(it: Instruction, place: LoopPlace, turns: Mapping[LoopPlace, TripCoun
     if it.opcode in _BRANCHING and len(called) > 1:
         return [(callee, _Times(0, 1)) for callee in called]
     return [(callee, _Times()) for callee in called]
-
-
-def _totals(module: Module, own: Sequence[Mapping[str, int]]) -> list[_Total]:
-    turns = trip_counts(module)
-    totals = [_Total() for _ in module.computations]
-    for index in callees_first(module):
-        total = totals[index]
-        _add(total.least, own[index], 1)
-        _add(total.most, own[index], 1)
-        for position, it in enumerate(module.computations[index].instructions):
-            if not it.calls or is_continuation(it.opcode):
-                continue
-            if it.opcode in _BRANCHING and len(it.called) > 1:
-                total.add(_one_of([totals[callee] for callee in it.called]), _Times())
-                continue
-            for callee, times in _calls(it, (index, position), turns):
-                total.add(totals[callee], times)
-    return totals
 
 
 def _one_of(branches: Sequence[_Total]) -> _Total:
