@@ -13,14 +13,18 @@ import pytest
 import hlodiff
 from hlodiff import registry
 from hlodiff.capture import Executable, VariantRun, VariantsResult
-from hlodiff.differ.fusion_borders import Calls, Kernel, inner_calls, kernels, part_of
 from hlodiff.errors import ConfigError, RegistryError
 from hlodiff.hlo import Frame, read_text
 from hlodiff.inspect.variants import (
+    Calls,
     Comparison,
+    Kernel,
     Variant,
     _comparison,
+    inner_calls,
+    kernels,
     over_limits,
+    part_of,
     variant_limits,
     variants_json,
     variants_markdown,

@@ -6,14 +6,15 @@ edit names, is not in the script, and `replay` reports that the result is a diff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from hlodiff.differ.canonical_direction import BodyMatch, Key
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import Attributes, field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
-from hlodiff.differ.kept_matches import BodyMatch, KeptMatches, Key, PrintedPair, WholeMatch
 from hlodiff.differ.operands import operand_edges_of
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -29,6 +30,8 @@ from hlodiff.differ.script import (
     HeaderStep,
     InstructionPair,
     OperandRewiring,
+    PrintedPair,
+    PrintedText,
     RemoveStep,
     ReorderStep,
     SettingChange,
@@ -36,7 +39,7 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.errors import DiffError
-from hlodiff.hlo.grammar import donated_parts
+from hlodiff.hlo.grammar import called_names_by_attribute, donated_parts
 from hlodiff.hlo.model import (
     BINDS,
     Computation,
@@ -51,6 +54,9 @@ from hlodiff.hlo.model import (
 from hlodiff.hlo.parser import LazySequence
 from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.rewrite import with_attributes, with_instructions
+
+if TYPE_CHECKING:
+    from hlodiff.differ.prune import PrunedPair
 
 TUNING = "tuning"
 CHANNEL = "channel_id"
@@ -322,12 +328,24 @@ def exchanged(ours: Sequence[Value | None], theirs: Sequence[Value]) -> tuple[in
 _ROOT = -1
 
 
-def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
+def build_script(
+    found: ModuleDiff,
+    whole: tuple[Module, Module],
+    compared: tuple[Module, Module],
+    matches: BodyMatch,
+    pruned: PrunedPair | None,
+) -> EditScript:
     """The machine-readable script of a diff, computed from its edits on demand; nothing is matched again.
+
+    Pruned computations have no matches. Their instructions are matched line by line, since the pruner found them equal;
+    the proof verifies that, by comparing the instructions themselves.
 
     Args:
         found: what `diff` returned, or the same with different edits.
-        kept: the matches that its edits are based on.
+        whole: the two programs that were compared.
+        compared: the same, or what pruning left of them, without noise.
+        matches: those of `compared` that the edits are based on.
+        pruned: how they were pruned, None if they were not.
 
     Returns:
         the script; `replay` checks whether it is complete.
@@ -343,12 +361,17 @@ def build_script(found: ModuleDiff, kept: KeptMatches) -> EditScript:
         >>> [(type(step).__name__, step.settings[0].text) for step in script.steps]
         [('ChangeStep', 'cosine')]
     """
-    if found.old is not kept.whole[0] or found.new is not kept.whole[1]:
+    if found.old is not whole[0] or found.new is not whole[1]:
         raise DiffError("no script: the matches are those of other programs")
-    tuned = kept.programs()
-    return _ScriptBuilder(
-        (canonical_form(tuned[0]), canonical_form(tuned[1])), kept.matches(tuned), EditIndex.of(found, tuned)
-    ).write()
+    # Both whole programs: opened computations without noise, as compared, and pruned ones as read.
+    old, new = compared
+    bodies: BodyMatch | WholeMatch = matches
+    if pruned is not None:
+        old, new = _whole_program(pruned, 0, old), _whole_program(pruned, 1, new)
+        bodies = WholeMatch(pruned, matches, (old, new))
+    elif matches.keeps_numbers:
+        old, new = map(_with_read_channels, compared, whole)
+    return _ScriptBuilder((canonical_form(old), canonical_form(new)), bodies, EditIndex.of(found, (old, new))).write()
 
 
 @dataclass
@@ -778,3 +801,193 @@ class _ScriptBuilder:
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:
     """What the operands of an old instruction are in the new program."""
     return [(draft.mapping[o], r) if draft.mapping[o] >= 0 else None for o, r in operand_edges_of(it)]
+
+
+# --- The matches of a pruned pair, and both programs with what was pruned.
+
+
+@dataclass(slots=True)
+class WholeMatch:
+    """The matches of a pruned pair, by places in the whole programs; same interface as `BodyMatch`.
+
+    Args:
+        pruned: the pair.
+        opened: the matches of its unpruned part.
+        programs: both as they were compared, whole.
+    """
+
+    pruned: PrunedPair
+    opened: BodyMatch
+    programs: tuple[Module, Module]
+    _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
+
+    def _here(self, key: Key) -> Key | None:
+        """The same key in the pruned programs; None if a computation was pruned."""
+        places = tuple(-1 if index < 0 else self.pruned.opened[side].get(index) for side, index in enumerate(key[:2]))
+        return None if places[0] is None or places[1] is None else (places[0], places[1], key[2])
+
+    def mapping(self, key: Key) -> tuple[int, ...]:
+        """For each old instruction the new one, -1 for none."""
+        if key not in self._known:
+            self._known[key] = self._mapping(key)
+        return self._known[key]
+
+    def _mapping(self, key: Key) -> tuple[int, ...]:
+        here = self._here(key)
+        if key[0] < 0 or key[1] < 0:
+            return (-1,) * (len(self.programs[0].computations[key[0]].instructions) if key[0] >= 0 else 0)
+        if here is None:
+            return self._line_by_line(key)
+        found = self.opened.mapping(here)
+        lines = self.pruned.lines_of(0, key[0]), self.pruned.lines_of(1, key[1])
+        if lines == (None, None):
+            return found
+        is_skeleton = here[0] in self.pruned.sides[0].lines
+        mapping = list(self._line_by_line(key)) if is_skeleton else [-1] * len(found)
+        for n, matched in enumerate(found):
+            there = lines[1][matched] if lines[1] and matched >= 0 else matched
+            mapping[lines[0][n] if lines[0] else n] = there
+        return tuple(mapping)
+
+    def _line_by_line(self, key: Key) -> tuple[int, ...]:
+        size = len(self.programs[0].computations[key[0]].instructions)
+        pairs = self.pruned.matching_lines(key[0], key[1])
+        if pairs is None:
+            others = len(self.programs[1].computations[key[1]].instructions)
+            return tuple(n if n < others else -1 for n in range(size))
+        mapping = dict(pairs)
+        return tuple(mapping[n] for n in range(size))
+
+    def count(self, key: Key) -> int:
+        """How many call sites lead to two computations."""
+        here = self._here(key)
+        return self.opened.count(here) if here else 1
+
+    def is_pruned(self, key: Key) -> bool:
+        """True if neither of the two was parsed for the diff, or only as a shared copy: no edit is in them."""
+        here = self._here(key)
+        return here is None or all(n in self.pruned.sides[side].shared for side, n in enumerate(here[:2]))
+
+    def printed(self, key: Key) -> PrintedPair | None:
+        """The lines of two computations that were not parsed for the diff; None for all others."""
+        if key[0] < 0 or key[1] < 0 or key[2] or not self.is_pruned(key):
+            return None
+        found = self.pruned.matching_lines(key[0], key[1])
+        if found is None:
+            return None
+        text = self.pruned.body_text(0, key[0])
+        calls = []
+        calling = found if "=%" in text or "={%" in text else []
+        lines = (self.pruned.lines(0, key[0]), self.pruned.lines(1, key[1])) if calling else ([], [])
+        if calling and not all(lines):
+            return None  # both have a line that XLA does not print, possibly damaged
+        for one, other in calling:
+            attributes = lines[0][one][3]
+            if "%" in attributes:
+                olds, news = (
+                    called_names_by_attribute(side[n][3]) for side, n in zip(lines, (one, other), strict=True)
+                )
+                groups = [
+                    (name, tuple(zip(self._indices(0, names), self._indices(1, news.get(name, ())), strict=False)))
+                    for name, names in olds.items()
+                ]
+                if any(-1 in pair for _, pairs in groups for pair in pairs):
+                    return None  # not the name of a computation
+                if groups:
+                    calls.append((other, tuple(groups)))
+        return PrintedPair(tuple(other for _, other in found), tuple(calls), text.count(" parameter("))
+
+    def _indices(self, side: int, names: Iterable[str]) -> list[int]:
+        return [self.pruned.index[side].get(name, -1) for name in names]
+
+    def texts(self) -> tuple[PrintedText, PrintedText] | None:
+        """Both programs as printed, if not everything was parsed."""
+        programs = (side.program for side in self.pruned.fingerprints)
+        old, new = (PrintedText(program.text, program.spans) for program in programs)
+        return old, new
+
+    def renumbered(self, key: Key, mapping: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """Tuple elements whose numbers changed, by the new places of the tuples."""
+        here = self._here(key)
+        lines = self.pruned.lines_of(0, key[0]) if here and key[0] >= 0 else None
+        return self.opened.renumbered(here, [mapping[line] for line in lines] if lines else mapping) if here else ()
+
+    def are_equal(self, old: int, new: int) -> bool:
+        """True if two computations have the same content."""
+        here = self._here((old, new, ()))
+        if here is not None:
+            return self.opened.are_equal(here[0], here[1])
+        keys = self.pruned.key(0, old), self.pruned.key(1, new)
+        return keys[0] is not None and keys[0] == keys[1]
+
+    def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
+        """True if a computation is the same with its parameters in that order; False for pruned ones."""
+        place = self.pruned.opened[0].get(old)
+        return (
+            place is not None
+            and place not in self.pruned.sides[0].lines
+            and self.opened.is_operand_symmetric(place, order)
+        )
+
+
+def _with_read_channels(compared: Module, whole: Module) -> Module:
+    """A program as it was compared, with the channel numbers as read."""
+
+    def computation(index: int) -> Computation:
+        owner = compared.computations[index]
+        if not any(map(channel_of, owner.instructions)):
+            return owner
+        pairs = zip(owner.instructions, whole.computations[index].instructions, strict=True)
+        return replace(owner, instructions=tuple(_with_read_channel(*pair) for pair in pairs))
+
+    return replace(compared, computations=LazySequence(len(compared.computations), computation))
+
+
+def _with_read_channel(it: Instruction, read: Instruction) -> Instruction:
+    if not channel_of(it):
+        return it
+    return replace(
+        it, attributes=tuple((k, (read.attribute(k) or v) if k in CHANNELS else v) for k, v in it.attributes)
+    )
+
+
+def _whole_program(pruned: PrunedPair, side: int, compared: Module) -> Module:
+    whole = pruned.whole[side]
+
+    def computation(index: int) -> Computation:
+        read, here = whole.computations[index], pruned.opened[side].get(index)
+        return read if here is None else _whole_computation(pruned, side, index, read, compared.computations[here])
+
+    return replace(compared, computations=LazySequence(len(whole.computations), computation), entry=whole.entry)
+
+
+def _whole_computation(pruned: PrunedPair, side: int, index: int, read: Computation, body: Computation) -> Computation:
+    """A computation as it was compared, with its pruned lines and calls and its channels as printed.
+
+    Channels are renumbered for the comparison; their printed numbers also match those of pruned computations.
+    """
+    lines = pruned.lines_of(side, index)
+    if lines is None and not any(it.calls or channel_of(it) for it in body.instructions):
+        return body
+    instructions = list(read.instructions if lines else body.instructions)
+    for n, it in enumerate(body.instructions):
+        place = lines[n] if lines else n
+        if pruned.is_placeholder(it):
+            continue
+        if lines:
+            before = tuple(lines[o] for o in it.control_predecessors)
+            it = replace(it, operands=tuple(lines[o] for o in it.operands), control_predecessors=before)
+        printed = read.instructions[place]
+        it = _with_read_channel(it, printed)
+        instructions[place] = _with_calls(it, printed, pruned.sides[side].positions) if it.calls else it
+    return replace(body, instructions=tuple(instructions), root=lines[body.root] if lines else body.root)
+
+
+def _with_calls(it: Instruction, read: Instruction, positions: dict[int, int]) -> Instruction:
+    """Calls by the indices of the whole program; equal computations have one index in a pruned one."""
+    left = list(read.called)
+
+    def real(callee: int) -> int:
+        return left.pop(next(n for n, index in enumerate(left) if positions[index] == callee))
+
+    return replace(it, calls=tuple((name, tuple(map(real, group))) for name, group in it.calls))

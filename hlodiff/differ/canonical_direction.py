@@ -7,8 +7,8 @@ would constrain each of them; choosing the side once is one place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING
 from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, match_arguments, match_programs
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.limits import Limits
+from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import DiffInput
 from hlodiff.differ.result import FusionChange, Kind
-from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.fingerprint import renumbered, shape_text
 from hlodiff.hlo.model import Computation, is_commutative
 from hlodiff.hlo.traversal import operands_first
 
 if TYPE_CHECKING:
     from hlodiff.differ.prune import PrunedPair
+    from hlodiff.differ.script import PrintedPair, PrintedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,114 @@ class CanonicalDiff:
     found: ProgramMatch
     is_reversed: bool
     unrelated: float | None = None
+
+
+Key = tuple[int, int, tuple[int, ...]]
+"""Old and new computation, -1 for none, and the permutation of parameters at an operand-symmetric call."""
+
+
+@dataclass(slots=True)
+class BodyMatch:
+    """Matches of the instructions of paired computations, old to new.
+
+    Args:
+        old, new: the programs, in the caller's direction.
+        opened: matches inside computations that differ.
+        counts: call sites of those.
+        elements: in those, by the old place of a tuple, the new numbers of its elements by old ones.
+        keeps_numbers: whether the channel numbers as read are one to one.
+    """
+
+    old: ProgramSide
+    new: ProgramSide
+    opened: dict[tuple[int, int], tuple[int, ...]]
+    counts: dict[tuple[int, int], int]
+    elements: dict[tuple[int, int], dict[int, Elements]]
+    keeps_numbers: bool = False
+    _known: dict[Key, tuple[int, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(canonical: CanonicalDiff, found: ProgramMatch, keeps_numbers: bool) -> BodyMatch:
+        """The matches in the caller's direction.
+
+        Args:
+            canonical: both sides, and whether they are reversed.
+            found: what corresponds, without the calls that moved.
+            keeps_numbers: whether the channel numbers as read are one to one.
+        """
+        opened: dict[tuple[int, int], tuple[int, ...]] = {}
+        counts: dict[tuple[int, int], int] = {}
+        elements: dict[tuple[int, int], dict[int, Elements]] = {}
+        for pair in found.pairs:
+            key = (pair.new, pair.old) if canonical.is_reversed else (pair.old, pair.new)
+            counts[key] = pair.count
+            if pair.pairing is not None:
+                opened[key] = tuple(pair.pairing.new if canonical.is_reversed else pair.pairing.old)
+                elements[key] = pair.elements
+                if canonical.is_reversed:
+                    there = pair.pairing.old
+                    elements[key] = {there[n]: {b: a for a, b in which.items()} for n, which in pair.elements.items()}
+        alone = (found.added, found.removed) if canonical.is_reversed else (found.removed, found.added)
+        counts |= {(index, -1): count for index, count in alone[0].items()}
+        counts |= {(-1, index): count for index, count in alone[1].items()}
+        sides = (canonical.new, canonical.old) if canonical.is_reversed else (canonical.old, canonical.new)
+        return BodyMatch(*sides, opened, counts, elements, keeps_numbers)
+
+    def mapping(self, key: Key) -> tuple[int, ...]:
+        """For each old instruction the new one, -1 for none."""
+        if key not in self._known:
+            self._known[key] = self._mapping(key)
+        return self._known[key]
+
+    def _mapping(self, key: Key) -> tuple[int, ...]:
+        old, new, order = key
+        if old < 0:
+            return ()
+        size = len(self.old.module.computations[old].instructions)
+        if new < 0 or (not order and (old, new) not in self.opened and not self.are_equal(old, new)):
+            return (-1,) * size
+        if not order and (old, new) in self.opened:
+            return self.opened[old, new]
+        ours = self.old.contents[old].order
+        if order:
+            ours = renumbered(self.old.module.computations[old], self.old.hashes, order).order
+        mapping = [-1] * size
+        for one, other in zip(ours, self.new.contents[new].order, strict=True):
+            mapping[one] = other
+        return tuple(mapping)
+
+    def count(self, key: Key) -> int:
+        """How many call sites lead to two computations."""
+        return self.counts.get(key[:2], 1)
+
+    def is_pruned(self, key: Key) -> bool:
+        """True if neither of the two was parsed for the diff."""
+        return False
+
+    def printed(self, key: Key) -> PrintedPair | None:
+        """The lines of two computations that were not parsed for the diff; None for all others."""
+        return None
+
+    def texts(self) -> tuple[PrintedText, PrintedText] | None:
+        """Both programs as printed, if not everything was parsed."""
+        return None
+
+    def renumbered(self, key: Key, mapping: Sequence[int]) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """Tuple elements whose numbers changed, by the new places of the tuples."""
+        known = {} if key[2] else self.elements.get(key[:2], {})
+        places = ((mapping[old], tuple(sorted(which.items()))) for old, which in known.items())
+        return tuple((place, which) for place, which in places if place >= 0)
+
+    def are_equal(self, old: int, new: int) -> bool:
+        """True if two computations have the same content."""
+        return self.old.hashes[old] == self.new.hashes[new]
+
+    def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
+        """True if a computation is the same with its parameters in that order."""
+        owner = self.old.module.computations[old]
+        return len(order) == len(owner.parameters()) and (
+            renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
+        )
 
 
 def diff_in_canonical_direction(

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from hlodiff.differ.canonical_direction import (
+    BodyMatch,
     CanonicalDiff,
     diff_in_canonical_direction,
     reversed_edits,
@@ -30,7 +31,6 @@ from hlodiff.differ.executed import ZERO, ExecutedCount, executed, static_costs
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
 from hlodiff.differ.instruction_costs import own_costs
-from hlodiff.differ.kept_matches import BodyMatch, KeptMatches
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits, hits_of, unrelated_hit
 from hlodiff.differ.metrics import Counts, count, metrics_by_kind, metrics_of, own_counts
 from hlodiff.differ.moves import with_moves
@@ -139,8 +139,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
         pruned = None
         if pruning and all(isinstance(module.computations, LazyComputations) for module in (old, new)):
             # StableHLO and short texts are read whole and do not need these.
-            from hlodiff.differ.expand import expand
-            from hlodiff.differ.prune import prune
+            from hlodiff.differ.prune import expand, prune
 
             pruned = prune(old, new)
         opened = pruned.modules if pruned else (old, new)
@@ -153,7 +152,8 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
             canonical = diff_in_canonical_direction(ready, limits, pruned, unrelated, search)
             found = _edits_of(canonical, ready.modules, opened, (old, new), limits)
-            wider = expand(pruned, found.edits, [*found.schedule, *found.tuning], found.matches) if pruned else None
+            apart = [*found.schedule, *found.tuning]
+            wider = expand(pruned, found.edits, apart, found.matches.counts, found.matches.opened) if pruned else None
             if wider is pruned:
                 break
             pruned = wider
@@ -213,14 +213,20 @@ def _result(
         elided=max(map(elided_constants, (old, new))),
         reported=reported,
         reported_from=reported_from,
-        write_script=partial(_script_of, KeptMatches(whole, ready.modules, found.matches, pruned)),
+        write_script=partial(_script_of, whole, ready.modules, found.matches, pruned),
     )
 
 
-def _script_of(kept: KeptMatches, found: ModuleDiff) -> EditScript:
+def _script_of(
+    whole: tuple[Module, Module],
+    compared: tuple[Module, Module],
+    matches: BodyMatch,
+    pruned: PrunedPair | None,
+    found: ModuleDiff,
+) -> EditScript:
     from hlodiff.differ.build_script import build_script  # most diffs are shown and never replayed
 
-    return build_script(found, kept)
+    return build_script(found, whole, compared, matches, pruned)
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,21 @@ class InstructionPair:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedPair:
+    """Two computations that were not parsed for a diff, by their lines.
+
+    Args:
+        mapping: for each old line the new one.
+        calls: by new line, the callees by attribute, as pairs of computation indices.
+        parameters: how many both have.
+    """
+
+    mapping: tuple[int, ...]
+    calls: tuple[tuple[int, tuple[tuple[str, tuple[tuple[int, int], ...]], ...]], ...]
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
 class PrintedText:
     """A program as printed, one instruction per line, with the spans of its computations."""
 
