@@ -388,7 +388,9 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
         return _calls_of(sides[1], edit.new[0], "added") or _calls_of(sides[0], edit.old[0], "removed")
     side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)
     assert place is not None
-    return _calls_of(side, place[0], edit.kind) or _brought(side, place, edit.kind)
+    # XLA fills a buffer with one number by a broadcast outside of fusions: that is work, whoever needs the buffer.
+    fills = side.instruction(place).opcode == "broadcast" and any(cost and cost.written for cost in edit.cost)
+    return _calls_of(side, place[0], edit.kind) or ([] if fills else _brought(side, place, edit.kind))
 
 
 def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
