@@ -388,9 +388,7 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
         return _calls_of(sides[1], edit.new[0], "added") or _calls_of(sides[0], edit.old[0], "removed")
     side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)
     assert place is not None
-    # XLA fills a buffer with one number by a broadcast outside of fusions: that is work, whoever needs the buffer.
-    fills = side.instruction(place).opcode == "broadcast" and any(cost and cost.written for cost in edit.cost)
-    return _calls_of(side, place[0], edit.kind) or ([] if fills else _brought(side, place, edit.kind))
+    return _calls_of(side, place[0], edit.kind) or _brought(side, place, edit)
 
 
 def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
@@ -402,17 +400,21 @@ def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:
     return []
 
 
-def _brought(side: _ProgramEdits, place: Place, kind: str) -> list[int]:
+def _brought(side: _ProgramEdits, place: Place, edit: RawEdit) -> list[int]:
     """The edits that an instruction was added or removed with: its source, or all its users."""
-    it = side.instruction(place)
+    it, kind = side.instruction(place), edit.kind
     if it.opcode in _OF_SOURCE or it.opcode.endswith("-done"):
         sources = [_edit_at(side, source, lambda e: e.kind == kind) for source in side.sources(place)[:1]]
         if sources and sources[0] is not None:
             return [sources[0]]
     if it.opcode in _FOR_USERS:
+        # XLA fills a buffer with one number by a broadcast outside of fusions: a tuple that holds it costs nothing.
+        fills = it.opcode == "broadcast" and any(cost and cost.written for cost in edit.cost)
         # A broadcast that maps its operand's dimensions differently had a different operand before.
         users = [
-            _edit_at(side, user, lambda e: e.kind == kind or _rewired(e, "attribute:broadcast_dimensions"))
+            _edit_at(
+                side, user, lambda e: e.kind == kind or (not fills and _rewired(e, "attribute:broadcast_dimensions"))
+            )
             for user in side.users(place)
         ]
         known = [user for user in users if user is not None]
