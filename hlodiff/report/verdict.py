@@ -95,13 +95,13 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         "memory": max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0,
         "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed")),
     }
-    needed = _needed_memory(program)
-    found = [_judged(program, number, wholes, threshold) for number in numbers]
-    if {"better", "worse"} <= {one.mark for one in found if one.name in FAMILIES}:
+    ways = [_way(program, number) for number in numbers]
+    if {1, -1} <= {way for number, (way, _, _) in zip(numbers, ways, strict=True) if number.name in FAMILIES}:
         # One kind of collective may have replaced another, so the ratio within a kind says little: each kind counts
         # by its share of the bytes of all collectives.
         wholes["collectives"] = max(_known(one) for one in executed_pair(program, "collective_bytes"))
-        found = [_judged(program, number, wholes, threshold) for number in numbers]
+    needed = _needed_memory(program)
+    found = [_judged(program, *one, wholes, threshold) for one in zip(numbers, ways, strict=True)]
     return tuple(
         replace(one, mark="", rank=0.0) if _is_moved_memory(one, needed) or _is_prefetched(program, one) else one
         for one in found
@@ -154,11 +154,13 @@ def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tu
     return tuple(one for one in judged(program, numbers, threshold) if one.relevant) if numbers else ()
 
 
-def _judged(program: ProgramComparison, number: Number, wholes: dict[str, float], threshold: float) -> Number:
+def _judged(
+    program: ProgramComparison, number: Number, change: _Change, wholes: dict[str, float], threshold: float
+) -> Number:
     weight = _COLLECTIVE if number.name in FAMILIES else _WEIGHTS.get(number.name)
     if number.name == "aliased" and _follows_results(program, number):
         weight = None
-    way, doublings, by = _way(program, number)
+    way, doublings, by = change
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
         # An unknown change is not below a threshold.
@@ -185,13 +187,14 @@ def _follows_results(program: ProgramComparison, number: Number) -> bool:
 
 
 _PARTS = ("memory.argument", "memory.output", "memory.temp")
+_Change = tuple[int, float, float]  # see `_way`
 
 
 def _known(count: ExecutedCount) -> float:
     return float(count.most if count.most is not None else count.least)
 
 
-def _way(program: ProgramComparison, number: Number) -> tuple[int, float, float]:
+def _way(program: ProgramComparison, number: Number) -> _Change:
     """The direction (1 is more), the number of doublings, and the change as a share of the old number."""
     pairs = [(number.old, number.new)]
     if not number.comparable:
