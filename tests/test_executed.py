@@ -115,7 +115,7 @@ def test_an_early_end_makes_a_range() -> None:
         '  %l = pred[] compare(%i, %n), direction=LT\n  %f = pred[] custom-call(%c), custom_call_target="more"\n'
         "  ROOT %b = pred[] and(%l, %f)",
     )
-    assert list(trip_counts(read_hlo(text)).values()) == [TripCount(8, False)]
+    assert list(trip_counts(read_hlo(text)).values()) == [TripCount(8, 0)]
     assert executed(read_hlo(text))["collectives.all-reduce"].bounds == (2, 10)
 
 

@@ -246,6 +246,44 @@ def test_a_range_that_hardly_moved_leaves_no_doubt(turns: int, is_slight: bool) 
     assert ("cannot be judged" not in first_line(program)) is is_slight
 
 
+CHOSEN = loop(known=False, turns=4, inside=0).replace(
+    "  %zero = s32[] constant(0)\n",
+    "  %zeros = s32[] constant(0)\n  %ones = s32[] constant(1)\n  %first = f32[1]{0} slice(%p), slice={[0:1]}\n"
+    "  %value = f32[] reshape(%first)\n  %jumped = pred[] compare(%value, %value), direction=NE\n"
+    "  %zero = s32[] select(%jumped, %zeros, %ones)\n",
+)
+
+
+def test_more_stages_of_a_solver_are_more_work() -> None:
+    """A Runge-Kutta method that may begin with the last stage of the previous step has one stage less to compute."""
+    program = replace(compared(CHOSEN, CHOSEN.replace("constant(4)", "constant(7)")), old_facts={}, new_facts={})
+    assert "worse on cpu at equal trip counts: more bytes accessed, more launches" in first_line(program)
+    assert "a loop turns 6-7 times instead of 3-4" in headline(program)
+    assert words_of(program)["flops"][0] == "51 to 60 -> 78 to 87 (executed)"
+
+
+def ended(turns: int, by_data: bool) -> str:
+    """A loop in a loop; data may end the outer one."""
+    inner = DATA if by_data else loop(known=False, turns=9)
+    return inner.replace("constant(9)", f"constant({turns})")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            ended(9, True), ended(9, False),
+            "worse on cpu: more flops, more all-reduces; a loop turns 9 times instead of at most 9",
+        ),
+        (ended(9, False), ended(9, True), "a loop turns at most 9 times instead of 9"),
+        (ended(9, True), ended(4, True), "a loop turns at most 4 times instead of at most 9"),
+    ],
+)  # fmt: skip
+def test_a_loop_that_data_no_longer_ends_does_as_much_as_it_did_at_most(old: str, new: str, words: str) -> None:
+    program = replace(compared(old, new), old_facts={}, new_facts={})
+    assert words in f"{first_line(program)} {headline(program)}"
+
+
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     """So much per turn of loops at lines 1, 2, ... of a file."""
     loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]
@@ -387,7 +425,7 @@ def test_how_often_loops_turn() -> None:
     assert format_loops(read_text(loop(turns=5, known=False).replace("LT", "EQ"))) == ["unknown"]
     assert format_loops(read_text(copies(1))) == []
     places = read(ROOT / "snapshots/ode_solve/cpu/stablehlo.mlir")
-    assert format_loops(places) == ["unknown", "unknown x unknown (2 loops)"]
+    assert format_loops(places) == ["unknown", "unknown x 6-7", "unknown x unknown"]
 
 
 def test_histories_take_no_share_of_programs_with_other_loops(tmp_path: Path) -> None:

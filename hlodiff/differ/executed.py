@@ -47,11 +47,13 @@ class ExecutedCount:
         least, most: bounds of what happens outside of loops with unknown trip counts; equal if exact; `most` is None if
             it is too large to count.
         per_turn: for each loop with unknown trip count what one iteration does, as (loop, least, most).
+        once: with one iteration of each loop that data may end at once, and all of the others; None if unknown.
     """
 
     least: int = 0
     most: int | None = 0
     per_turn: tuple[tuple[UncountedLoop, int, int | None], ...] = ()
+    once: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> int | None:
@@ -184,8 +186,8 @@ def executed(
     turns = trip_counts(module)
     totals = [_Total() for _ in module.computations]
     for index in callees_first(module):
-        _add(totals[index].least, own[index], 1)
-        _add(totals[index].most, own[index], 1)
+        for part in (totals[index].least, totals[index].most, totals[index].once):
+            _add(part, own[index], 1)
         for position, it in enumerate(module.computations[index].instructions):
             if not it.calls or is_continuation(it.opcode):
                 continue
@@ -243,7 +245,7 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
     found = [_Total() for _ in module.computations]
     if not found:
         return ()
-    found[module.entry] = _Total(Counter(runs=1), Counter(runs=1))
+    found[module.entry] = _Total(Counter(runs=1), Counter(runs=1), Counter(runs=1))
     for index in reversed(callees_first(module)):
         for position, it in enumerate(module.computations[index].instructions):
             if it.calls and not is_continuation(it.opcode):
@@ -256,23 +258,29 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """How often one call site calls; `most` is None for a loop without known limit."""
+    """How often one call site calls; `most` is None for a loop without known limit, `once` counts one iteration."""
 
     least: int = 1
     most: int | None = 1
+    once: int = 1
     loop: LoopPlace | None = None
 
 
 @dataclass(slots=True)
 class _Total:
-    """What one run of a computation does: at least, at most, and per iteration of loops with unknown trip count."""
+    """What one run of a computation does: at least, at most, and per iteration of loops with unknown trip count.
+
+    `once` has one iteration of each loop that data may end at once.
+    """
 
     least: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
+    once: Counter[str] = field(default_factory=Counter)
     per_turn: dict[LoopPlace, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
 
     def add(self, callee: _Total, times: _Times) -> None:
         """Add a callee as often as it is called; what it does per iteration of a loop stays per iteration."""
+        _add(self.once, callee.once, times.once)
         if times.loop is not None:
             # The condition runs at least once; everything else is known for one iteration only.
             _add(self.least, callee.least, times.least)
@@ -288,6 +296,7 @@ class _Total:
 
     def add_runs(self, caller: _Total, times: _Times) -> None:
         """Add the runs of a callee: the runs of its caller, times the calls of this call site."""
+        _add(self.once, caller.once, times.once)
         if times.loop is not None:
             _add(self.least, caller.least, times.least)
             _add(self.most, caller.most, times.least)
@@ -317,12 +326,15 @@ def _calls(it: Instruction, place: LoopPlace, turns: Mapping[LoopPlace, TripCoun
             return []
         condition, body = computations
         if known is None:
-            return [(condition, _Times(1, None, place)), (body, _Times(0, None, place))]
-        least = known.turns if known.exact else 0
-        return [(condition, _Times(least + 1, known.turns + 1)), (body, _Times(least, known.turns))]
+            return [(condition, _Times(1, None, 2, place)), (body, _Times(0, None, 1, place))]
+        once = known.turns if known.least else min(known.turns, 1)
+        return [
+            (condition, _Times(known.least + 1, known.turns + 1, once + 1)),
+            (body, _Times(known.least, known.turns, once)),
+        ]
     called = it.called
     if it.opcode in _BRANCHING and len(called) > 1:
-        return [(callee, _Times(0, 1)) for callee in called]
+        return [(callee, _Times(0)) for callee in called]
     return [(callee, _Times()) for callee in called]
 
 
@@ -332,6 +344,7 @@ def _one_of(branches: Sequence[_Total]) -> _Total:
     found = _Total(
         Counter({name: min(branch.least[name] for branch in branches) for name in names}),
         Counter({name: max(branch.most[name] for branch in branches) for name in names}),
+        Counter({name: max(branch.once[name] for branch in branches) for name in names}),
     )
     for branch in branches:
         found.per_turn |= branch.per_turn
@@ -345,4 +358,4 @@ def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) 
         for place, (low, high) in sorted(total.per_turn.items())
         if high[name]
     )
-    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn)
+    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, total.once[name])

@@ -76,7 +76,7 @@ def loops_of(module: Module) -> Counter[_Path]:
 
 
 def has_same_bounds(diff: ModuleDiff) -> bool:
-    """Whether the loops that may end early have the same bounds on both sides.
+    """Whether the loops that may end at once have the same bounds on both sides.
 
     If only a bound was raised, as `max_steps` of a solver, whether one call does more is unknown.
 
@@ -84,19 +84,19 @@ def has_same_bounds(diff: ModuleDiff) -> bool:
         >>> has_same_bounds(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
         True
     """
-    old, new = ({one.turns for one in trip_counts(side).values() if not one.exact} for side in (diff.old, diff.new))
+    old, new = ({one.turns for one in trip_counts(side).values() if not one.least} for side in (diff.old, diff.new))
     return old == new
 
 
 def has_data_loops(diff: ModuleDiff) -> bool:
-    """Whether some loop of either side has a data-dependent trip count.
+    """Whether both sides have a loop whose trip count depends on data, so that numbers compare at equal trip counts.
 
     Example:
         >>> has_data_loops(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
         False
     """
     known = ((side, trip_counts(side).values()) for side in (diff.old, diff.new))
-    return any(
+    return all(
         len(counts) < sum(1 for _ in _whiles(side)) or not all(one.exact for one in counts) for side, counts in known
     )
 
@@ -146,9 +146,13 @@ def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
 
 
 def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
+    """`6`, `6-7`, `unknown` with what the condition does, or the same with the largest number."""
     if known is not None and known.exact:
         return str(known.turns)
-    return f"{UNKNOWN} {condition_fingerprint(module, it)}"
+    if known is not None and known.least:
+        return f"{known.least}-{known.turns}"
+    found = f"{UNKNOWN} {condition_fingerprint(module, it)}"
+    return found if known is None else f"{found} {known.turns}"
 
 
 def _whiles(module: Module) -> Iterator[Instruction]:

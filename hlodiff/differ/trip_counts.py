@@ -8,6 +8,7 @@ loops that pass them on unchanged, so the same answer comes from StableHLO, from
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 # An untrusted file may nest calls as it likes; real counters are a dozen steps away.
 _MOST_STEPS = 2_000
 _MOST_CALLERS = 8
+_MOST_NUMBERS = 4  # that one counter may start from
 _MOST_NESTED = 64
 _MOST_CONDITION_LINES = 10_000
 
@@ -38,7 +40,8 @@ LoopPlace = tuple[int, int]
 """A `while`: the index of its computation and its position there."""
 Path = tuple[int, ...]
 _State = tuple[int, ...]  # which loop-carried value: number of the parameter, then the elements of its tuple
-_Linear = tuple[_State | None, int]  # a loop-carried value plus a number, or a number alone
+# A loop-carried value plus a number, or a number alone; several numbers if a condition chooses one of them.
+_Linear = tuple[_State | None, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,23 @@ class TripCount:
     """The trip count of a loop, each time it is reached.
 
     Args:
-        turns: how often the body runs.
-        exact: whether that is exact; otherwise another condition may end the loop early, or at once.
+        turns: how often the body runs at most.
+        least: how often it runs at least: 0 if another condition may end the loop at once; one less than `turns` for
+            the stages of a Runge-Kutta method that may begin with the last one of the previous step.
     """
 
     turns: int
-    exact: bool
+    least: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loop always runs as often.
+
+        Example:
+            >>> TripCount(6, 6).exact, TripCount(7, 6).exact
+            (True, False)
+        """
+        return self.least == self.turns
 
 
 def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
@@ -205,7 +219,7 @@ class LoopSolver:
     def _stated_or_solved(self, index: int, position: int) -> TripCount | None:
         it = self.module.computations[index].instructions[position]
         if (stated := stated_trip_count(it)) is not None:
-            return TripCount(stated, True)
+            return TripCount(stated, stated)
         self.steps = self.depth = 0
         self.asked.clear()
         try:
@@ -215,12 +229,12 @@ class LoopSolver:
             if computations is None:
                 return None
             condition = _CallFrame(computations[0], owner, position, is_loop=True)
-            bounds = [(self._bound(owner, position, value), sure) for value, sure in self._conjuncts(condition)]
-            known = [(turns, sure) for turns, sure in bounds if turns is not None]
+            bounds = [self._bound(owner, position, value) for value in self._conjuncts(condition)]
+            known = [bound for bound in bounds if bound is not None]
             if not known:
                 return None
-            turns, sure = min(known)
-            return TripCount(turns, sure and len(bounds) == 1)
+            least, turns = (min(bound[side] for bound in known) for side in (0, 1))
+            return TripCount(turns, least if len(known) == len(bounds) else 0)
         except _OutOfStepsError:
             return None
 
@@ -248,20 +262,20 @@ class LoopSolver:
     def _instruction(self, value: _Value) -> Instruction:
         return self._computation(value[0]).instructions[value[1]]
 
-    def _conjuncts(self, condition: _CallFrame) -> Iterator[tuple[_Value, bool]]:
-        """The values that must all be true for another iteration, and whether a comparison is the only one."""
-        worklist: list[tuple[_Value, bool]] = [((condition, self._computation(condition).root, ()), True)]
-        for value, alone in worklist:
+    def _conjuncts(self, condition: _CallFrame) -> Iterator[_Value]:
+        """The values that must all be true for another iteration."""
+        worklist: list[_Value] = [(condition, self._computation(condition).root, ())]
+        for value in worklist:
             self._step()
             it, followed = self._instruction(value), None
             if it.opcode == "and":
-                worklist += [(self._operand(value, number), False) for number in range(len(it.operands))]
+                worklist += [self._operand(value, number) for number in range(len(it.operands))]
             elif self._asks_whether_true(value) or (it.opcode == "reduce" and it.shape.elements == 1):
-                worklist.append((self._operand(value, 0), alone))
+                worklist.append(self._operand(value, 0))
             elif (followed := self._followed(value)) is not None:
-                worklist.append((followed, alone))
+                worklist.append(followed)
             else:
-                yield value, alone and it.opcode == "compare"
+                yield value
 
     def _asks_whether_true(self, value: _Value) -> bool:
         """Whether a comparison only asks whether a truth value is not false, as Equinox's loops do."""
@@ -276,8 +290,8 @@ class LoopSolver:
             last, other = other, self._followed(other)
         return last is not None and self._instruction(last).literal in ("dense<false>", "false")
 
-    def _bound(self, owner: _CallFrame, position: int, test: _Value) -> int | None:
-        """The trip count allowed by one comparison of a counter with a number."""
+    def _bound(self, owner: _CallFrame, position: int, test: _Value) -> tuple[int, int] | None:
+        """The smallest and the largest trip count that one comparison of a counter with a number allows."""
         it = self._instruction(test)
         if it.opcode != "compare" or len(it.operands) != 2:
             return None
@@ -287,18 +301,22 @@ class LoopSolver:
             return None
         if left[0] is None:
             left, right, direction = right, left, _MIRRORED.get(direction, "")
-        state, offset = left
+        state, offsets = left
         if state is None or right[0] is not None:
             return None
-        start, step = self._start(owner, position, state), self._step_of(owner, position, state)
-        if start is None or not step:
+        starts, step = self._starts(owner, position, state), self._step_of(owner, position, state)
+        if starts is None or not step:
             return None
         unsigned = self._instruction(self._operand(test, 0)).shape.element_type.startswith("u")
         if unsigned and step < 0:
             return None  # it may wrap around below 0
-        return _count(start, right[1] - offset, step, direction)
+        numbers = itertools.product(starts, right[1], offsets)
+        counts = [_count(start, limit - offset, step, direction) for start, limit, offset in numbers]
+        known = [count for count in counts if count is not None]
+        return (min(known), max(known)) if len(known) == len(counts) else None
 
-    def _start(self, owner: _CallFrame, position: int, state: _State) -> int | None:
+    def _starts(self, owner: _CallFrame, position: int, state: _State) -> tuple[int, ...] | None:
+        """The numbers that a counter may start from; None if unknown."""
         it = self._computation(owner).instructions[position]
         if state[0] >= len(it.operands):
             return None
@@ -315,7 +333,7 @@ class LoopSolver:
         root = self._computation(body).root
         path = state if self.module.stage == "stablehlo" else state[1:]
         found = self._linear((body, root, path), kept=False)
-        return found[1] if found is not None and found[0] == state else None
+        return found[1][0] if found is not None and found[0] == state and len(found[1]) == 1 else None
 
     def _linear(self, value: _Value, kept: bool = True) -> _Linear | None:
         """A value as a loop-carried value plus a number.
@@ -341,13 +359,19 @@ class LoopSolver:
         it = self._instruction(value)
         if it.opcode == "constant" and not path:
             found = _INTEGER.fullmatch(it.literal or "")
-            return (None, int(found[1])) if found else None
+            return (None, (int(found[1]),)) if found else None
+        if it.opcode == "select" and len(it.operands) == 3 and not path:
+            one, other = (self._linear(self._operand(value, n), kept) for n in (1, 2))
+            if one is None or other is None or one[0] != other[0]:
+                return None
+            return _limited(one[0], {*one[1], *other[1]})
         if it.opcode in ("add", "subtract") and len(it.operands) == 2 and not path:
             left, right = (self._linear(self._operand(value, n), kept) for n in (0, 1))
             if left is None or right is None or (right[0] is not None and (left[0] or it.opcode == "subtract")):
                 return None
-            number = left[1] + right[1] if it.opcode == "add" else left[1] - right[1]
-            return (left[0] if left[0] is not None else right[0]), number
+            sign = 1 if it.opcode == "add" else -1
+            numbers = {one + sign * other for one, other in itertools.product(left[1], right[1])}
+            return _limited(left[0] if left[0] is not None else right[0], numbers)
         if it.opcode == "while" and path:
             return self._kept(frame, value[1], path if self.module.stage == "stablehlo" else (0, *path))
         if it.opcode != "parameter":
@@ -356,9 +380,9 @@ class LoopSolver:
             return self._from_callers(value, kept)
         state = (int(it.literal or 0), *path)
         if not kept:
-            return state, 0
+            return state, (0,)
         before = self._kept(frame.caller, frame.site, state)
-        return before if before is not None else (state, 0)
+        return before if before is not None else (state, (0,))
 
     def _kept(self, owner: _CallFrame, position: int, state: _State) -> _Linear | None:
         """The initial value of a loop-carried value, if every iteration passes it on unchanged."""
@@ -454,6 +478,10 @@ class LoopSolver:
         self.steps += 1
         if self.steps > _MOST_STEPS:
             raise _OutOfStepsError
+
+
+def _limited(state: _State | None, numbers: set[int]) -> _Linear | None:
+    return (state, tuple(sorted(numbers))) if len(numbers) <= _MOST_NUMBERS else None
 
 
 def _direction(it: Instruction) -> str:

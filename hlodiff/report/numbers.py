@@ -196,6 +196,7 @@ def format_executed_pair(
     return before, after
 
 
+_LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
 _PerTurn = tuple[UncountedLoop, int, int | None]
 
 
@@ -236,7 +237,7 @@ def format_per_turn(program: ProgramComparison, root: str = "") -> str:
         pairs = [
             pair
             for pair in zip(old.per_turn, new.per_turn, strict=True)
-            if pair[0][1:] != pair[1][1:] and pair[0][0].words(root) == pair[1][0].words(root)
+            if _by(pair) >= _LEAST_CHANGE and pair[0][0].words(root) == pair[1][0].words(root)
         ]
         if pairs:
             before, after = max(pairs, key=_by)

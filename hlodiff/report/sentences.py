@@ -443,20 +443,33 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
     ):
         return
     old, new = loops_of(diff.old), loops_of(diff.new)
-    removed, added = list((old - new).items()), list((new - old).items())
+    removed, added = (_outermost(one) for one in (old - new, new - old))
     if len(removed) != 1 or len(added) != 1 or removed[0][1] != added[0][1]:
         return
     (before, count), (after, _) = removed[0], added[0]
     if before[:-1] != after[:-1]:  # the enclosing loop or its trip count differs
         return
-    was, now = ("" if path[-1].startswith(UNKNOWN) else many(int(path[-1]), "time") for path in (before, after))
+    was, now = (_how_often(path[-1]) for path in (before, after))
     what, turn = ("a loop", "turns") if count == 1 else (f"{count} loops", "turn")
-    if was and now:
-        yield f"{what} {turn} {now} instead of {before[-1]}"
-    elif was:
-        yield f"how often {what} {turn} is no longer known (was {was})"
-    elif now:
-        yield f"how often {what} {turn} is known now ({now})"
+    if was and now and was != now:
+        yield f"{what} {turn} {now} {'time' if now == '1' else 'times'} instead of {was}"
+    elif was and not now:
+        yield f"how often {what} {turn} is no longer known (was {was} {'time' if was == '1' else 'times'})"
+    elif now and not was:
+        yield f"how often {what} {turn} is known now ({now} {'time' if now == '1' else 'times'})"
+
+
+def _outermost(loops: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], int]]:
+    """Loops that differ for another reason than the trip count of a loop around them."""
+    return [one for one in loops.items() if not any(one[0][:n] in loops for n in range(1, len(one[0])))]
+
+
+def _how_often(turns: str) -> str:
+    """`6`, `6-7`, `at most 128`; "" if unknown."""
+    if not turns.startswith(UNKNOWN):
+        return turns
+    most = turns.split()[2:]
+    return f"at most {most[0]}" if most else ""
 
 
 @_about("literal", "constant", "shape")

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import log2
+from math import log2, sqrt
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed import ExecutedCount
@@ -36,6 +36,7 @@ _DOMINATES = 4  # the larger side decides if it is this many times the other
 _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
 _OF_WHOLE = 0.1  # share of the threshold by which a part must change its whole, such as bytes of copies of all bytes
 _SMALL = 0.25
+_ALMOST = 0.95  # the share of the largest number that counts as the largest
 _MANY_TIMES = 10  # above this a percentage is unclear: +3188 %
 
 
@@ -245,23 +246,36 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
 
     If trip counts may be higher than before, a larger maximum is not an increase: only the work per iteration counts.
     """
-    metric = _metric(number)
-    old, new = executed_pair(program, metric)
+    old, new = executed_pair(program, _metric(number))
     for (_, most), (least, _), way in ((old.bounds, new.bounds, 1), (new.bounds, old.bounds, -1)):
         if most is not None and least > most:  # whatever the trip counts
             return [(most, least) if way > 0 else (least, most)]
+        if most is not None and least >= _ALMOST * most:  # a loop now always does about what it did at most
+            return [(_middle(old), _middle(new))]
     loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
     if loops[0] != loops[1]:
         return []
-    # With one iteration of each loop. If the bounds of loops changed, nothing else is comparable.
-    once = program.metrics().get(metric, (0, 0))
+    # That no iteration runs says nothing: one is compared, and as many as possible.
+    once = _once(old), _once(new)
     turns = [[n for _, *both in one.per_turn for n in both] for one in (old, new)]
     if program.diff is not None and not has_same_bounds(program.diff):
         is_both_ways = _sign((old.least, new.least)) * _sign((_known(old), _known(new))) < 0
         return [] if is_both_ways else _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
-    pairs = _known_pairs([old.least, old.most, *turns[0]], [new.least, new.most, *turns[1]])
-    # A change outside of the loops alone is a share of all work, with that of the loops.
-    return [once, *pairs] if any(_sign(pair) == _sign(once) for pair in pairs) else pairs
+    if loops[0]:
+        return _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
+    if all(_once(one) == one.most for one in (old, new)):  # ranges of branches, not of loops
+        return _known_pairs([old.least, old.most], [new.least, new.most])
+    is_both_ways = _sign(once) * _sign((_known(old), _known(new))) < 0
+    return [] if is_both_ways else [(_middle(old), _middle(new))]
+
+
+def _once(count: ExecutedCount) -> float:
+    return _known(count) if count.once is None else count.once
+
+
+def _middle(count: ExecutedCount) -> float:
+    """The geometric mean of one iteration of each loop and of as many as possible: data decides how many run."""
+    return sqrt(_once(count) * _known(count))
 
 
 def _known_pairs(old: Sequence[float | None], new: Sequence[float | None]) -> list[tuple[float, float]]:
@@ -358,7 +372,8 @@ def _words_and_size(number: Number) -> tuple[str, str]:
     by = number.new - number.old
     one = number.name if number.name in FAMILIES else _COUNTED.get(number.name, "")
     if not number.comparable:
-        return f"{'more' if _is_more(number) else 'fewer'} {number.name}", ""
+        several = f"{number.name}s" if number.name in FAMILIES else number.name
+        return f"{'more' if _is_more(number) else 'fewer'} {several}", ""
     if one and not _is_by_bytes(number):
         size = abs(number.new_bytes - number.old_bytes)
         words = many(int(abs(by)), one, "copies" if one == "copy" else "")
