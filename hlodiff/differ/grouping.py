@@ -303,7 +303,9 @@ def group_edits(
 
     def order(item: tuple[Edit, list[int]]) -> tuple[bool, int, int, int]:
         whole, (first, *_) = item
-        return roots[first] != first, weight_of(whole), -whole.count, KINDS.index(whole.kind)  # then in program order
+        follows = roots[first] != first
+        weight = weight_of(replace(whole, cost=None) if follows else whole)  # its cost is that of its cause
+        return follows, weight, -whole.count, KINDS.index(whole.kind)  # then in program order
 
     found.sort(key=order)
     places = {member: place for place, (_, members) in enumerate(found) for member in members}
