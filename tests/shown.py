@@ -75,6 +75,13 @@ def words(edit: Edit, stage: Stage = "compiled") -> str:
     return change.what
 
 
+def happened(found: ModuleDiff, name: str = "f") -> list[str]:
+    """What happened to a program, in sentences, the most important first."""
+    program = ProgramComparison(name, "cpu", found.new.stage, "changed", found)
+    (function,) = build_view(Report("diff", "a", "b", (program,))).functions
+    return [one for stage in function.stages for one in stage.what.split("; ") if one]
+
+
 def line_of(source: Sequence[Frame], root: str = "") -> tuple[str, int, str, bool]:
     """The line of Python that a report names for a call stack: file, line, function, and whether it is a library's."""
     finding = Finding("error", "parity", "f", "cpu", "what", source=tuple(source))

@@ -15,7 +15,7 @@ from hlodiff.differ.comparison import donated_parameters
 from hlodiff.hlo import read
 from hlodiff.policy import judge
 from hlodiff.report.edits import format_edit
-from hlodiff.report.sentences import what_happened
+from tests.shown import happened
 
 WITHOUT = "HloModule step, entry_computation_layout={(f32[8]{0})->f32[]}\n\nENTRY %main {\n"
 WITHOUT += "  %x = f32[8]{0} parameter(0)\n  ROOT %c = f32[] constant(1)\n}\n"
@@ -64,7 +64,7 @@ def test_an_argument_whose_output_the_compiler_chooses_is_still_donated(before: 
     found = hlodiff.diff(*(hlodiff.read_text(text.replace("ATTRIBUTES", each)) for each in (before, after)))
     (change,) = [change for edit in found.reported for change in edit.changes]
     assert change.field == "alias"
-    said = [one for one in what_happened(found) if "donated" in one]
+    said = [one for one in happened(found) if "donated" in one]
     assert said == ([words] if words else [])
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hlodiff
 from hlodiff.differ import Edit, FieldChange, Site
-from hlodiff.report.sentences import what_happened
 from tests.scenarios import lines
-from tests.shown import changes, words
+from tests.shown import changes, happened, words
 
 _OPS = ("tanh", "exponential", "cosine", "sine", "negate", "sqrt", "abs", "floor")
 
@@ -105,9 +104,7 @@ def test_what_it_computes_again_is_counted() -> None:
 
     old = hlodiff.read_text(text("jvp()"))
     new = hlodiff.read_text(text("checkpoint/rematted_computation").replace("tanh %x", "cosine %x"))
-    assert next(what_happened(hlodiff.diff(old, new))).startswith(
-        "2 operations are computed again in the backward pass"
-    )
+    assert happened(hlodiff.diff(old, new))[0].startswith("2 operations are computed again in the backward pass")
 
 
 def test_inputs_that_are_split_in_another_way_are_said_before_what_follows_from_it() -> None:
@@ -130,7 +127,7 @@ def test_inputs_that_are_split_in_another_way_are_said_before_what_follows_from_
 """
 
     old, new = (hlodiff.read_text(text(*one)) for one in (('{"d"}', 4, 4), ("{}", 8, 8)))
-    said = list(what_happened(hlodiff.diff(old, new)))
+    said = happened(hlodiff.diff(old, new))
     assert said == [
         "inputs of shard_map are sharded differently (P('d',) -> replicated)",
         "a mean is over 8 elements instead of 4",
