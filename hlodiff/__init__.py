@@ -79,6 +79,7 @@ _HOME = {
     "variants": "hlodiff.registry",
     "watch": "hlodiff.tracing.watch",
 }
+__all__ = list(_HOME)
 
 
 if not TYPE_CHECKING:  # a type checker would accept every misspelt name

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.config import FAMILIES
-from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts
+from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts, placements
 from hlodiff.differ import count as count_all
-from hlodiff.differ.placement import compute_places
 from hlodiff.hlo import read, read_hlo
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +42,7 @@ def test_collectives_of_real_programs(place: Path | str, wanted: dict[str, tuple
     ops = op_counts(module)
     # An opcode is what XLA writes: a TPU's reduce-scatter may be an all-reduce of which a slice is kept.
     assert sum(ops.get(name, 0) for name in FAMILIES) == sum(count for count, _, _ in wanted.values())
-    assert sum(compute_places(module).values()) == sum(ops.values())
+    assert sum(placements(module)["compute"].values()) == sum(ops.values())
 
 
 def test_steps_in_a_loop_are_one_collective_of_the_loop() -> None:

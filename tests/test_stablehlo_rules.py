@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.subsequence import longest_common_subsequence
+from hlodiff.differ import longest_common_subsequence
 from hlodiff.hlo import Module, mlir, print_stablehlo, read_stablehlo
 from hlodiff.normalizer import PASSES, Pass, normalize, to_text
 from hlodiff.normalizer.backend_config import kernel_digest

@@ -8,7 +8,6 @@ import pytest
 
 from hlodiff import Limits, ModuleDiff, diff
 from hlodiff.differ import classes_of
-from hlodiff.differ.unrelated import share_in_common
 from hlodiff.hlo import Module
 from tests.scenarios import module
 
@@ -87,8 +86,6 @@ def test_programs_that_take_and_return_the_same_are_related_at_a_third_of_the_li
     old, new, elsewhere = (program(ops, "f16", n, unused=more) for n, (ops, more) in enumerate(
         ((_UNARY[:4], 0), (half, 0), (half, 3))
     ))  # fmt: skip
-    share = share_in_common((old, new))
-    assert 0.11 < share < 0.33, share
     assert "unrelated" not in [hit.name for hit in diff(old, new).limit_hits]
     assert [hit.name for hit in diff(old, elsewhere).limit_hits] == ["unrelated"]
 

@@ -10,8 +10,8 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, messages, width
+from hlodiff.report import upgrade_json, upgrade_markdown, upgrade_text
 from hlodiff.report.forms import to_form
-from hlodiff.report.upgrade_table import upgrade_json, upgrade_markdown, upgrade_text
 from hlodiff.workflows.upgrade import compare_environments
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hlodiff.differ.result import ModuleDiff as ModuleDiff
     from hlodiff.differ.result import Site as Site
     from hlodiff.differ.result import summarize as summarize
+    from hlodiff.differ.subsequence import longest_common_subsequence as longest_common_subsequence
     from hlodiff.differ.verify import Replay as Replay
     from hlodiff.differ.verify import replay as replay
 
@@ -58,6 +59,7 @@ _HOME = {
     "diff": "pipeline",
     "donations": "placement",
     "growth_series": "growth",
+    "longest_common_subsequence": "subsequence",
     "metrics_by_kind": "metrics",
     "metrics_of": "metrics",
     "module_metrics": "metrics",

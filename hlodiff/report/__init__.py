@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from hlodiff.report.totals import format_checked as format_checked
     from hlodiff.report.totals import format_totals as format_totals
     from hlodiff.report.untrusted_result import read_untrusted_view as read_untrusted_view
+    from hlodiff.report.upgrade_table import upgrade_json as upgrade_json
+    from hlodiff.report.upgrade_table import upgrade_markdown as upgrade_markdown
     from hlodiff.report.upgrade_table import upgrade_text as upgrade_text
     from hlodiff.report.view import ReportView as ReportView
     from hlodiff.report.view_builder import build_view as build_view
@@ -70,6 +72,8 @@ _HOME = {
     "to_sarif": "sarif",
     "to_terminal": "text",
     "toolchain_changes": "report",
+    "upgrade_json": "upgrade_table",
+    "upgrade_markdown": "upgrade_table",
     "upgrade_text": "upgrade_table",
 }
 
