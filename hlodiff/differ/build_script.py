@@ -82,28 +82,20 @@ def canonical_form(module: Module) -> Module:
 def _computation(computation: Computation, known: _KnownAttributes) -> Computation:
     if not any(it.attributes for it in computation.instructions):
         return computation
-    return with_instructions(computation, [_instruction(it, known) for it in computation.instructions])
-
-
-def _instruction(it: Instruction, known: _KnownAttributes) -> Instruction:
-    """The instruction in canonical form; equal attributes are computed once."""
-    if not it.attributes:
-        return it
-    key = it.opcode, it.attributes
-    attributes = known.get(key)
-    if attributes is None:
-        attributes = known[key] = _attributes(it)
-    return it if attributes is it.attributes else with_attributes(it, attributes)
-
-
-def _attributes(it: Instruction) -> Attributes:
-    flat = flat_attributes(bare_instruction(it))
-    if any(name in CHANNELS for name, _ in it.attributes):
-        flat[CHANNEL] = channel_of(it)
-    if tuning := tuning_of(it):
-        flat[TUNING] = tuning
-    attributes = tuple(sorted(flat.items()))
-    return it.attributes if attributes == it.attributes else attributes
+    instructions = []
+    for it in computation.instructions:
+        key = it.opcode, it.attributes
+        attributes = known.get(key) if it.attributes else it.attributes
+        if attributes is None:
+            flat = flat_attributes(bare_instruction(it))
+            if any(name in CHANNELS for name, _ in it.attributes):
+                flat[CHANNEL] = channel_of(it)
+            if tuning := tuning_of(it):
+                flat[TUNING] = tuning
+            attributes = tuple(sorted(flat.items()))
+            attributes = known[key] = it.attributes if attributes == it.attributes else attributes
+        instructions.append(it if attributes is it.attributes else with_attributes(it, attributes))
+    return with_instructions(computation, instructions)
 
 
 ASYNCHRONOUS = "attribute:asynchronous"
@@ -701,7 +693,14 @@ class _ScriptBuilder:
         for is_last in (False, True):
             for draft in self.drafts:  # grows on the way
                 if not draft.printed:
-                    self._follow_arrivals(draft, is_last)
+                    # Follow moved and called computations; in the last round also those that are applied to elements.
+                    for other, it in enumerate(draft.new.instructions):
+                        for claim in self._claims_of(1, draft, other) if it.calls else ():
+                            source = self._source(claim)
+                            for name, group in it.calls:
+                                for callee in group:
+                                    if is_last or not is_embedded(it, name) or self._along(source, callee) is not None:
+                                        self._callee(it, name, callee, source)
         for draft in self.drafts:
             for one, matched in enumerate(draft.mapping if not draft.printed else ()):
                 before = draft.old.instructions[one]
@@ -721,16 +720,6 @@ class _ScriptBuilder:
                     still = any(key[0] == callee and key[1] >= 0 for key in self.index)
                     if not (is_embedded(before, name) and still):
                         self._reach((callee, -1, ()))
-
-    def _follow_arrivals(self, draft: _PairDraft, is_last: bool) -> None:
-        """Follow moved and called computations; in the last round also those that are applied to elements."""
-        for other, it in enumerate(draft.new.instructions):
-            for claim in self._claims_of(1, draft, other) if it.calls else ():
-                source = self._source(claim)
-                for name, group in it.calls:
-                    for callee in group:
-                        if is_last or not is_embedded(it, name) or self._along(source, callee) is not None:
-                            self._callee(it, name, callee, source)
 
     def _claims_of(self, side: int, draft: _PairDraft, place: int) -> list[EditClaims]:
         """The edits of an unmatched instruction."""

@@ -423,7 +423,9 @@ def _brought(side: _ProgramEdits, place: Place, edit: RawEdit) -> list[int]:
         return [index for index in side.at.get(begun, ()) if side.edits[index].kind == kind][:1]
     if it.opcode == "convert" and it.shape == side.instruction((place[0], it.operands[0])).shape:
         # JAX inserts one where a Python number replaced an array: it computes nothing.
-        around = [*_origins(side, place), *side.users(place)]
+        given = side.sources(place)
+        handed = [side.sources(one) for one in given if side.instruction(one).opcode == "parameter"]
+        around = [*given, *(source for sources in handed for source in sources), *side.users(place)]
         return [index for near in around for index in side.at.get(near, ())][:1]
     return []
 
@@ -436,13 +438,6 @@ def _other_half(side: _ProgramEdits, place: Place) -> list[int]:
     near = [*((place[0], operand) for operand in it.operands), *side.users(place)]
     halves = [one for one in near if side.instruction(one).opcode in _BROADCASTS]
     return [index for one in halves for index in side.at.get(one, ()) if side.edits[index].kind == "changed"][:1]
-
-
-def _origins(side: _ProgramEdits, place: Place) -> list[Place]:
-    """The operands of an instruction; for parameters, the operands that callers pass."""
-    given = side.sources(place)
-    handed = (side.sources(one) for one in given if side.instruction(one).opcode == "parameter")
-    return [*given, *(source for sources in handed for source in sources)]
 
 
 def _rewired(edit: RawEdit, *more: str) -> bool:

@@ -16,7 +16,7 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
-from hlodiff.differ.trip_counts import LoopPlace, LoopSolver, UncountedLoop, stated_trip_count, uncounted_loop
+from hlodiff.differ.trip_counts import LoopSolver, UncountedLoop, stated_trip_count, uncounted_loop
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.model import Instruction, Module, is_embedded
@@ -49,13 +49,6 @@ class LoopTurns:
             return {span.name: index for index, span in enumerate(computations.spans)}
         return {computation.name: index for index, computation in enumerate(computations)}
 
-    def _place(self, owner: str, name: str) -> LoopPlace | None:
-        """The place of a named loop in the whole program; a pruned program has different indices."""
-        index = self._indices.get(owner)
-        instructions = self._whole.computations[index].instructions if index is not None else ()
-        positions = (n for n, it in enumerate(instructions) if it.opcode == "while" and it.name == name)
-        return next(((index, n) for n in positions if index is not None), None)
-
     def in_one_run(self, module: Module, index: int, it: Instruction, called: str) -> int | UncountedLoop:
         """How often one run of an instruction runs a callee; the loop itself if its trip count is unknown.
 
@@ -69,12 +62,17 @@ class LoopTurns:
             return 1
         turns = stated_trip_count(it)
         if turns is None:
-            place = self._place(module.computations[index].name, it.name)
-            if place is None:
+            # The place of the loop in the whole program; a pruned program has different indices.
+            owner = self._indices.get(module.computations[index].name)
+            instructions = self._whole.computations[owner].instructions if owner is not None else ()
+            position = next(
+                (n for n, one in enumerate(instructions) if (one.opcode, one.name) == ("while", it.name)), None
+            )
+            if owner is None or position is None:
                 return UncountedLoop("", it.name)
-            known = self._solver.trip_count(*place)
+            known = self._solver.trip_count(owner, position)
             if known is None or not known.exact:
-                return uncounted_loop(self._whole, place)
+                return uncounted_loop(self._whole, (owner, position))
             turns = known.turns
         return turns + (called in ("condition", "cond"))
 

@@ -339,14 +339,20 @@ def header_donations(module: Module) -> dict[tuple[int, str], str]:
     return found
 
 
-def header_edits(old: Module, new: Module, matched: Mapping[int, int]) -> list[RawEdit]:
-    """Edits of the header; `matched` maps old entry parameter numbers to new ones.
+def header_edits(old: Module, new: Module, mapping: Mapping[int, int]) -> list[RawEdit]:
+    """Edits of the header.
 
     Args:
         old, new: the modules.
-        matched: which new entry parameter each old one is, by number.
+        mapping: which new instruction of the entry each old one is.
     """
     edits: list[RawEdit] = []
+    its, others = old.entry_computation.instructions, new.entry_computation.instructions
+    matched = {  # which new entry parameter each old one is, by number
+        int(it.literal or 0): int(others[mapping[n]].literal or 0)
+        for n, it in enumerate(its)
+        if it.opcode == "parameter" and n in mapping and others[mapping[n]].opcode == "parameter"
+    }
     entries = [(module.entry, module.entry_computation) for module in (old, new)]
     places = [
         {int(entry.instructions[p].literal or 0): (index, p) for p in entry.parameters()} for index, entry in entries
@@ -365,21 +371,14 @@ def header_edits(old: Module, new: Module, matched: Mapping[int, int]) -> list[R
         if ours_rest.get(name) != theirs_rest.get(name):
             change = FieldChange(f"attribute:{name}", ours_rest.get(name, ""), theirs_rest.get(name, ""))
             edits.append(RawEdit("changed", None, None, [change], matcher="header"))
+    # The entry layout repeats parameters and root: only where it differs beyond those is there an edit.
+    layout, other = (
+        ", ".join(split_commas(without_comments(module.attribute("entry_computation_layout") or "")))
+        for module in (old, new)
+    )
+    if layout != other and layout and other and any(_layouts_differ(old, new, mapping, layout, other)):
+        edits.append(RawEdit("changed", None, None, [FieldChange("layout", layout, other)], matcher="header"))
     return edits
-
-
-def entry_layout_edit(old: Module, new: Module, mapping: Mapping[int, int]) -> list[RawEdit]:
-    """An edit of the entry layout, which repeats parameters and root: only where it differs beyond those.
-
-    Args:
-        old, new: the modules.
-        mapping: which new instruction of the entry each old one is.
-    """
-    name = "entry_computation_layout"
-    ours, theirs = _unmarked(old.attribute(name)), _unmarked(new.attribute(name))
-    if ours == theirs or not ours or not theirs or not any(_layouts_differ(old, new, mapping, ours, theirs)):
-        return []
-    return [RawEdit("changed", None, None, [FieldChange("layout", ours, theirs)], matcher="header")]
 
 
 def _layouts_differ(old: Module, new: Module, mapping: Mapping[int, int], ours: str, theirs: str) -> Iterator[bool]:
@@ -399,7 +398,3 @@ def _layout_parts(text: str) -> tuple[dict[int, str], str]:
     end = closing(text, 1) if text.startswith("{(") else 0
     parts = split_commas(text[2:end]) if end else []
     return {n: part.strip() for n, part in enumerate(parts)}, text[end + 1 :]
-
-
-def _unmarked(text: str | None) -> str:
-    return ", ".join(split_commas(without_comments(text or "")))

@@ -179,7 +179,11 @@ def with_moves(
     counts = {a: min(gone[a], came[b]) for a, b in moves.items()}
     along = _moved_along(before, after, moves, counts)
     edits = list(_without(edits, along))
-    removed_calls, added_calls = (_left_alone(calls, along, n) for n, calls in enumerate((found.removed, found.added)))
+    # How many unmatched calls lead to a computation; unchanged if all moved, since it then has no edit.
+    removed_calls, added_calls = (
+        {n: count - moved if (moved := along[which, n]) < count else count for n, count in calls.items()}
+        for which, calls in enumerate((found.removed, found.added))
+    )
     found = replace(found, removed=removed_calls, added=added_calls)
     platform = platform_of(new) or platform_of(old)
     hit = {"moves": computations, "move_rounds": left}
@@ -244,11 +248,6 @@ def _without(edits: Iterable[RawEdit], moved_along: Mapping[tuple[int, int], int
         count = min(moved_along[which, place[0]] for which, place in enumerate((edit.old, edit.new)) if place)
         if edit.count > count:
             yield replace(edit, count=edit.count - count) if count else edit
-
-
-def _left_alone(calls: Mapping[int, int], moved_along: Mapping[tuple[int, int], int], which: int) -> dict[int, int]:
-    """How many unmatched calls lead to a computation; unchanged if all moved, since it then has no edit."""
-    return {n: count - moved if (moved := moved_along[which, n]) < count else count for n, count in calls.items()}
 
 
 _Group = tuple[list[Place], list[Place]]
@@ -334,21 +333,19 @@ def _replaced(
             yield edit
             continue
         if edit.kind == "removed" and left[place] == counts[place] > 0:  # a move takes the place of the first removal
-            yield _move(sides, platform, place, moves[place], counts[place])
+            (old, ours), (new, theirs) = sides
+            target = moves[place]
+            names = old.computations[place[0]].name, new.computations[target[0]].name
+            changes = reported_changes(at(old, place), at(new, target), platform)
+            threads = ours.get(place[0], "device"), theirs.get(target[0], "device")
+            if threads[0] != threads[1]:
+                changes = in_order([*changes, FieldChange("compute_type", *threads)])
+            changes = [FieldChange("computation", *names), *changes]
+            yield RawEdit("moved", place, target, changes, counts[place], "moved")
         count = min(edit.count, left[place])
         left[place] -= count
         if edit.count > count:
             yield replace(edit, count=edit.count - count)
-
-
-def _move(sides: tuple[_Side, _Side], platform: str, source: Place, target: Place, count: int) -> RawEdit:
-    (old, ours), (new, theirs) = sides
-    names = old.computations[source[0]].name, new.computations[target[0]].name
-    changes = reported_changes(at(old, source), at(new, target), platform)
-    threads = ours.get(source[0], "device"), theirs.get(target[0], "device")
-    if threads[0] != threads[1]:
-        changes = in_order([*changes, FieldChange("compute_type", *threads)])
-    return RawEdit("moved", source, target, [FieldChange("computation", *names), *changes], count, "moved")
 
 
 def threads_of(side: ProgramSide) -> dict[int, str]:

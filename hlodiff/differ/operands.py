@@ -10,7 +10,7 @@ from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
 from hlodiff.differ.result import FieldChange
 from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import Instruction, Module
 
 Slot = tuple[int, int]
 """An operand: the instruction's index and which of its results."""
@@ -50,7 +50,12 @@ def operands_changed(
         pairs = [(ours[a], theirs[b]) for a, b in through if a < len(ours) and b < len(theirs)]
         return not all(same_value(old, new, pairing, a, b) for a, b in pairs)
     if len(ours) != len(theirs):
-        return not _subsequence(old, new, pairing, ours, theirs)
+        # Only added or removed operands may be missing on either side.
+        kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or old.names[slot[0]]]
+        kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or new.names[slot[0]]]
+        if len(kept_old) != len(kept_new):
+            return True
+        return not all(same_value(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True))
     if _same_values(old, new, pairing, ours, theirs):
         return False
     if interchangeable is not None:
@@ -165,17 +170,6 @@ def same_value(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: 
         return bool(pairing.reach((old, new), 0).below(a) >> back & 1)
     # One was removed and another added: both have their own edits, unless they name a caller's operands.
     return not (old.names[a] and new.names[b])
-
-
-def _subsequence(
-    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: Sequence[Slot], theirs: Sequence[Slot]
-) -> bool:
-    """For different lengths: True if only added or removed operands are missing on either side."""
-    kept_old = [slot for slot in ours if pairing.old[slot[0]] >= 0 or old.names[slot[0]]]
-    kept_new = [slot for slot in theirs if pairing.new[slot[0]] >= 0 or new.names[slot[0]]]
-    return len(kept_old) == len(kept_new) and all(
-        same_value(old, new, pairing, a, b) for a, b in zip(kept_old, kept_new, strict=True)
-    )
 
 
 def keeps_operands(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int) -> bool:
@@ -361,24 +355,17 @@ def _inner_uses(module: Module, it: Instruction) -> dict[int, Counter[object]]:
         if root.opcode == "while":
             for number, inner in _inner_uses(module, root).items():
                 inner_uses.setdefault(number, Counter()).update(inner)
-        for number, role in _used(owner):
-            inner_uses.setdefault(number, Counter())[rank, *role] += 1
+        # The instructions that take each element, with opcode, type and slot.
+        for taker in owner.instructions:
+            for slot, operand in enumerate(taker.operands if taker.opcode != "tuple" else ()):
+                if (taken := element_of(owner.instructions[operand])) is not None:
+                    role = rank, taker.opcode, shape_text(taker.shape, False), slot
+                    inner_uses.setdefault(taken, Counter())[role] += 1
         for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):
             returned = owner.instructions[operand]
             what = returned.opcode, shape_text(returned.shape, False), element_of(returned) == number
             inner_uses.setdefault(number, Counter())["returned", *what] += 1
     return inner_uses
-
-
-def _used(owner: Computation) -> list[tuple[int, tuple[object, ...]]]:
-    """The instructions that take each element, with opcode, type and slot."""
-    found: list[tuple[int, tuple[object, ...]]] = []
-    for it in owner.instructions:
-        for slot, operand in enumerate(it.operands if it.opcode != "tuple" else ()):
-            number = element_of(owner.instructions[operand])
-            if number is not None:
-                found.append((number, (it.opcode, shape_text(it.shape, False), slot)))
-    return found
 
 
 def match_elements(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> None:

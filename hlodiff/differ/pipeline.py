@@ -22,7 +22,6 @@ from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import (
     RawEdit,
     computation_edits,
-    entry_layout_edit,
     header_edits,
     raw_edits,
     with_left_over_shardings,
@@ -257,18 +256,10 @@ def _edits_of(
         edits, found, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     mappings = every_mapping(old, new, found.pairs)
-    entry = mappings[0][1]
     changes, keeps_numbers = channel_changes(mappings, tuned, opened)
     edits = with_channels(edits, changes) if changes else edits
     edits = with_asynchronous(old, new, found, edits)
-    before, after = old.module.entry_computation.instructions, new.module.entry_computation.instructions
-    numbers = {  # which new entry parameter each old one is
-        int(it.literal or 0): int(after[entry[n]].literal or 0)
-        for n, it in enumerate(before)
-        if it.opcode == "parameter" and n in entry and after[entry[n]].opcode == "parameter"
-    }
-    edits += header_edits(old.module, new.module, numbers)
-    edits += entry_layout_edit(old.module, new.module, entry)
+    edits += header_edits(old.module, new.module, mappings[0][1])  # the first pair is that of the entries
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()

@@ -93,7 +93,8 @@ def _exchanged(olds: Sequence[Branches], news: Sequence[Branches]) -> list[tuple
     found: set[tuple[int, Branches, Branches, Branches, Branches]] = set()
     for one in olds:
         for other in (b for content in dict.fromkeys(one[1:]) for b in holders.get(content, ())):
-            gain = _in_common(one, other) - sum(a == b for a, b in zip(one, other, strict=False))
+            in_common = (Counter(one) & Counter(other)).total()
+            gain = in_common - sum(a == b for a, b in zip(one, other, strict=False))
             if one[0] == other[0] and len(one) == len(other) and gain > 0:
                 found.add((-gain, min(one, other), max(one, other), one, other))
     pairs: list[tuple[Branches, Branches]] = []
@@ -101,14 +102,6 @@ def _exchanged(olds: Sequence[Branches], news: Sequence[Branches]) -> list[tuple
         if {one, other}.isdisjoint(branches for pair in pairs for branches in pair):
             pairs.append((one, other))
     return pairs
-
-
-def _in_common(one: Branches, other: Branches) -> int:
-    left = list(other)
-    for content in one:
-        if content in left:
-            left.remove(content)
-    return len(other) - len(left)
 
 
 def _order(branches: Branches, target: Branches) -> list[int]:

@@ -75,7 +75,9 @@ def tables(module: Module, least: int = LARGE_LITERAL_BYTES) -> tuple[Table, ...
             if it.opcode == "constant" and it.shape.bytes >= least and not _is_splat(it):
                 where = own_line(module, _reader(module, index, position))
                 shape = print_shape(it.shape).partition("{")[0]
-                found.append(Table(shape, it.shape.bytes, where, _digest(it), weight.total))
+                data = _HEX.fullmatch(it.literal or "")
+                digest = sha256(bytes.fromhex(data[1])).hexdigest() if data else ""
+                found.append(Table(shape, it.shape.bytes, where, digest, weight.total))
     return tuple(sorted(found, key=lambda table: (-table.bytes * table.times, table.shape, table.digest)))
 
 
@@ -87,11 +89,6 @@ def _is_splat(it: Instruction) -> bool:
     return literal.startswith("dense<") and not literal.startswith(('dense<"', "dense<["))
 
 
-def _digest(it: Instruction) -> str:
-    data = _HEX.fullmatch(it.literal or "")
-    return sha256(bytes.fromhex(data[1])).hexdigest() if data else ""
-
-
 def _reader(module: Module, index: int, position: int) -> int:
     """The frame of the first operation that uses a value, wherever the value is passed on to."""
     nearest = -1
@@ -101,30 +98,20 @@ def _reader(module: Module, index: int, position: int) -> int:
     for owner, value in worklist:
         if len(worklist) > _FARTHEST:
             break
-        for user, it in _users(module, owner, value):
+        for user, it in enumerate(module.computations[owner].instructions):
+            if value not in it.operands:
+                continue
             if it.opcode in _PASSED_ON:
                 nearest = it.frame if nearest < 0 else nearest
-                worklist += _inside(module, it, value)
+                for callee in it.called:  # the parameters that the value is bound to
+                    parameters = module.computations[callee].parameters()
+                    taken = [n for n, operand in enumerate(it.operands) if operand == value and n < len(parameters)]
+                    worklist += [(callee, parameters[n]) for n in taken]
             elif it.opcode in _SHAPE_ONLY:
                 worklist.append((owner, user))
             elif it.frame >= 0 and it.opcode not in ("return", "tuple"):
                 return it.frame
     return nearest
-
-
-def _users(module: Module, owner: int, value: int) -> Iterator[tuple[int, Instruction]]:
-    for position, it in enumerate(module.computations[owner].instructions):
-        if value in it.operands:
-            yield position, it
-
-
-def _inside(module: Module, it: Instruction, value: int) -> Iterator[tuple[int, int]]:
-    """The callee parameters that a value is bound to."""
-    for callee in it.called:
-        parameters = module.computations[callee].parameters()
-        for number, operand in enumerate(it.operands):
-            if operand == value and number < len(parameters):
-                yield callee, parameters[number]
 
 
 _NUMBERED = re.compile(r"_\d+$")
@@ -209,7 +196,8 @@ def _twice(
         it = source_through(computation, tops[0], _CHEAP)  # the operation that a reader recognizes
         # Recomputing it costs everything that is duplicated on the way to it, except cheap operations.
         counted = preorder(tops[:1], lambda position: doubled.intersection(computation.instructions[position].operands))
-        operations = sum(_weight(computation.instructions[position], sizes) for position in counted)
+        costly = [one for one in map(computation.instructions.__getitem__, counted) if one.opcode not in _CHEAP]
+        operations = sum(size_of(one, sizes) for one in costly if is_operation(one))
         if operations >= LEAST_OPERATIONS:
             shape = print_shape(it.shape).partition("{")[0]
             found.append(
@@ -235,12 +223,6 @@ def _values(computation: Computation, hashes: Sequence[str]) -> list[bytes]:
         own = f"{it.opcode} {print_shape(it.shape)} {it.attributes} {it.literal} {results}"
         values.append(digest([own.encode(), *(hashes[c].encode() for c in it.called), *inputs]))
     return values
-
-
-def _weight(it: Instruction, sizes: Mapping[int, int]) -> int:
-    if it.opcode in _CHEAP or not is_operation(it):
-        return 0
-    return size_of(it, sizes)
 
 
 def lowered_again(module: Module) -> tuple[LoweredAgain, ...]:

@@ -592,7 +592,12 @@ def copies_of(
                     found.append(_repeat(module, loop, weight.total, computed(first, its_labels, module, labels)))
     except TooLarge:
         return ()
-    merged = _merged([one for one in found if one is not None])
+    # Equal copies are one entry with the sum of their call sites: two calls in one line are two.
+    groups: dict[tuple[FrameTree, tuple[FrameTree, ...], int, int], list[Repeat]] = {}
+    for each in found:
+        if each is not None:
+            groups.setdefault((each.where, each.callers, each.copies, each.body), []).append(each)
+    merged = [replace(group[0], times=sum(each.times for each in group)) for group in groups.values()]
     return tuple(sorted(merged, key=lambda r: (-r.operations, r.where.file, r.where.first, r.where.function)))
 
 
@@ -872,14 +877,6 @@ def _calls_of(module: Module, computation: Computation, around: Around, by_line:
         (it.opcode, it.op_name.rpartition("/")[2], places.get(it.frame, it.frame), _pass_of(it))
         for it in computation.instructions
     ]
-
-
-def _merged(found: Sequence[Repeat]) -> list[Repeat]:
-    """Merge equal copies and add up their call sites: two calls in one line are two."""
-    groups: dict[tuple[FrameTree, tuple[FrameTree, ...], int, int], list[Repeat]] = {}
-    for one in found:
-        groups.setdefault((one.where, one.callers, one.copies, one.body), []).append(one)
-    return [replace(group[0], times=sum(one.times for one in group)) for group in groups.values()]
 
 
 def _pass_of(it: Instruction) -> tuple[bool, ...]:

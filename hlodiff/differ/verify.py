@@ -406,7 +406,14 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
     for step in made.steps:
         if isinstance(step, ChangeStep):
             _change(made, step)
-    made.channels = list(_channels(made))
+    # Old and new channel of each instruction that was in the old program, unless a step set the channel.
+    for place, node in made.nodes.items():
+        for name, before in node.row.attributes:
+            after = made.new.instructions[place].attribute(name) if name == "channel_id" and made.new else None
+            if after is not None and node.is_copy and name not in node.settings:
+                made.channels.append((made.name(place), before, after))
+            elif after is not None and before != after:
+                made.failures.append(f"{made.name(place)}: {name} is {before}, in the new program it is {after}")
 
 
 def _keep(
@@ -1071,17 +1078,6 @@ def _check_attributes(program: _ReplayedProgram, made: _ReplayedComputation) -> 
         yield f"the attributes of %{made.old.name} changed, {_SILENT}"
 
 
-def _channels(made: _ReplayedComputation) -> Iterator[tuple[str, str, str]]:
-    """Old and new channel of each instruction that was in the old program, unless a step set the channel."""
-    for place, node in made.nodes.items():
-        for name, before in node.row.attributes:
-            after = made.new.instructions[place].attribute(name) if name == "channel_id" and made.new else None
-            if after is not None and node.is_copy and name not in node.settings:
-                yield made.name(place), before, after
-            elif after is not None and before != after:
-                made.failures.append(f"{made.name(place)}: {name} is {before}, in the new program it is {after}")
-
-
 _STEP_BY_STEP = ("while", "conditional", "call")
 # These take no time, and the printer puts them anywhere.
 _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple", "bitcast"])
@@ -1187,32 +1183,9 @@ def _layout_parts(text: str | None) -> dict[str, str]:
 
 def _check_reported(script: EditScript) -> Iterator[str]:
     """Every site of a reported edit was applied, and its count is the number of call sites that lead there."""
-    counts = _site_counts(script)
-    sites: dict[tuple[str, int], dict[int, int]] = {}
-    for reference, count in counts.items():
-        sites.setdefault((reference.channel, reference.edit), {})[reference.site] = count
-    numbers: Counter[str] = Counter()
-    for channel, kind, total, count in script.reported:
-        done = sites.get((channel, numbers[channel]), {})
-        numbers[channel] += 1
-        where = f"edit {numbers[channel]} of {channel} ({kind})"
-        missing = sum(site not in done for site in range(total))
-        if missing:
-            yield f"{where}: {missing} of its {total} sites are nowhere to be done"
-        if sum(done.values()) != count:
-            yield f"{where} counts {count} and is reached {sum(done.values())} times"
-
-
-_ChangedPlace = tuple[bool, int, int]
-"""Whether it is in the new program, its computation and its instruction."""
-
-
-def _site_counts(script: EditScript) -> dict[EditReference, int]:
-    """How many call sites lead to each site of an edit.
-
-    Several edits may share the call sites of one instruction, for example if it moved for some call sites and was
-    removed for the others. A move has as many as it has on its other side; the other edits have the rest.
-    """
+    # How many call sites lead to each site of an edit. Several edits may share the call sites of one instruction, for
+    # example if it moved for some call sites and was removed for the others. A move has as many as it has on its other
+    # side; the other edits have the rest.
     counts: dict[EditReference, int] = {}
     pairs: dict[_ChangedPlace, set[int]] = {}
     told: dict[_ChangedPlace, dict[EditReference, None]] = {}
@@ -1238,4 +1211,20 @@ def _site_counts(script: EditScript) -> dict[EditReference, int]:
         left = totals[place] - sum(counts[reference] for reference in told[place] if reference in moves)
         if len({(reference.channel, reference.edit) for reference in others}) == 1:
             counts |= dict.fromkeys(others, 1) | {others[0]: left - len(others) + 1}
-    return counts
+    sites: dict[tuple[str, int], dict[int, int]] = {}
+    for reference, count in counts.items():
+        sites.setdefault((reference.channel, reference.edit), {})[reference.site] = count
+    numbers: Counter[str] = Counter()
+    for channel, kind, total, count in script.reported:
+        done = sites.get((channel, numbers[channel]), {})
+        numbers[channel] += 1
+        where = f"edit {numbers[channel]} of {channel} ({kind})"
+        missing = sum(site not in done for site in range(total))
+        if missing:
+            yield f"{where}: {missing} of its {total} sites are nowhere to be done"
+        if sum(done.values()) != count:
+            yield f"{where} counts {count} and is reached {sum(done.values())} times"
+
+
+_ChangedPlace = tuple[bool, int, int]
+"""Whether it is in the new program, its computation and its instruction."""

@@ -92,15 +92,13 @@ def _is_large(it: Instruction) -> bool:
 
 
 def _noted(it: Instruction, *, compared: bool) -> Instruction:
-    content = f"sha256:{_digest(it.literal or '')}, " if compared else ""
+    literal = it.literal or ""
+    data = _HEX.fullmatch(literal) if compared else None
+    digest = sha256(bytes.fromhex(data[1]) if data else literal.encode()).hexdigest() if compared else ""
+    content = f"sha256:{digest}, " if compared else ""
     note = f'"{content}{it.shape.bytes} bytes"'
     attributes = tuple(sorted((*it.attributes, (CONSTANT_ATTRIBUTE, note))))
     return with_attributes(with_literal(it, _zero(it.shape.element_type)), attributes)
-
-
-def _digest(literal: str) -> str:
-    data = _HEX.fullmatch(literal)
-    return sha256(bytes.fromhex(data[1]) if data else literal.encode()).hexdigest()
 
 
 def _without_constant_digest(it: Instruction) -> Instruction:

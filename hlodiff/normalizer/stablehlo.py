@@ -327,7 +327,14 @@ def _unique_names(nodes: Sequence[_Node]) -> list[str]:
         open_ = [n for n in open_ if not names[n]]
         if not open_ or radius == RADIUS:
             break
-        labels = _refined(nodes, labels, users)
+        out = []
+        for number, node in enumerate(nodes):
+            parts = [labels[number], b"o"]
+            parts += [labels[o] + result.to_bytes(2, "little") for o, result in node.operands]
+            parts.append(b"u")
+            parts += sorted(labels[u] + slot.to_bytes(2, "little") for u, slot in users[number])
+            out.append(_hash(b"".join(parts)))
+        labels = out
     counts: dict[tuple[str, bytes], int] = {}
     for n in open_:
         key = (nodes[n].prefix, labels[n])
@@ -340,17 +347,6 @@ def _unique_names(nodes: Sequence[_Node]) -> list[str]:
             names[number] = f"{name}{chr(ord('a') + used[name] % 26)}{used[name] // 26 or ''}"
         used[name] = used.get(name, 0) + 1
     return names
-
-
-def _refined(nodes: Sequence[_Node], labels: list[bytes], users: list[list[tuple[int, int]]]) -> list[bytes]:
-    out = []
-    for number, node in enumerate(nodes):
-        parts = [labels[number], b"o"]
-        parts += [labels[o] + result.to_bytes(2, "little") for o, result in node.operands]
-        parts.append(b"u")
-        parts += sorted(labels[u] + slot.to_bytes(2, "little") for u, slot in users[number])
-        out.append(_hash(b"".join(parts)))
-    return out
 
 
 def _hash(data: bytes) -> bytes:
