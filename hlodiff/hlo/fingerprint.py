@@ -91,7 +91,19 @@ class KnownContents:
         known = self._found.get(key)
         if known is not None:
             return known[1]
-        labels = tuple(self._labels_of(owner, callee_hash))
+        layout = self._layout
+        named: list[bytes] = []
+        for it in owner.instructions:
+            if it.calls:
+                called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
+                named.append(_label(it, called, layout))
+                continue
+            alone = it.opcode, shape_text(it.shape, layout), it.literal, it.attributes
+            label = self._labels.get(alone)
+            if label is None:
+                label = self._labels[alone] = _label(it, (), layout)
+            named.append(label)
+        labels = tuple(named)
         operands = tuple([it.operands for it in owner.instructions])
         results = tuple([it.results for it in owner.instructions])
         control = tuple([it.control_predecessors for it in owner.instructions]) if self._schedule else ()
@@ -101,22 +113,6 @@ class KnownContents:
             found = self._equal[held] = _content(owner, labels, self._schedule)
         self._found[key] = owner, found
         return found
-
-    def _labels_of(self, owner: Computation, callee_hash: Callable[[int], str]) -> list[bytes]:
-        """Label of each instruction: the instruction alone, with its callees."""
-        known, layout = self._labels, self._layout
-        labels: list[bytes] = []
-        for it in owner.instructions:
-            if it.calls:
-                called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
-                labels.append(_label(it, called, layout))
-                continue
-            key = it.opcode, shape_text(it.shape, layout), it.literal, it.attributes
-            found = known.get(key)
-            if found is None:
-                found = known[key] = _label(it, (), layout)
-            labels.append(found)
-        return labels
 
 
 def contents(
