@@ -505,6 +505,27 @@ def test_a_constraint_of_a_loop_that_was_unrolled_is_where_it_was(line: int, cou
     assert classes_of(ModuleDiff(module, module, (edit("added", 9, 2), edit("removed", line, count))))[0] == name
 
 
+@pytest.mark.parametrize(("scope", "expected"), [("checkpoint/rematted_computation/", "structure"), ("", "placement")])
+def test_a_constraint_that_is_computed_again_places_nothing_new(scope: str, expected: str) -> None:
+    text = """module @m {{
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{{"x"}}]> : tensor<8xf32>
+    %1 = stablehlo.tanh %0 : tensor<8xf32>
+{again}    %4 = stablehlo.multiply %1, {value} : tensor<8xf32>
+    return %4 : tensor<8xf32>
+  }}
+}}
+"""
+    again = """    %2 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}]> : tensor<8xf32> loc(#again)
+    %3 = stablehlo.tanh %2 : tensor<8xf32> loc(#again)
+"""
+    location = f'#again = loc("jit(f)/{scope}sharding_constraint"("model.py":3:0))\n'
+    old = read_text(text.format(again="", value="%1"))
+    new = read_text(location + text.format(again=again, value="%3"))
+    assert classes_of(diff(old, new))[0] == classes_of(diff(new, old))[0] == expected
+
+
 def test_rounding_to_fewer_bits_and_back_is_numerics() -> None:
     text = "HloModule m\n\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{}}}\n"
     bits = "  ROOT %r = f32[8]{{0}} reduce-precision(%p), exponent_bits=8, mantissa_bits={}\n"

@@ -254,7 +254,10 @@ def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
 
 
 def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
-    """Sharding constraints of one line that were removed from one function and added to another, as in a loop."""
+    """Sharding constraints of one line that were removed from one function and added to another, as in a loop.
+
+    One that is computed again in the backward pass is a second of the same: what it places has its place already.
+    """
     found: dict[tuple[str, object], Counter[str]] = {}
     members: dict[tuple[str, object], list[int]] = {}
     for n, edit in enumerate(diff.reported):
@@ -263,7 +266,8 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
             key = _NAMES.sub("", site.text), (frame.file, frame.line)
             found.setdefault(key, Counter())[edit.kind] += edit.count
             members.setdefault(key, []).append(n)
-    return [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
+    again = [n for group in members.values() for n in group if _REMATERIALISED in (diff.reported[n].op_name or "")]
+    return again + [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
 
 
 def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) -> None:
