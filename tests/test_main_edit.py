@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 import hlodiff
+from hlodiff.differ import ProgramComparison
+from hlodiff.report import Report
 from hlodiff.report.grouping import EditGroup
 from hlodiff.report.main_edit import OperationCounts, main_edit, new_and_gone
 from hlodiff.report.sentences import buffer_sentences
@@ -403,3 +405,18 @@ def test_an_attribute_that_is_too_long_leaves_the_first_line_to_what_was_written
     assert main_edit("worse", (), (line,), [group]) == 'P("data", None, "model") -> P("data", None, None)'
     short = replace(group, what="sdy.sharding_constraint %c: sharding: P('data') -> P()")
     assert main_edit("worse", (), (line,), [short]) == "sdy.sharding_constraint sharding: P('data') -> P()"
+
+
+def test_a_custom_call_that_came_or_went_is_named_by_its_target() -> None:
+    text = """module @m {{
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+{moved}    return {value} : tensor<8xf32>
+  }}
+}}
+"""
+    moved = "    %1 = stablehlo.custom_call @annotate_device_placement(%0) : (tensor<8xf32>) -> tensor<8xf32>\n"
+    old, new = text.format(moved=moved, value="%1"), text.format(moved="", value="%0")
+    found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(new))
+    report = Report("diff", "a", "b", (ProgramComparison("f", "cpu", "stablehlo", "changed", found),))
+    assert "; annotate_device_placement gone" in str(report).splitlines()[0]

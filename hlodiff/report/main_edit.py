@@ -26,6 +26,7 @@ from hlodiff.report.written import in_brackets, replaced_name, written
 
 _FEW = 3  # kinds of operations that are listed
 _MOST = 80  # characters; longer text belongs in the list, not in a first line
+_TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_name)=\"([\w.$:@-]+)\"")
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
@@ -194,6 +195,8 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
     for group in edit_groups:
         if group.kind in counts and len(group.group) > 2:
             opcode = str(group.group[2] if group.kind == "added" else group.group[1])
+            if target := _TARGET.search(group.what):  # a custom call says nothing, its target does
+                opcode = target[1]
             counts[group.kind][opcode] += group.count
             places.setdefault(opcode, set()).add(group.where)
     kinds = [_of_work(counts[kind]) for kind in ("removed", "added")]

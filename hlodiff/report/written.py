@@ -24,6 +24,8 @@ _LONGEST = 40  # characters of an argument
 OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
 _ENDS_BEFORE = _NO_EXPRESSION = frozenset(["=", ",", ":", ":="])
+# `- 1 added` reads as an entry of a list, or as a negative number.
+_MINUS = re.compile(r"- *\d[\d._e]*")
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
@@ -56,6 +58,8 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         'mean((x - m) ** 2, ...) -> mean(x**2, ...) - m**2'
         >>> written("y = sum(x * used) / maximum(sum(used), 1)", "y = mean(x, where=used)", 50)
         'sum(...) / maximum(...) -> mean(x, where=used)'
+        >>> written("for i in range(n)", "for i in range(n - 1)"), written("y = x", "y = x * scale")
+        ('n -> n - 1', '* scale added')
     """
     lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
     for side in sides:  # drop the trailing comma of an argument on its own line
@@ -68,7 +72,8 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
     texts = old, new
     for words in (_inserted(texts[short], sides[long], lines[long]), _call_around(texts[short], texts[long])):
         if words and len(words) + len(status) < most:
-            return f"{words} {status}"
+            whole = _rewritten(sides, lines, most) if _MINUS.fullmatch(words) else ""
+            return whole or f"{words} {status}"
     return _rewritten(sides, lines, most)
 
 
