@@ -1,4 +1,4 @@
-"""Groups equal findings of several programs, because one wrong line can appear in fifty functions."""
+"""Groups equal findings and equal reasons of several programs: one wrong line can appear in fifty functions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import SEVERITIES, Judgement, is_rule
+from hlodiff.report.view import ProgramView
 from hlodiff.report.wording import format_names, many
 
 F = TypeVar("F", bound=Judgement)
+P = TypeVar("P", ProgramComparison, ProgramView)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +74,24 @@ def first_of_rules(groups: Iterable[FindingGroup[F]]) -> list[FindingGroup[F]]:
         programs = tuple((each.program, each.target) for each in group.findings)
         same.setdefault((one.severity, one.rule, programs) if is_rule(one.rule) else number, []).append(group)
     return [replace(first, more=sum(len(one.findings) for one in others)) for first, *others in same.values()]
+
+
+def group_reasons(programs: Iterable[P]) -> list[tuple[str, list[P]]]:
+    """Programs that were not checked, by reason, with the words for it; those that could not be judged come first.
+
+    Args:
+        programs: programs of a report or of its view.
+
+    Example:
+        >>> found = [ProgramComparison(name, "cpu", "compiled", "not_checked", reason="no device") for name in "fg"]
+        >>> [(words, len(group)) for words, group in group_reasons(found)]
+        [('not checked', 2)]
+    """
+    same: dict[tuple[bool, str, str], list[P]] = {}
+    for one in programs:
+        if one.status == "not_checked":
+            same.setdefault((not one.broken, one.reason, one.advice), []).append(one)
+    return [
+        ("not checked" if fine else "could not be judged", same[fine, reason, advice])
+        for fine, reason, advice in sorted(same, key=lambda key: key[0])
+    ]

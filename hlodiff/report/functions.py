@@ -37,9 +37,7 @@ from hlodiff.report.shared_text import (
     ProgramText,
     ReportTexts,
     differs,
-    folded_of,
     format_marks,
-    listed_shared,
 )
 from hlodiff.report.verdict import (
     both_sides,
@@ -74,21 +72,20 @@ _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operation
 
 
 def changed_functions(
-    report: Report, texts: ReportTexts, with_details: bool = True
+    texts: ReportTexts, with_details: bool = True
 ) -> tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
     """Programs with their verdicts, changed functions worst first, and lines that changed several of them.
 
     Args:
-        report: the report.
-        texts: result of `texts_of` for it.
+        texts: result of `texts_of` for a report.
         with_details: whether to add headline, line and scopes of each program; text shows none of these.
 
     Example:
         >>> from hlodiff.report.shared_text import texts_of
-        >>> report = Report("diff", "a", "b", ())
-        >>> changed_functions(report, texts_of(report))
+        >>> changed_functions(texts_of(Report("diff", "a", "b", ())))
         ((), (), ())
     """
+    report = texts.report
     numbers: dict[str, list[int]] = {}
     lowered: dict[tuple[str, str | None], ProgramComparison] = {}
     for number, program in enumerate(report.programs):
@@ -107,10 +104,9 @@ def changed_functions(
         )
         for number, program in enumerate(report.programs)
     )
-    folded = folded_of(report, texts)
     lines = ChangedLines(report)
     found = [
-        _function_view(name, own, by_name.get(name, []), report, texts, programs, lines, name in folded)
+        _function_view(name, own, by_name.get(name, []), texts, programs, lines)
         for name, own in numbers.items()
         if any(differs(report.programs[number]) or programs[number].has_verdict for number in own)
     ]
@@ -202,29 +198,32 @@ def _function_view(
     name: str,
     numbers: Sequence[int],
     own: Sequence[ProgramText],
-    report: Report,
     texts: ReportTexts,
     programs: Sequence[ProgramView],
     lines: ChangedLines,
-    folded: bool,
 ) -> tuple[FunctionView, tuple[ChangedLine, ...]]:
     """The view of one function, and the edited lines behind all its StableHLO changes, shared or not."""
+    report = texts.report
     compared = list(dict.fromkeys(programs[n].target for n in numbers if programs[n].status != "not_checked"))
-    decisive = _decisive(programs, numbers)
-    verdicts = _verdicts_by_target([programs[n] for n in numbers], [programs[n] for n in decisive])
+    # The program that decides each target's verdict: the compiled one if it has a verdict.
+    chosen: dict[str | None, int] = {}
+    for n in numbers:
+        if programs[n].has_verdict and (programs[n].target not in chosen or programs[n].stage == "compiled"):
+            chosen[programs[n].target] = n
+    verdicts = _verdicts_by_target([programs[n] for n in numbers], [programs[n] for n in chosen.values()])
     several = {} if report.all else {one.edit_group.key: one.number for one in texts.shared}
-    stages = tuple(_written_then_compiled(own, report, several, lines))
+    stages = tuple(_written_then_compiled(own, several, lines))
     whole = stages  # with changes shared between functions: each function reports its cause
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
-        whole = (*_written_then_compiled(written, report, (), lines), *(s for s in stages if s.stage == "compiled"))
-    by_target = {programs[n].target: report.programs[n] for n in decisive}
+        whole = (*_written_then_compiled(written, (), lines), *(s for s in stages if s.stage == "compiled"))
+    by_target = {target: report.programs[n] for target, n in chosen.items()}
     verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
     shared = {one.number for one in texts.shared}.intersection(n for text in own for n in texts.numbers(text))
-    where, cause = _who_did_it(own, report, whole, lines, report.programs[numbers[0]])
+    where, cause = _who_did_it(own, whole, lines, report.programs[numbers[0]])
     if verdict == "same":
         rounded = dict.fromkeys(report.programs[n].target for n in numbers if "numerics" in report.programs[n].classes)
         on = [target for one in verdicts for target in one.targets]
@@ -259,8 +258,8 @@ def _function_view(
         where=where,
         targets=verdicts,
         stages=stages,
-        shared=format_marks(shared, listed_shared(report, texts)),
-        folded=folded,
+        shared=format_marks(shared, texts.listed),
+        folded=name in texts.folded,
         budget=margin.words if margin else "",
         budget_target=margin.target if margin else None,
     )
@@ -273,15 +272,6 @@ def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Ite
 
 
 # --- better or worse -------------------------------------------------------------------------------------------------
-
-
-def _decisive(programs: Sequence[ProgramView], numbers: Iterable[int]) -> list[int]:
-    """The program that decides each target's verdict: the compiled one if it has a verdict."""
-    chosen: dict[str | None, int] = {}
-    for n in numbers:
-        if programs[n].has_verdict and (programs[n].target not in chosen or programs[n].stage == "compiled"):
-            chosen[programs[n].target] = n
-    return list(chosen.values())
 
 
 def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[ProgramView]) -> tuple[TargetVerdict, ...]:
@@ -399,11 +389,7 @@ def _numbers(
 
 def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:
     """The classes of the changes, and the most important sentence or else the first change."""
-    classes: dict[str, list[str]] = {}
-    for one in programs:
-        if one.status == "changed":
-            classes.setdefault(one.target or "", []).extend(one.classes)
-    kinds = format_classes(classes, CLASSES)
+    kinds = format_classes(((one.target, one.classes) for one in programs if one.status == "changed"), CLASSES)
     candidates = (
         stage.what or next((format_listed(change) for line in stage.lines for change in line.changes), "")
         for stage in stages
@@ -413,7 +399,7 @@ def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[Stag
 
 
 def _written_then_compiled(
-    own: Sequence[ProgramText], report: Report, elsewhere: Collection[Key], lines: ChangedLines
+    own: Sequence[ProgramText], elsewhere: Collection[Key], lines: ChangedLines
 ) -> Iterator[StageView]:
     """StableHLO changes, then compiled ones, without those listed `elsewhere`.
 
@@ -430,7 +416,7 @@ def _written_then_compiled(
             for edit_group in text.edit_groups:
                 if edit_group.key not in elsewhere:
                     # Without its name: on other targets its shape, count or size may differ.
-                    change = change_view(edit_group, report)
+                    change = change_view(edit_group, lines.report)
                     words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))
                     # A StableHLO change is listed once; its cost may differ because targets lower callees differently.
                     shown = edit_group.key, words, "" if stage == "stablehlo" else change.cost
@@ -440,18 +426,18 @@ def _written_then_compiled(
                     if len(costs[shown]) > 1:
                         lines.counted_on[first.key] = next(iter(targets), "")
         most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
-        yield from _stage_views(of_stage, list(groups.values()), most, report, lines, reported_before)
+        yield from _stage_views(of_stage, list(groups.values()), most, lines, reported_before)
 
 
 def _stage_views(
     own: Sequence[ProgramText],
     groups: Sequence[tuple[EditGroup, dict[str, None]]],
     most: int,
-    report: Report,
     lines: ChangedLines,
     reported_before: set[str],
 ) -> Iterator[StageView]:
     """Views of a stage, one per set of targets with equal results; `reported_before` has the sentences so far."""
+    report = lines.report
     reported = " ".join(words for text in own for words in text.sentences)
     ranked = [item for item in groups if not _is_reported(item[0], reported)]
     ranked.sort(key=lambda item: importance(item[0]))
@@ -541,7 +527,6 @@ def _setting(own: Iterable[ProgramText], report: Report) -> str:
 
 def _who_did_it(
     own: Sequence[ProgramText],
-    report: Report,
     stages: Sequence[StageView],
     lines: ChangedLines,
     program: ProgramComparison,
@@ -550,6 +535,7 @@ def _who_did_it(
 
     The line is the first listed one if it is the user's own, else that of the first change that has one.
     """
+    report = lines.report
     listed = [line for stage in stages for line in stage.lines]
     edited = next((lines.edited[line.where] for line in listed if line.where in lines.edited), None)
     if not any(line.is_edited and not line.is_elsewhere for line in listed):
@@ -642,6 +628,11 @@ class VerdictRow:
     where: str = ""
     also: tuple[str, ...] = ()
     sides: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All functions of the row."""
+        return (self.name, *self.also)
 
     @property
     def label(self) -> str:

@@ -344,7 +344,13 @@ def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tu
 
 def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     """Operations that the other side does not have: `12 multiply, 4 add, tanh and 3 more`."""
-    counts = _with_callees(_net_counts(edits, others, stage)[0], edits, others)
+    counts = _net_counts(edits, others, stage)[0]
+    # Calls by their callees, if all are known: `silu()`.
+    callees = _callees(edits) - _callees(others)
+    called = sum(count for opcode, count in counts if opcode in CALLS)
+    if called and callees.total() == called and "()" not in callees:
+        named = [*(one for one in counts if one[0] not in CALLS), *callees.items()]
+        counts = tuple(sorted(named, key=lambda item: (-item[1], item[0])))
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
     rest = sum(count for _, count in counts[_MOST_OPCODES:])
     listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")
@@ -352,16 +358,6 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     name, count = names.most_common(1)[0] if names else ("", 0)
     is_inside = 2 * count > sum(edit.count for edit in edits if edit.cause is None) and listed != f"{name}()"
     return f"{name} ({listed})" if is_inside else listed
-
-
-def _with_callees(counts: Counts, edits: Sequence[Edit], others: Sequence[Edit]) -> Counts:
-    """Counts with calls replaced by their callees, if all are known: `silu()`."""
-    found = _callees(edits) - _callees(others)
-    called = sum(count for opcode, count in counts if opcode in CALLS)
-    if not called or found.total() != called or "()" in found:
-        return counts
-    named = [*(one for one in counts if one[0] not in CALLS), *found.items()]
-    return tuple(sorted(named, key=lambda item: (-item[1], item[0])))
 
 
 def _callees(edits: Sequence[Edit]) -> Counter[str]:

@@ -111,6 +111,7 @@ def main_edit(
     if loops and text.endswith((" added", " gone")) and len(both) <= _MOST:
         loops = both
     attribute = _attribute(lines, edit_groups)
+    replaced = [f"{REPLACED} {one.what.partition(' (was ')[0]}" for one in edit_groups if one.kind == REPLACED]
     # Changes of other lines follow from those of edited lines, if these have any.
     edited = {line.where for line in lines if line.is_edited and not line.is_elsewhere}
     at_edited = [group for group in edit_groups if group.where in edited] or edit_groups
@@ -122,7 +123,7 @@ def main_edit(
         or (attribute if len(attribute) <= _MOST else "")  # the text of the line may be shorter
         or in_brackets(*sides)
         or text
-        or _replaced(edit_groups)
+        or (replaced[0] if len(replaced) == 1 and len(replaced[0]) <= _MOST else "")
         or _operations(at_edited, sentence, op_counts)
         or (next(iter(sentences), "") if is_returned else "")
         or _field(edit_groups)
@@ -179,13 +180,6 @@ def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> st
 
 def _status(net: int) -> str:
     return "added" if net > 0 else "gone"
-
-
-def _replaced(edit_groups: Iterable[EditGroup]) -> str:
-    """The only replaced subgraph, if its description is short enough."""
-    groups = [one for one in edit_groups if one.kind == REPLACED]
-    words = f"{REPLACED} {groups[0].what.partition(' (was ')[0]}" if len(groups) == 1 else ""
-    return words if len(words) <= _MOST else ""
 
 
 def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapping[str, tuple[int, int]]) -> str:

@@ -11,7 +11,7 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.edits import format_beside, format_listed
-from hlodiff.report.findings import first_of_rules, group_findings
+from hlodiff.report.findings import first_of_rules, group_findings, group_reasons
 from hlodiff.report.functions import VerdictRow, legend, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
@@ -130,10 +130,10 @@ def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS
             sources[f"{where.file}:{where.line}"] = f"{links.source}{quote(at[0])}#L{at[1]}"
     lines = [*verdict_table(shown, links, sources), ""]
     if more:
-        names = {name for row in more for name in (row.name, *row.also)}
+        names = {name for row in more for name in row.names}
         lines += [f"<details><summary>{many(len(names), 'more function')}</summary>", ""]
         lines += [*verdict_table(more, links, sources), "", "</details>", ""]
-    left = {name for row in every[len(rows) :] for name in (row.name, *row.also)}
+    left = {name for row in every[len(rows) :] for name in row.names}
     return [*lines, *([f"... and {many(len(left), 'more function')}{all_of_it(links.details)}", ""] if left else [])]
 
 
@@ -179,18 +179,13 @@ def findings(found: Sequence[FindingView], most: int) -> list[str]:
 
 def not_checked(view: ReportView, most: int) -> list[str]:
     """Reasons with their programs."""
-    reasons: dict[tuple[bool, str, str], dict[str, None]] = {}
-    for program in view.programs:
-        if program.status == "not_checked":
-            label = f"{program.name} on {program.target}" if program.target else program.name
-            reasons.setdefault((not program.broken, program.reason, program.advice), {})[label] = None
+    reasons = group_reasons(view.programs)
     lines = []
-    for (fine, reason, advice), labels in sorted(reasons.items(), key=lambda item: item[0][0])[:most]:
-        head = "not checked" if fine else "could not be judged"
-        lines.append(
-            f"- {head}: {format_names([code(label) for label in labels])}: {escape_markdown(clip(reason, 2 * WIDEST))}"
-        )
-        lines += [f"  - hint: {code(clip(advice, WIDEST))}"] if advice.strip() else []
+    for words, programs in reasons[:most]:
+        first = programs[0]
+        names = format_names([code(label) for label in dict.fromkeys(one.label for one in programs)])
+        lines.append(f"- {words}: {names}: {escape_markdown(clip(first.reason, 2 * WIDEST))}")
+        lines += [f"  - hint: {code(clip(first.advice, WIDEST))}"] if first.advice.strip() else []
     left = len(reasons) - most
     lines += [f"- ... and {many(left, 'more reason')}"] if left > 0 else []
     return [*lines, *([""] if lines else [])]
@@ -405,8 +400,8 @@ def verdict_table(
 
 def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[str, str]:
     """The cells of a row by column."""
-    names = [code(clip(name, _WIDEST)) for name in (row.name, *row.also[:2])]
-    left = len(row.also) + 1 - len(names)
+    names = [code(clip(name, _WIDEST)) for name in row.names[:3]]
+    left = len(row.names) - len(names)
     targets = ", ".join(map(code, row.targets))
     if len(row.targets) > _MOST_TARGETS:
         targets = f"{code(row.targets[0])} and {len(row.targets) - 1} more"
@@ -459,10 +454,8 @@ def _status(programs: Sequence[ProgramView]) -> str:
     if not changed:
         return "unchanged"
     on = dict.fromkeys(f"{one.target or ''}{f' ({one.id})' if one.id else ''}" for one in changed)
-    classes: dict[str, list[str]] = {}
-    for one in changed:
-        classes.setdefault(one.target or "", []).extend(filter(None, one.word.split(", ")))
-    return ": ".join(filter(None, ("changed" + format_targets(tuple(on)), format_classes(classes, CLASSES))))
+    classes = format_classes(((one.target, one.word.split(", ")) for one in changed), CLASSES)
+    return ": ".join(filter(None, ("changed" + format_targets(tuple(on)), classes)))
 
 
 def _stage(stage: StageView) -> Iterator[str]:

@@ -159,7 +159,11 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
     known = found.added, found.removed, found.renamed, found.retyped, found.reordered
     if not (any(known) or "parameter" in diff.contents):
         return
-    became_constants = set(_replaced_by_constants(diff)) if "constant" in diff.contents else set()
+    # Removed arguments that have the type of an added large constant.
+    constants = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new)
+    shapes = [site.instruction_in(diff.new).shape for site in constants if site.opcode == "constant"]
+    types = {(one.element_type, one.dimensions) for one in shapes if one.bytes >= LARGE_LITERAL_BYTES}
+    became_constants = set(_arguments_of(diff, types))
     added, removed = list(found.added), [path for path in found.removed if path not in became_constants]
     if not (found.are_named or found.added or found.removed):
         (added, unnamed_added), (removed, unnamed_removed) = _edited_arguments(diff)
@@ -195,9 +199,15 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     modules = diff.old, diff.new
     if diff.arguments.retyped or max(map(_partitions, modules)) > 1:
         return
-    if not all(one.computations for one in modules) or any(_is_retyped(edit, diff) for edit in diff.reported):
+    if not all(one.computations for one in modules):
         return
-    old, new = map(_result_types, modules)
+    types = {"element_type", "shape"}
+    if any(is_argument(edit, diff) and not types.isdisjoint(edit.fields) for edit in diff.reported):
+        return  # an argument without a path to be matched by
+    old, new = (
+        [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
+        for module in modules
+    )
     if len(old) != len(new):
         yield f"{many(len(new), 'result')} instead of {len(old)}"
         return
@@ -206,15 +216,6 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     more = len(changed) - len(shown)
     if shown:
         yield ", ".join([*shown, *([f"{more} more of another type"] if more else [])])
-
-
-def _is_retyped(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether an edit changes an argument's type or shape; some arguments have no path to be matched by."""
-    return is_argument(edit, diff) and not {"element_type", "shape"}.isdisjoint(edit.fields)
-
-
-def _result_types(module: Module) -> list[str]:
-    return [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
 
 
 def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
@@ -507,21 +508,17 @@ def _runs(diff: ModuleDiff) -> Iterator[str]:
         ((opcode, _), count), *_ = sides["added"].items()
         run = "runs" if count == 1 else "run"
         yield f"{many(count, opcode)} {run} {many(after, 'time')} per call instead of {before}"
-    elif before == after and diff.old.stage == "stablehlo" and _are_only_connected(diff):
-        yield CONNECTED_DIFFERENTLY
-
-
-def _are_only_connected(diff: ModuleDiff) -> bool:
-    """Whether all operation counts are equal and only operands changed."""
-    is_moved = all(old == new for old, new in diff.op_counts.values())
-    return is_moved and all(
-        set(edit.fields) <= {"operands"} for edit in diff.reported if edit.kind == "changed" and edit.cause is None
-    )
+    elif before == after and diff.old.stage == "stablehlo":
+        are_equal = all(old == new for old, new in diff.op_counts.values())
+        changed = (edit for edit in diff.reported if edit.kind == "changed" and edit.cause is None)
+        if are_equal and all(set(edit.fields) <= {"operands"} for edit in changed):
+            yield CONNECTED_DIFFERENTLY
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     """How many operations the backward pass recomputes, if only one side recomputes any."""
-    kinds = {edit.kind for edit in diff.reported if _is_rematerialised(edit)}
+    scoped = [(edit, edit.new or edit.old) for edit in diff.reported if _REMATERIALISED in (edit.op_name or "")]
+    kinds = {edit.kind for edit, site in scoped if site is not None and site.opcode not in CARRIERS}
     if diff.old.stage == "compiled" and kinds.isdisjoint(("added", "removed")):
         return  # a compiler also gives this scope to operations that both sides compute once
     old, new = map(_rematerialised_work, (diff.old, diff.new))
@@ -529,11 +526,6 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
         yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
     elif old > 0 and new == 0:
         yield f"{many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
-
-
-def _is_rematerialised(edit: Edit) -> bool:
-    site = edit.new or edit.old
-    return _REMATERIALISED in (edit.op_name or "") and site is not None and site.opcode not in CARRIERS
 
 
 def _rematerialised_work(module: Module) -> int:
@@ -613,13 +605,6 @@ def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool 
 
 
 _Type = tuple[str, tuple[int, ...]]
-
-
-def _replaced_by_constants(diff: ModuleDiff) -> list[str]:
-    """Paths of removed arguments that have the type of an added large constant."""
-    added = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new and edit.new.opcode == "constant")
-    shapes = [site.instruction_in(diff.new).shape for site in added]
-    return _arguments_of(diff, {(s.element_type, s.dimensions) for s in shapes if s.bytes >= LARGE_LITERAL_BYTES})
 
 
 def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
@@ -710,19 +695,19 @@ def reordered_write(diff: ModuleDiff | None) -> Edit | None:
     for edit in diff.reported:
         if edit.kind != "changed" or "element_type" in edit.fields or not (edit.old and edit.new):
             continue
-        if "layout" not in edit.fields and not ("shape" in edit.fields and _is_permuted(edit, diff)):
-            continue
+        if "layout" not in edit.fields:
+            if "shape" not in edit.fields:
+                continue
+            old, new = (
+                site.instruction_in(module).shape.dimensions
+                for site, module in ((edit.old, diff.old), (edit.new, diff.new))
+            )
+            if old == new or sorted(old) != sorted(new):  # not the same dimensions in another order
+                continue
         writes = _write(edit.old, diff.old), _write(edit.new, diff.new)
         if writes[1] is not None and (writes[0] is None or _is_apart(*writes[0], *writes[1])):
             return edit
     return None
-
-
-def _is_permuted(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether an instruction has the same dimensions in a different order."""
-    sides = (edit.old, diff.old), (edit.new, diff.new)
-    old, new = (site.instruction_in(module).shape.dimensions if site else () for site, module in sides)
-    return old != new and sorted(old) == sorted(new)
 
 
 def _write(site: Site, module: Module) -> tuple[Computation, Instruction] | None:
@@ -900,16 +885,13 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
             continue
         if site is not None and site.opcode == "fusion" and "shape" in edit.fields:  # its result is a different value
             continue
-        if edit.cause is not None and not _rounds(diff.reported[edit.cause], diff):  # a different value took its place
+        cause = diff.reported[edit.cause] if edit.cause is not None else None
+        if cause and "numerics" not in classes_of_edit(cause, diff):  # a different value took its place
             continue
         for change in edit.changes:
             if change.field == "element_type" and _is_rounding(change.old, change.new):
                 counts[change.old, change.new] += edit.count
     return counts
-
-
-def _rounds(edit: Edit, diff: ModuleDiff) -> bool:
-    return "numerics" in classes_of_edit(edit, diff)
 
 
 _NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d++\w*")

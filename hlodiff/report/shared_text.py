@@ -111,20 +111,45 @@ class ReportTexts:
         repeated: changes in several program texts of one name, numbered after the shared ones and listed in the first
             of these texts.
         members: the edits of all programs by group key.
-        root, packages: as in `Report`.
+        report: the report.
     """
 
     program_texts: tuple[ProgramText, ...]
     shared: tuple[SharedText, ...]
     repeated: tuple[SharedText, ...]
     members: Mapping[Key, list[GroupMember]] = field(repr=False)
-    root: str
-    packages: tuple[str, ...]
+    report: Report = field(repr=False)
 
     @cached_property
     def patterns(self) -> tuple[EditGroup, ...]:
         """All changes of all programs, each once."""
-        return in_order(edit_group_of(key, group, self.root, self.packages) for key, group in self.members.items())
+        lines = self.report.root, self.report.packages
+        return in_order(edit_group_of(key, group, *lines) for key, group in self.members.items())
+
+    @cached_property
+    def folded(self) -> tuple[str, ...]:
+        """The names whose changes are all shared with other names: a table row each is enough.
+
+        In the order of the report; () if everything is requested, or too few functions changed for a table.
+        """
+        if self.report.all:
+            return ()
+        shared = {one.edit_group.key for one in self.shared}
+        held: dict[str, set[Key]] = {}
+        for program_text in self.program_texts:
+            held.setdefault(program_text.name, set()).update(edit_group.key for edit_group in program_text.edit_groups)
+        others = {program.name for program in self.report.programs if program.status in ("added", "removed")}
+        folded = tuple(name for name, keys in held.items() if keys and keys <= shared and name not in others)
+        return folded if len(held.keys() | others) >= MANY else ()
+
+    @cached_property
+    def listed(self) -> tuple[SharedText, ...]:
+        """The listed shared changes: those of StableHLO, then the largest of the compiled programs."""
+        if self.report.all:
+            return self.shared
+        written = [one for one in self.shared if one.stage == "stablehlo"]
+        compiled = [one for one in self.shared if one.stage == "compiled"]
+        return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
         """The edit groups listed with this program text."""
@@ -142,6 +167,33 @@ class ReportTexts:
     def number(self, edit_group: EditGroup) -> int:
         """The number by which other program texts refer to an edit group; 0 if none does."""
         return next((one.number for one in self.repeated if one.edit_group.key == edit_group.key), 0)
+
+    def limits(self, names: Collection[str]) -> tuple[str, ...]:
+        """Search limits hit in programs whose details are not shown: silence never means "no change".
+
+        Args:
+            names: names of folded functions.
+
+        Returns:
+            one sentence for each kind of limit, with its functions and the largest number of computations in one of
+            them.
+        """
+        shown = {number for program_text in self.program_texts for number in program_text.programs}
+        firsts = [program_text.programs[0] for program_text in self.program_texts if program_text.name in names]
+        hidden = [number for number in range(len(self.report.programs)) if number not in shown]
+        hits: dict[object, list[tuple[str, LimitHit]]] = {}
+        others: dict[object, list[str]] = {}
+        for number in (*firsts, *hidden):
+            program = self.report.programs[number]
+            if program.diff is not None:
+                for hit in program.diff.limit_hits:
+                    hits.setdefault(hit.kind, []).append((program.name, hit))
+                for words in program.diff.not_known:
+                    others.setdefault(words, []).append(program.name)
+        lines = {
+            format_hits([hit for _, hit in found]): [name for name, _ in found] for found in hits.values()
+        } | others
+        return tuple(f"{format_names(list(dict.fromkeys(by)))}: {words}" for words, by in lines.items())
 
 
 def texts_of(report: Report) -> ReportTexts:
@@ -181,7 +233,7 @@ def texts_of(report: Report) -> ReportTexts:
         for number, ((edit_group, of), by) in enumerate([*several, *repeated], 1)
     )
     shared = numbered[: len(several)], numbered[len(several) :]
-    return ReportTexts(tuple(found), *shared, members, report.root, report.packages)
+    return ReportTexts(tuple(found), *shared, members, report)
 
 
 def _program_texts(
@@ -225,51 +277,6 @@ def differs(program: ProgramComparison) -> bool:
     return diff is not None and bool(diff.edits or diff.schedule or diff.tuning)
 
 
-def folded_of(report: Report, texts: ReportTexts) -> tuple[str, ...]:
-    """The names whose changes are all shared with other names: a table row each is enough.
-
-    Args:
-        report: the report.
-        texts: result of `texts_of` for it.
-
-    Returns:
-        names in the order of the report; () if everything is requested, or too few functions changed for a table.
-
-    Example:
-        >>> report = Report("diff", "a", "b", ())
-        >>> folded_of(report, texts_of(report))
-        ()
-    """
-    if report.all:
-        return ()
-    shared = {one.edit_group.key for one in texts.shared}
-    held: dict[str, set[Key]] = {}
-    for program_text in texts.program_texts:
-        held.setdefault(program_text.name, set()).update(edit_group.key for edit_group in program_text.edit_groups)
-    others = {program.name for program in report.programs if program.status in ("added", "removed")}
-    folded = tuple(name for name, keys in held.items() if keys and keys <= shared and name not in others)
-    return folded if len(held.keys() | others) >= MANY else ()
-
-
-def listed_shared(report: Report, texts: ReportTexts) -> tuple[SharedText, ...]:
-    """The listed shared changes: those of StableHLO, then the largest of the compiled programs.
-
-    Args:
-        report: the report.
-        texts: result of `texts_of` for it.
-
-    Example:
-        >>> report = Report("diff", "a", "b", ())
-        >>> listed_shared(report, texts_of(report))
-        ()
-    """
-    if report.all:
-        return texts.shared
-    written = [one for one in texts.shared if one.stage == "stablehlo"]
-    compiled = [one for one in texts.shared if one.stage == "compiled"]
-    return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
-
-
 def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
     """Marks of listed changes, and the number of others: `[1] [4] and 2 more`.
 
@@ -283,38 +290,6 @@ def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
     left = sum(number not in known for number in numbers)
     more = f"{left:,} more" if marks else f"{left:,} that are not listed"
     return " and ".join(filter(None, (marks, more if left else "")))
-
-
-def limits_of(report: Report, texts: ReportTexts, names: Collection[str]) -> tuple[str, ...]:
-    """Search limits hit in programs whose details are not shown: silence never means "no change".
-
-    Args:
-        report: the report.
-        texts: result of `texts_of` for it.
-        names: names of folded functions.
-
-    Returns:
-        one sentence for each kind of limit, with its functions and the largest number of computations in one of them.
-
-    Example:
-        >>> report = Report("diff", "a", "b", ())
-        >>> limits_of(report, texts_of(report), ["f"])
-        ()
-    """
-    shown = {number for program_text in texts.program_texts for number in program_text.programs}
-    firsts = [program_text.programs[0] for program_text in texts.program_texts if program_text.name in names]
-    hidden = [number for number in range(len(report.programs)) if number not in shown]
-    hits: dict[object, list[tuple[str, LimitHit]]] = {}
-    others: dict[object, list[str]] = {}
-    for number in (*firsts, *hidden):
-        program = report.programs[number]
-        if program.diff is not None:
-            for hit in program.diff.limit_hits:
-                hits.setdefault(hit.kind, []).append((program.name, hit))
-            for words in program.diff.not_known:
-                others.setdefault(words, []).append(program.name)
-    lines = {format_hits([hit for _, hit in found]): [name for name, _ in found] for found in hits.values()} | others
-    return tuple(f"{format_names(list(dict.fromkeys(by)))}: {words}" for words, by in lines.items())
 
 
 def _largest(key: Key, by: Sequence[ProgramText]) -> tuple[EditGroup, str]:

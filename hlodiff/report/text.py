@@ -30,12 +30,9 @@ from hlodiff.report.shared_text import (
     MOST_NAMES,
     ReportTexts,
     differs,
-    folded_of,
     format_marks,
     format_programs,
     format_shared,
-    limits_of,
-    listed_shared,
     texts_of,
 )
 from hlodiff.report.timings import run_lines, timing_lines
@@ -148,12 +145,12 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     texts = texts_of(report)
     changed = any(_is_listed(program) or other_memory(program, report.threshold) for program in report.programs)
     known = view() if view and changed else None
-    fresh = changed_functions(report, texts, with_details=False) if changed and not known else ((), (), ())
+    fresh = changed_functions(texts, with_details=False) if changed and not known else ((), (), ())
     programs, functions, written = (known.programs, known.functions, known.written) if known else fresh
     if len(functions) > 1:
         words, style = f"{MARKS[functions[0].verdict]} {overall(functions)}", STYLES[functions[0].verdict]
         yield Line(0, words, style=style, wrap=True)
-    listed = list(_changed_functions(report, texts, functions, written)) if changed and not report.brief else []
+    listed = list(_changed_functions(texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
     for line in () if report.brief else written:  # edited lines that changed several functions
         yield Line(2, _place(line), wrap=True)
@@ -168,13 +165,14 @@ def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) 
     if changed and len({*(one.name for one in functions), *_one_sided(report)}) >= MANY:
         yield from _in_short(report.command, functions, programs)
     if not changed or report.brief:  # without details: silence never means "no change"
-        limits = limits_of(report, texts, {program.name for program in report.programs})
+        limits = texts.limits({program.name for program in report.programs})
         yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     if changed and report.brief:
         yield from _briefly(report, functions)
     elif changed:
-        yield from listed if is_short else _overview(report, texts)
-    yield from _not_checked(report)
+        yield from listed if is_short else _overview(texts)
+    if any(program.status == "not_checked" for program in report.programs):
+        yield from _not_checked(report)
     yield from _further_findings(report) if report.findings else ()
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
@@ -209,17 +207,17 @@ def _checked(report: Report) -> Iterator[Line]:
 
 
 def _changed_functions(
-    report: Report, texts: ReportTexts, functions: Sequence[FunctionView], written: Sequence[ChangedLine]
+    texts: ReportTexts, functions: Sequence[FunctionView], written: Sequence[ChangedLine]
 ) -> Iterator[Line]:
     """Shared changes once, then every function or file with its own changes, worst first."""
-    yield from _shared_changes(report, texts)
-    folded = folded_of(report, texts)
-    limits = limits_of(report, texts, folded)
+    report = texts.report
+    yield from _shared_changes(texts)
+    limits = texts.limits(texts.folded)
     yield from (Line(0, f"limits: {words}", wrap=True) for words in limits)
     yield from [Line(0, "")] if limits else []
     by_name = report.by_name()
     for function in functions:
-        if function.name not in folded:
+        if function.name not in texts.folded:
             programs = by_name[function.name]
             yield _head(function)
             if function.targets:
@@ -228,10 +226,10 @@ def _changed_functions(
                 yield from [Line(2, "", style=NEXT)] if report.next else []
                 yield from _toolchain_lines(report, indent=2, sentence=function.sentence)
             if function.targets or report.all:
-                yield from _below_verdict(without_lines(function, written), programs, report, texts)
+                yield from _below_verdict(without_lines(function, written), programs, texts)
             yield Line(0, "")
-    if folded:
-        names = format_names(folded, MOST_NAMES)
+    if texts.folded:
+        names = format_names(texts.folded, MOST_NAMES)
         yield Line(0, f"only the shared changes: {names}; --all lists each", wrap=True)
         yield Line(0, "")
     known = {function.name for function in functions}
@@ -263,10 +261,9 @@ def _briefly(report: Report, functions: Sequence[FunctionView]) -> Iterator[Line
     yield from [Line(0, "")] if shown or left else []
 
 
-def _below_verdict(
-    function: FunctionView, programs: list[ProgramComparison], report: Report, texts: ReportTexts
-) -> Iterator[Line]:
+def _below_verdict(function: FunctionView, programs: list[ProgramComparison], texts: ReportTexts) -> Iterator[Line]:
     """The lines below the verdict of a function or file."""
+    report = texts.report
     passing = passing_lines(report, function.name) if report.findings else ()
     for words in (*passing, *cause_lines(report, programs, function.sentence)):
         yield Line(2, words, wrap=True)
@@ -286,7 +283,7 @@ def _below_verdict(
             for number, line in enumerate(section.lines):
                 yield Line(4, line, title="" if number else section.title, wrap=True)
         if numbers := texts.numbers(text):
-            listed = (*listed_shared(report, texts), *texts.repeated)
+            listed = (*texts.listed, *texts.repeated)
             yield Line(4, format_marks(numbers, listed), title="shared", wrap=True)
         if own := texts.own(text):
             yield Line(4, "edits")
@@ -399,17 +396,16 @@ def _change_lines(
     yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()
 
 
-def _shared_changes(report: Report, texts: ReportTexts) -> Iterator[Line]:
+def _shared_changes(texts: ReportTexts) -> Iterator[Line]:
     """Changes shared by several programs, each once, with its id for `hlodiff accept`."""
     if not texts.shared:
         return
     yield Line(0, "the same in several programs", style="bold")
-    listed = listed_shared(report, texts)
-    for shared in listed:
-        yield from _edit_group_lines(shared.edit_group, report, f"[{shared.number}] ")
-        yield Line(_BELOW, format_shared(report, shared), wrap=True)
-    if len(texts.shared) > len(listed):
-        yield Line(6, f"... and {len(texts.shared) - len(listed)} more, {MORE}")
+    for shared in texts.listed:
+        yield from _edit_group_lines(shared.edit_group, texts.report, f"[{shared.number}] ")
+        yield Line(_BELOW, format_shared(texts.report, shared), wrap=True)
+    if len(texts.shared) > len(texts.listed):
+        yield Line(6, f"... and {len(texts.shared) - len(texts.listed)} more, {MORE}")
     yield Line(0, "")
 
 
@@ -430,11 +426,8 @@ def _status_line(name: str, programs: list[ProgramComparison], report: Report, i
     for status, on in targets.items():
         word = _WORDS.get(status, status) if report.command == "check" else status
         parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
-    classes: dict[str, list[str]] = {}
-    for program in programs:
-        if program.status == "changed":
-            classes.setdefault(program.target or "", []).extend(program.classes)
-    words = ": ".join(filter(None, ("; ".join(parts), format_classes(classes, CLASSES))))
+    classes = format_classes(((one.target, one.classes) for one in programs if one.status == "changed"), CLASSES)
+    words = ": ".join(filter(None, ("; ".join(parts), classes)))
     style = _STYLES[next(iter(targets))]
     if indent:
         yield Line(indent, words, wrap=True)
@@ -455,8 +448,9 @@ def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> 
         yield Line(_BELOW + 2, f"at {frame}")
 
 
-def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
+def _overview(texts: ReportTexts) -> Iterator[Line]:
     """The overview in place of a list that is too long: unchanged share, largest changes, a line for each program."""
+    report = texts.report
     for stage, word in STAGE_NAMES.items():
         numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
         if not numbers:
@@ -474,8 +468,8 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
             yield Line(6, words)
         yield Line(0, "")
     if any(program.id for program in report.programs):  # there is something to accept
-        yield from _shared_changes(report, texts)
-    yield from _table(report, texts)
+        yield from _shared_changes(texts)
+    yield from _table(texts)
     for name, programs in report.by_name().items():
         if any(program.status in _WORDS for program in programs):
             yield from _status_line(name, programs, report)
@@ -483,13 +477,13 @@ def _overview(report: Report, texts: ReportTexts) -> Iterator[Line]:
     yield Line(0, "")
 
 
-def _table(report: Report, texts: ReportTexts) -> Iterator[Line]:
+def _table(texts: ReportTexts) -> Iterator[Line]:
     """A row for each program text, most changed first: unchanged share and headline."""
     changed = [text for text in texts.program_texts if text.edit_groups]
     changed.sort(key=lambda text: -sum(group.count + group.following for group in text.edit_groups))
     rows = []
     for text in changed[:_MOST_GROUPS]:
-        same = format_shares(share(report, text.programs[:1]))
+        same = format_shares(share(texts.report, text.programs[:1]))
         rows.append((text.name + format_targets(text.targets), STAGE_NAMES[text.stage], *same, text.headline))
     widths = [max(len(row[n]) for row in rows) for n in range(4)] if rows else []
     yield Line(0, "Unchanged share per program (instructions / bytes written)", style="bold")
@@ -517,7 +511,7 @@ def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequenc
         end = line[columns[-1]]
         yield Line(0, text if end else text.rstrip(), (end,) if end else (), style, wrap=True)
     if len(rows) > MOST_ROWS:
-        names = {name for row in rows[MOST_ROWS:] for name in (row.name, *row.also)}
+        names = {name for row in rows[MOST_ROWS:] for name in row.names}
         yield Line(0, f"... and {many(len(names), 'more function')}")
     yield Line(0, "")
     yield from number_lines(totals_by_number(functions))
@@ -543,21 +537,17 @@ def number_lines(numbers: Sequence[NumberTotals]) -> Iterator[Line]:
 
 def _not_checked(report: Report) -> Iterator[Line]:
     """Reasons with their programs; one reason often applies to all programs of a target."""
-    reasons: dict[tuple[bool, str, str], list[ProgramComparison]] = {}
-    for program in report.programs:
-        if program.status == "not_checked":
-            key = (not program.broken, program.reason, program.advice)
-            reasons.setdefault(key, []).append(program)
-    for (fine, reason, advice), programs in sorted(reasons.items(), key=lambda item: item[0][0]):
-        log = programs[0].log
+    from hlodiff.report.findings import group_reasons
+
+    for words, programs in group_reasons(report.programs):
+        first = programs[0]
         labels = list(dict.fromkeys(program.label for program in programs))
-        head = "not checked" if fine else "could not be judged"
-        yield Line(0, f"{head}: {format_names(labels)}", style="" if fine else "bold red", wrap=True)
-        for part in reason.split("\n"):
+        yield Line(0, f"{words}: {format_names(labels)}", style="bold red" if first.broken else "", wrap=True)
+        for part in first.reason.split("\n"):
             yield Line(2, part, wrap=True)
-        if advice:
-            yield Line(2, f"hint: {advice}", wrap=True)
-        for part in log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if log else []:
+        if first.advice:
+            yield Line(2, f"hint: {first.advice}", wrap=True)
+        for part in first.log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if first.log else []:
             yield Line(4, f"| {part}")
         yield Line(0, "")
 

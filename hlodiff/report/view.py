@@ -87,6 +87,11 @@ class ProgramView:
     verdict: Verdict = "same"
 
     @property
+    def label(self) -> str:
+        """Its name in messages: `train_step on cpu`."""
+        return f"{self.name} on {self.target}" if self.target else self.name
+
+    @property
     def has_verdict(self) -> bool:
         """Whether it changed, or is the same but needs different memory."""
         return self.status == "changed" or (self.status == "identical" and bool(self.numbers))

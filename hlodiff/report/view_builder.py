@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
 from hlodiff.hlo.metadata import is_library
@@ -20,11 +20,8 @@ from hlodiff.report.shared_text import (
     ProgramText,
     ReportTexts,
     differs,
-    folded_of,
     format_programs,
     format_shared,
-    limits_of,
-    listed_shared,
     texts_of,
 )
 from hlodiff.report.totals import format_checked
@@ -58,9 +55,7 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         0
     """
     texts = texts or texts_of(report)
-    programs, functions, written = changed_functions(report, texts)
-    folded = folded_of(report, texts)
-    shown = listed_shared(report, texts)
+    programs, functions, written = changed_functions(texts)
     return ReportView(
         command=report.command,
         old=report.old,
@@ -68,14 +63,16 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         programs=programs,
         findings=_findings(report, programs),
         toolchain=report.toolchain,
-        shared=tuple(change_view(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in shown),
-        shared_more=len(texts.shared) - len(shown),
+        shared=tuple(
+            change_view(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in texts.listed
+        ),
+        shared_more=len(texts.shared) - len(texts.listed),
         details=tuple(
-            _detail(program_text, texts, report, folded)
+            _detail(program_text, texts)
             for program_text in texts.program_texts
             if any(report.programs[number].status == "changed" for number in program_text.programs)
         ),
-        overviews=tuple(_overviews(report, texts)),
+        overviews=tuple(_overviews(texts)),
         notes=report.notes,
         next=report.next,
         checked=format_checked(report),
@@ -83,7 +80,7 @@ def build_view(report: Report, folder: str = "", texts: ReportTexts | None = Non
         timings=report.timings,
         causes=format_causes(report),
         scenarios=report.scenario_states(),
-        limits=limits_of(report, texts, folded),
+        limits=texts.limits(texts.folded),
         all=report.all,
         functions=functions,
         written=written,
@@ -133,7 +130,8 @@ def fingerprint(finding: Finding) -> str:
 # --- details ---------------------------------------------------------------------------------------------------------
 
 
-def _detail(program_text: ProgramText, texts: ReportTexts, report: Report, folded: Collection[str]) -> Detail:
+def _detail(program_text: ProgramText, texts: ReportTexts) -> Detail:
+    report = texts.report
     own = texts.own(program_text)
     sections = list(program_text.sections)
     groups: tuple[Group, ...] = ()
@@ -159,7 +157,7 @@ def _detail(program_text: ProgramText, texts: ReportTexts, report: Report, folde
         groups=groups,
         more=more,
         edited=edited,
-        folded=program_text.name in folded,
+        folded=program_text.name in texts.folded,
     )
 
 
@@ -175,8 +173,9 @@ def _digest(digest: Digest, report: Report, programs: bool = False) -> tuple[tup
     return tuple(groups), left if digest.others else ""
 
 
-def _overviews(report: Report, texts: ReportTexts) -> Iterable[Overview]:
+def _overviews(texts: ReportTexts) -> Iterable[Overview]:
     """For each stage: the unchanged share of its programs, and the largest changes."""
+    report = texts.report
     for stage in STAGES:
         numbers = [n for n, program in enumerate(report.programs) if program.stage == stage and differs(program)]
         if numbers:

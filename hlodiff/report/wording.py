@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -327,18 +327,21 @@ def format_targets(targets: Sequence[str]) -> str:
     return f" on {', '.join(targets)}" if any(targets) else ""
 
 
-def format_classes(classes: Mapping[str, Collection[str]], order: Sequence[str] = ()) -> str:
+def format_classes(changed: Iterable[tuple[str | None, Iterable[str]]], order: Sequence[str] = ()) -> str:
     """Classes of a change, each with its targets unless all have it: `numerics (tpu-v5e), structure`.
 
     Args:
-        classes: classes by target.
+        changed: the target of each changed program, and its classes.
         order: order of classes; others follow in order of appearance.
 
     Example:
-        >>> format_classes({"cpu": ["structure"], "tpu-v5e": ["numerics", "structure"]}, ["numerics", "structure"])
+        >>> format_classes([("cpu", ["structure"]), ("tpu-v5e", ["numerics", "structure"])], ["numerics", "structure"])
         'numerics (tpu-v5e), structure'
     """
-    known = dict.fromkeys(one for found in classes.values() for one in found)
+    classes: dict[str, list[str]] = {}
+    for target, found in changed:
+        classes.setdefault(target or "", []).extend(found)
+    known = dict.fromkeys(one for found in classes.values() for one in found if one)
     ranked = [*(one for one in order if one in known), *(one for one in known if one not in order)]
     on = {one: [target for target, found in classes.items() if one in found] for one in ranked}
     return ", ".join(one if len(on[one]) == len(classes) else f"{one} ({', '.join(on[one])})" for one in ranked)
