@@ -291,12 +291,14 @@ def _resharded(diff: ModuleDiff) -> Iterator[str]:
 
 def _result_shardings(diff: ModuleDiff) -> Iterator[tuple[str, str]]:
     """The shardings of each result on both sides, if StableHLO has them and no result came or went."""
+    if diff.old.stage != "stablehlo":
+        return
     sides = []
     for module in (diff.old, diff.new):
         entry = module.entry_computation
         root = entry.instructions[entry.root]
         sides.append([root.attribute(f"result{n}.sdy.sharding") for n in range(len(module.result_shapes()))])
-    if diff.old.stage == "stablehlo" and len(sides[0]) == len(sides[1]):
+    if len(sides[0]) == len(sides[1]):
         for old, new in zip(*sides, strict=True):
             if old and new:
                 yield format_partition(old), format_partition(new)
