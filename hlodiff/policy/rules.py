@@ -105,7 +105,11 @@ class NoHostCallback(Rule):
     def violations(self, both: ProgramPair) -> Iterator[Hit]:
         """Callbacks and host transfers in StableHLO, or else in the compiled program."""
         return _as_written(
-            both, _calls_host, lambda place: f"{_callee(place.instruction)} calls back to Python on the host"
+            both,
+            _calls_host,
+            lambda place: (
+                f"{custom_call_target(place.instruction) or place.instruction.opcode} calls back to Python on the host"
+            ),
         )
 
 
@@ -116,10 +120,6 @@ def _calls_host(it: Instruction) -> bool:
         return True
     host = it.attribute("is_host_transfer") == "true"
     return host and it.opcode in ("send", "recv")
-
-
-def _callee(it: Instruction) -> str:
-    return custom_call_target(it) or it.opcode
 
 
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
@@ -160,7 +160,16 @@ class NoCollective(Rule):
                 yield Hit(unknown, f"axis {axis}")
                 return
         weights = multiplicities(compiled)
-        places = [_place(compiled, one, weights[one.computation].total) for one in found]
+        bodies = compiled.computations
+        places = [
+            InstructionSite(
+                compiled,
+                bodies[one.computation],
+                bodies[one.computation].instructions[one.instruction],
+                weights[one.computation].total,
+            )
+            for one in found
+        ]
         over = f" over `{axis}`" if axis else ""
         yield from hits(
             (p for p in places if p.count), lambda place: f"{place.words} works{over or ' between devices'}"
@@ -189,11 +198,6 @@ def over_axis(found: list[Collective], stablehlo: Module | None, axis: str) -> t
         why = f"the mesh has the axis `{near}`" if near else "its StableHLO names no mesh"
         return [], f"whether a collective works over `{axis}` is not known: {why}"
     return [one for one in found if any(axis in _axes(one, mesh) for mesh in meshes)], ""
-
-
-def _place(module: Module, one: Collective, count: int) -> InstructionSite:
-    computation = module.computations[one.computation]
-    return InstructionSite(module, computation, computation.instructions[one.instruction], count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,14 @@ def _sentences(
     """Sentences on the change, most important first."""
     metrics = program.metrics()
     yield from (*known.unrolled, *known.happened, *known.moved, *known.constraints)
-    yield from _collectives(program)
-    yield from _replaced(diff, packages)
+    for name in program.executed():  # with their bytes: the cost of a one-word change of a sharding
+        family = name.removeprefix("collectives.")
+        if family != name:
+            yield from _of_one_call(program, name, family, "", f"collective_bytes.{family}")
+    edits = [edit for edit in diff.reported if edit.is_replaced]
+    groups = edit_groups_of(edits, diff.old.stage, packages=packages) if edits else ()
+    for group in [group for group in groups if group.kind == REPLACED][:1]:  # the largest
+        yield f"{group.kind} {group.what} ({group.where})" if group.where else f"{group.kind} {group.what}"
     yield from known.types
     yield from other_memories(diff)
     for name, one, several, size in _COUNTED:
@@ -111,22 +117,6 @@ def _sentences(
     old, new = metrics.get("loops", (0, 0))
     if old != new:
         yield more_or_less(old, new, "loop")
-
-
-def _replaced(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]:
-    """Replaced subgraphs, largest first: what they were, what they are, and the line."""
-    edits = [edit for edit in diff.reported if edit.is_replaced]
-    groups = edit_groups_of(edits, diff.old.stage, packages=packages) if edits else ()
-    for group in [group for group in groups if group.kind == REPLACED][:1]:
-        yield f"{group.kind} {group.what} ({group.where})" if group.where else f"{group.kind} {group.what}"
-
-
-def _collectives(program: ProgramComparison) -> Iterator[str]:
-    """Added and removed collectives with their bytes: the cost of a one-word change of a sharding."""
-    for name in program.executed():
-        family = name.removeprefix("collectives.")
-        if family != name:
-            yield from _of_one_call(program, name, family, "", f"collective_bytes.{family}")
 
 
 def _of_one_call(program: ProgramComparison, metric: str, one: str, several: str, size: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import compare_loops
-from hlodiff.differ.result import KINDS, Edit
+from hlodiff.differ.result import KINDS
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
 from hlodiff.report.grouping import EditGroup, share_of
@@ -119,7 +119,9 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
 def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
     """One change with all its occurrences: equal changes from one line, in all programs of the report."""
     programs = dict.fromkeys(number for number, _ in edit_group.edits)
-    frames = [edit.source for edit in _edits_of(edit_group, report)[:1]]
+    diffs = [(number, report.programs[number].diff, index) for number, index in edit_group.edits]
+    known = [(number, diff, index) for number, diff, index in diffs if diff is not None]
+    frames = [diff.reported[index].source for _, diff, index in known[:1]]
     old, new = (cost.to_json() if cost else None for cost in edit_group.cost)
     return {
         "id": edit_group.id,
@@ -136,20 +138,9 @@ def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
         ],
         "where": edit_group.where,
         "programs": list(programs),
-        "edits": _script_edits(edit_group, report),
+        # Indices in the edit list of each program.
+        "edits": [list(pair) for pair in dict.fromkeys((n, diff.reported_from[index]) for n, diff, index in known)],
     }
-
-
-def _script_edits(edit_group: EditGroup, report: Report) -> list[list[int]]:
-    """Indices of a change's edits in the edit list of each program."""
-    diffs = [(number, report.programs[number].diff, index) for number, index in edit_group.edits]
-    found = dict.fromkeys((number, diff.reported_from[index]) for number, diff, index in diffs if diff is not None)
-    return [list(pair) for pair in found]
-
-
-def _edits_of(edit_group: EditGroup, report: Report) -> list[Edit]:
-    diffs = [(report.programs[number].diff, index) for number, index in edit_group.edits]
-    return [diff.reported[index] for diff, index in diffs if diff is not None]
 
 
 def _one_sided() -> dict[str, Any]:

@@ -123,21 +123,17 @@ def format_number(number: Number) -> str:
     """
     words = format_arrow(number.old, number.new, FORMATS[number.unit])
     if is_expression(number):
-        words = printable(_both_in_words(number.old_words, number.new_words))
+        (old, _, rest), (new, _, others) = number.old_words.rpartition(" + "), number.new_words.rpartition(" + ")
+        words = format_pair(number.old_words, number.new_words)
+        if old and new and rest == others and rest.endswith(OF_LOOPS):  # an equal number of other loops
+            words = f"{format_pair(old, new)}, + {rest}"
+        words = printable(words)
     if number.old_bytes or number.new_bytes:
         sizes = [
             size for count, size in ((number.old, number.old_bytes), (number.new, number.new_bytes)) if count or size
         ]
         words += f" ({format_arrow(sizes[0], sizes[-1], format_bytes)})"
     return words + (f" ({printable(number.per).strip()})" if number.per else "")
-
-
-def _both_in_words(old: str, new: str) -> str:
-    """Both sides; an equal number of other loops is given once."""
-    (before, _, rest), (after, _, others) = old.rpartition(" + "), new.rpartition(" + ")
-    if before and after and rest == others and rest.endswith(OF_LOOPS):
-        return f"{format_pair(before, after)}, + {rest}"
-    return format_pair(old, new)
 
 
 def by_how_much(number: Number) -> str:

@@ -63,14 +63,13 @@ def to_sarif(view: ReportView, link: str = "") -> str:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    rule = {"id": printable(name), "name": _pascal(name)}
-    return {**rule, "shortDescription": {"text": _RULES.get(name) or _message(name) or "A finding."}}
-
-
-def _pascal(name: str) -> str:
-    """`not-checked` as `NotChecked`, the form that SARIF requires."""
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in name).split()
-    return "".join(word[:1].upper() + word[1:] for word in words) or "Finding"
+    pascal = "".join(word[:1].upper() + word[1:] for word in words) or "Finding"  # `NotChecked`, as SARIF requires
+    return {
+        "id": printable(name),
+        "name": pascal,
+        "shortDescription": {"text": _RULES.get(name) or _message(name) or "A finding."},
+    }
 
 
 def _result(finding: FindingView, index: int, view: ReportView) -> dict[str, Any]:

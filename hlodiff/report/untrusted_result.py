@@ -142,12 +142,8 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
         raise _refused(where, "sheet.folder leads out of the repository")
     names = {one.name for one in view.programs} | {one.program for one in view.findings}
     lines = tuple(line for line in view.text if not line.text.lstrip().startswith(REMOVED))
-    return replace(view, next=known_command(_next_as_written(value["sheet"]), names), text=lines)
-
-
-def _next_as_written(view: Mapping[str, Any]) -> str:
-    """The next command before `_scalar` removes words from texts."""
-    return str(view.get("next", ""))
+    following = str(value["sheet"].get("next", ""))  # before `_scalar` removes words from texts
+    return replace(view, next=known_command(following, names), text=lines)
 
 
 def _no_constant(name: str) -> Any:

@@ -15,7 +15,7 @@ from math import log2, sqrt
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed import ExecutedCount
 from hlodiff.differ.loops import has_same_bounds
-from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.model import Module
 from hlodiff.report.numbers import MEMORY, by_how_much, executed_pair, format_number, memory_numbers
@@ -373,7 +373,8 @@ def _words_and_size(number: Number) -> tuple[str, str]:
     one = number.name if number.name in FAMILIES else _COUNTED.get(number.name, "")
     if not number.comparable:
         several = f"{number.name}s" if number.name in FAMILIES else number.name
-        return f"{'more' if _is_more(number) else 'fewer'} {several}", ""
+        is_more = (number.mark == "worse") != (number.name == "aliased")
+        return f"{'more' if is_more else 'fewer'} {several}", ""
     if one and not _is_by_bytes(number):
         size = abs(number.new_bytes - number.old_bytes)
         words = many(int(abs(by)), one, "copies" if one == "copy" else "")
@@ -387,10 +388,6 @@ def _words_and_size(number: Number) -> tuple[str, str]:
         show = format_bytes if number.unit == "bytes" else format_count
         return f"{number.name} {format_arrow(number.old, number.new, show)}", ""
     return f"{number.name} {format_change(number.old, number.new)}", ""
-
-
-def _is_more(number: Number) -> bool:
-    return (number.mark == "worse") != (number.name == "aliased")
 
 
 _MOST_OF_A_TARGET = 3
@@ -501,8 +498,12 @@ def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | N
     work_of = _passes if device == "tpu" else _work_on_gpu
     found: Counter[tuple[int, int]] = Counter()
     for edit in diff.reported:
-        if edit.old and edit.new and _is_of_precision(edit) and _is_product(edit.new, diff.new):
-            found[work_of(edit.old, diff.old), work_of(edit.new, diff.new)] += edit.count
+        configs = (f"{one.old} {one.new}" for one in edit.changes if one.field == "backend_config")
+        is_of_precision = "precision" in edit.fields or any("precision_config" in words for words in configs)
+        if edit.old and edit.new and is_of_precision:
+            it = edit.new.instruction_in(diff.new)
+            if it.opcode in _PRODUCTS or _GEMM in (it.attribute("custom_call_target") or ""):
+                found[work_of(edit.old, diff.old), work_of(edit.new, diff.new)] += edit.count
     moved = Counter({(old, new): count for (old, new), count in found.items() if old != new})
     if any(0 in pair for pair in found):
         return ProductWork(0, 0)
@@ -518,16 +519,6 @@ def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | N
     )
     how = (f"{many(new, 'pass', 'passes')}", f"{old}") if device == "tpu" else (_OF_GPUS[new], _OF_GPUS[old])
     return ProductWork(old, new, f"{part}matrix products in {how[0]} instead of {how[1]}")
-
-
-def _is_of_precision(edit: Edit) -> bool:
-    configs = (change for change in edit.changes if change.field == "backend_config")
-    return "precision" in edit.fields or any("precision_config" in f"{one.old} {one.new}" for one in configs)
-
-
-def _is_product(site: Site, module: Module) -> bool:
-    it = site.instruction_in(module)
-    return it.opcode in _PRODUCTS or _GEMM in (it.attribute("custom_call_target") or "")
 
 
 def _is_float32(site: Site, module: Module) -> bool:

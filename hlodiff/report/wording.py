@@ -240,15 +240,12 @@ def sparkline(values: Sequence[float | None], *, width: int = 40, ascii_only: bo
             return _GAP
         return marks[round((value - low) / (high - low) * (len(marks) - 1))] if high > low else marks[0]
 
-    return "".join(map(mark, _grouped(values, max(width, 1)))).rstrip()
-
-
-def _grouped(values: Sequence[float | None], width: int) -> list[float | None]:
-    if len(values) <= width:
-        return list(values)
-    bounds = [number * len(values) // width for number in range(width + 1)]
-    groups = [values[start:end] for start, end in pairwise(bounds)]
-    return [max((value for value in group if value is not None), default=None) for group in groups]
+    width = max(width, 1)
+    if len(values) > width:  # the largest of each group
+        bounds = [number * len(values) // width for number in range(width + 1)]
+        groups = [values[start:end] for start, end in pairwise(bounds)]
+        values = [max((value for value in group if value is not None), default=None) for group in groups]
+    return "".join(map(mark, values)).rstrip()
 
 
 # --- Locations: Python frames without the machine's paths, memory spaces without quotes.

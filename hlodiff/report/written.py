@@ -65,7 +65,9 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
     for side in sides:  # drop the trailing comma of an argument on its own line
         del side[len(side) - (side[-1:] != [] and side[-1].text == ",") :]
     old, new = ([token.text for token in side] for side in sides)
-    if old == new or not _is_alike(old, new):
+    # Lines that git pairs may have nothing in common: half of the shorter one's tokens are required.
+    is_alike = (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0
+    if old == new or not is_alike:
         return ""
     short, long = (0, 1) if len(old) < len(new) else (1, 0)
     status = "added" if long == 1 else "gone"
@@ -75,11 +77,6 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
             whole = _rewritten(sides, lines, most) if _MINUS.fullmatch(words) else ""
             return whole or f"{words} {status}"
     return _rewritten(sides, lines, most)
-
-
-def _is_alike(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether both share half of the shorter line's tokens; lines that git pairs may have nothing in common."""
-    return (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0
 
 
 def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
@@ -199,13 +196,9 @@ def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
 def _starts(words: Sequence[str], start: int) -> Iterator[int]:
     """Indices at which an expression may begin, innermost first."""
     for first in range(start, -1, -1):
-        if _is_start(words[first - 1] if first else ""):
+        before = words[first - 1] if first else ""
+        if not before or before in OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before):
             yield first
-
-
-def _is_start(before: str) -> bool:
-    """Whether an expression may begin after this token; "" is the start of the line."""
-    return not before or before in OPENING or before in _ENDS_BEFORE or keyword.iskeyword(before)
 
 
 def _ends(words: Sequence[str], behind: int) -> Iterator[int]:

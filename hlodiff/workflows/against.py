@@ -262,9 +262,15 @@ def check_against(
         notes = (*checkout.notes, *renamed(programs, recorded=False), *settings)
         commit = checkout.commit
         repairable = [one.name for one in new.programs if one.failure and one.failure.broken]
-    judged = [one for one in judge(programs, policy) if one.rule not in ("new", "orphaned")]
+    judged = [  # the words of a finding about snapshots are about the revision
+        replace(one, what=one.what.replace("than the snapshot", f"than at {spec}"), advice="")
+        if one.rule == "changed"
+        else one
+        for one in judge(programs, policy)
+        if one.rule not in ("new", "orphaned")
+    ]
     findings = (
-        *(_reworded(finding, spec) for finding in judged),
+        *judged,
         *grown,
         *check_parity(config, here, after.chosen(), jobs),
         *judged_scenarios(scenarios),
@@ -285,13 +291,6 @@ def check_against(
         source_line=SourceLines(config.root, (SourceSide(commit), SourceSide(WORK_TREE))),
         margins=closest_margins(programs, policy),
     )
-
-
-def _reworded(finding: Finding, spec: str) -> Finding:
-    """A finding of `check` about snapshots, reworded for a revision."""
-    if finding.rule != "changed":
-        return finding
-    return replace(finding, what=finding.what.replace("than the snapshot", f"than at {spec}"), advice="")
 
 
 def _following(

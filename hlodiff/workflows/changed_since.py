@@ -69,7 +69,9 @@ class ChangedSince:
         Returns:
             the remaining programs, and a note on how many were skipped.
         """
-        if everything := self._for_all():
+        names = sorted(Path(file).name for file in self.files)
+        for_all = (name for name in names if any(fnmatchcase(name, pattern) for pattern in _FOR_ALL))
+        if everything := next(for_all, ""):
             return chosen, (f"all functions are looked at: {everything} changed since {self.revision}",)
         touched = {
             one.name
@@ -87,10 +89,6 @@ class ChangedSince:
             return chosen, ()
         note = f"{left:,} of {len(chosen.registered):,} programs were not looked at: no file that they import"
         return replace(chosen, registered=kept), (f"{note} has changed since {self.revision}",)
-
-    def _for_all(self) -> str:
-        names = sorted(Path(file).name for file in self.files)
-        return next((name for name in names if any(fnmatchcase(name, pattern) for pattern in _FOR_ALL)), "")
 
     def _is_recorded_otherwise(self, key: Key, config: Config, installed: Callable[[str], str]) -> bool:
         """Whether the snapshot is missing, has changed too, or was made by another JAX."""

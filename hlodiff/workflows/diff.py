@@ -171,7 +171,13 @@ def _check_sides(sides: tuple[Side, Side], chosen: Sequence[Pair], has_scenarios
 
 def _replayed(programs: Sequence[ProgramComparison]) -> list[str]:
     """One line for each verified stage; programs without edits share one line."""
-    counts = {(one.name, one.target, one.stage): _edits(one) for one in programs if one.replayed and one.diff}
+    counts = {
+        (one.name, one.target, one.stage): sum(
+            edit.count for edits in (one.diff.edits, one.diff.schedule, one.diff.tuning) for edit in edits
+        )
+        for one in programs
+        if one.replayed and one.diff
+    }
     edited = {(name, target) for (name, target, _), count in counts.items() if count}
     words = []
     for program in programs:
@@ -193,8 +199,3 @@ def _unknown(programs: Sequence[ProgramComparison]) -> list[str]:
         for one in programs
         if one.diff and one.diff.elided and one.replayed is False and not one.diff.identical
     ]
-
-
-def _edits(program: ProgramComparison) -> int:
-    channels = (program.diff.edits, program.diff.schedule, program.diff.tuning) if program.diff else ()
-    return sum(edit.count for edits in channels for edit in edits)

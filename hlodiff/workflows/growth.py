@@ -402,7 +402,14 @@ def measure_named_growth(
         discovery = discover(config)
         chosen = choose(config, discovery, names, ())
         keys = _first_targets(discovery, names) if sizes else growing_keys(discovery, chosen)
-        unlisted = () if sizes else tuple(_unlisted(discovery, chosen))
+        asked = {key.function for key in chosen.registered}
+        # Chosen functions whose cases, and so their sizes, are unknown.
+        broken = [one for one in discovery.functions if one.problem and one.cases == ("",) and not one.grown]
+        unlisted = tuple(
+            f"the cases of `{one.name}` cannot be listed: {one.problem}"
+            for one in broken
+            if one.name in asked and not sizes
+        )
         if not keys and unlisted:
             return MeasuredGrowth([], unlisted)
         if not keys:
@@ -420,13 +427,6 @@ def measure_named_growth(
         (growth, _recorded(config, key, growth)) for key in keys for growth in found.get((key.function, key.case), ())
     ]
     return MeasuredGrowth(growths, unlisted, tuple(failures))
-
-
-def _unlisted(discovery: Discovery, chosen: ChosenFunctions) -> list[str]:
-    """Messages for chosen functions whose cases, and so their sizes, are unknown."""
-    asked = {key.function for key in chosen.registered}
-    broken = [found for found in discovery.functions if found.problem and found.cases == ("",) and not found.grown]
-    return [f"the cases of `{one.name}` cannot be listed: {one.problem}" for one in broken if one.name in asked]
 
 
 def _first_targets(discovery: Discovery, names: Sequence[str]) -> tuple[Key, ...]:

@@ -122,7 +122,9 @@ def idle_patterns(config: Config, discovery: Discovery) -> tuple[str, ...]:
     if any(found.problem for found in discovery.functions):
         return ()
     requests = discovery.requests()
-    names = dict.fromkeys(name for one in requests for name in (one.function, _name(one.function, one.case)))
+    names = dict.fromkeys(
+        name for one in requests for name in (one.function, f"{one.function}/{one.case}" if one.case else one.function)
+    )
     targets = dict.fromkeys(one.target for one in requests)
     notes: dict[str, None] = {}
     for table, functions, on in _tables(config):
@@ -133,10 +135,6 @@ def idle_patterns(config: Config, discovery: Discovery) -> tuple[str, ...]:
                     hint = f", did you mean `{near}`?" if near else ""
                     notes[f"[{TABLE}] {table}: no {word} fits `{pattern}`{hint}"] = None
     return tuple(notes)
-
-
-def _name(function: str, case: str) -> str:
-    return f"{function}/{case}" if case else function
 
 
 def _tables(config: Config) -> Iterator[tuple[str, _Patterns, _Patterns]]:

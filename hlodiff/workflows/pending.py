@@ -21,7 +21,6 @@ from hlodiff.snapshots import (
     Key,
     Pending,
     PendingRecord,
-    RecordedTraces,
     StaleError,
     digest,
     list_records,
@@ -163,16 +162,12 @@ def _verified(pending: Pending, where: str) -> PendingProgram:
     if snapshot.summary.get("format_version") != SUMMARY_VERSION:
         raise StoreError("was captured by another version of hlodiff, which counts differently", where=where, hint=hint)
     counts = {stage: dict(op_counts(module)) for stage, module in stored.modules.items()}
-    if any(_counted(snapshot.summary, stage) != counts[stage] for stage in STAGES):
+    counted = snapshot.summary.get("op_counts")
+    if any((counted.get(stage, {}) if isinstance(counted, Mapping) else {}) != counts[stage] for stage in STAGES):
         raise StoreError("its summary counts other operations than its programs have", where=where, hint=hint)
     # Rebuilt from the parsed modules, so that nothing else in the file is kept.
     source = {stage: source_of(module, "") for stage, module in stored.modules.items()} if snapshot.source else None
     return PendingProgram(replace(pending, snapshot=replace(snapshot, source=source)), stored)
-
-
-def _counted(summary: Mapping[str, object], stage: str) -> object:
-    table = summary.get("op_counts")
-    return table.get(stage, {}) if isinstance(table, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +343,11 @@ def record_summary(key: Key, old: str | None, new: str, everything: bool = False
         changes, details = changed_growth(before, load_text(new, key.name))
         same = "grows as recorded, with other counts"
     else:
-        compared = _compare_traces(key.function, old, traces_of(new, key.function))
+        traces = traces_of(new, key.function)
+        if old is None:
+            compared = TraceComparison(key.function, "added", None, traces.counts)
+        else:
+            compared = compared_records(key.function, traces_of(old, key.function), traces)
         found = judge_scenarios([compared], everything=everything)
         changes = tuple(one.what for one in found)
         details = found[0].details if found else compared.notes
@@ -360,9 +359,3 @@ def record_summary(key: Key, old: str | None, new: str, everything: bool = False
 def kind_of(config: Config, one: PendingRecord) -> Kind:
     """How much a pending record differs from the current one, computed without trusting its file."""
     return record_summary(one.key, base_record(config, one.key).text, one.text).kind
-
-
-def _compare_traces(name: str, old: str | None, new: RecordedTraces) -> TraceComparison:
-    if old is None:
-        return TraceComparison(name, "added", None, new.counts)
-    return compared_records(name, traces_of(old, name), new)

@@ -113,7 +113,8 @@ class PendingWriter:
         Returns:
             `programs`, with the id for `accept` if the program differs from the snapshot.
         """
-        kind: Kind = "new" if old is None else "changed" if _is_changed(programs) else "facts"
+        is_changed = any(program.status == "changed" for program in programs)
+        kind: Kind = "new" if old is None else "changed" if is_changed else "facts"
         if old is not None and digest(old) == digest(new):
             self.forget(new.key)
             return programs
@@ -220,7 +221,3 @@ def stale_pending(root: Path, freshness: Freshness) -> tuple[Key, ...]:
         if freshness.refusal(key, origin):
             found.append(key)
     return tuple(found)
-
-
-def _is_changed(programs: tuple[ProgramComparison, ...]) -> bool:
-    return any(program.status == "changed" for program in programs)

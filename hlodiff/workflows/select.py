@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from hlodiff.capture import Discovery, Request
 from hlodiff.capture.targets import looks_like
@@ -161,16 +160,13 @@ def load_stored(config: Config, keys: Sequence[Key]) -> tuple[dict[Key, ParsedSn
     broken: dict[Key, HlodiffError] = {}
     for key in keys:
         # A folder without a summary is half a snapshot: broken rather than new.
-        if key in there or _has_files(config.snapshots / key.folder):
+        folder = config.snapshots / key.folder
+        if key in there or (folder.is_dir() and any(entry.is_file() for entry in folder.iterdir())):
             try:
                 stored[key] = parse(read_whole_snapshot(tree, key), f"{tree.where}/{key.folder}", verify=True)
             except Exception as error:
                 broken[key] = expected_error(error)
     return stored, broken
-
-
-def _has_files(folder: Path) -> bool:
-    return folder.is_dir() and any(entry.is_file() for entry in folder.iterdir())
 
 
 def intact_snapshots(stored: Mapping[Key, ParsedSnapshot]) -> dict[Key, Snapshot]:

@@ -232,8 +232,10 @@ def tree_side(label: str, tree: Tree, plain: Tree, here: PurePosixPath) -> Side:
         return _snapshot_side(label, tree, files, here)
     side = Side(label)
     dumps = {file: match for file in files if (match := _DUMP.match(file))}
-    if dumps:
-        _add_dumps(side, plain, dumps)
+    if dumps:  # `module_0001.jit_f.cpu_after_optimizations.txt` is `jit_f`
+        for file, match in sorted(dumps.items(), key=lambda item: (int(item[1].group(1)), item[0])):
+            name = match.group(2) + ("" if match.group(3) == "after" else ".before_optimizations")
+            side.programs.append(_plain_program(plain, file, name))
     else:
         _add_files(side, plain, files)
     if not side.programs:
@@ -284,13 +286,6 @@ def _add_snapshot(side: Side, tree: Tree, key: Key, folder: str) -> None:
         side.notes.append(f"{where}/source.json {problem}: Python lines may be missing")
     side.programs += snapshot_programs(snapshot, where, key=key)
     (side.with_lines if snapshot.source or problem else side.without_lines).append(key.name)
-
-
-def _add_dumps(side: Side, tree: Tree, dumps: Mapping[str, re.Match[str]]) -> None:
-    """Programs of an XLA dump: `module_0001.jit_f.cpu_after_optimizations.txt` is `jit_f`."""
-    for file, match in sorted(dumps.items(), key=lambda item: (int(item[1].group(1)), item[0])):
-        name = match.group(2) + ("" if match.group(3) == "after" else ".before_optimizations")
-        side.programs.append(_plain_program(tree, file, name))
 
 
 def _add_files(side: Side, tree: Tree, files: tuple[str, ...]) -> None:
@@ -437,12 +432,13 @@ def _pair_group(old: list[SideProgram], new: list[SideProgram]) -> list[Pair]:
     pairs += list(zip(rest, others, strict=False))
     shared = min(len(rest), len(others))
     pairs += [(program, None) for program in rest[shared:]] + [(None, program) for program in others[shared:]]
-    return [_numbered(one, number) for number, one in enumerate(pairs, 1)]
-
-
-def _numbered(one: Pair, number: int) -> Pair:
-    old, new = (replace(side, name=f"{side.name}#{number}") if side else None for side in one)
-    return old, new
+    return [
+        (
+            replace(old, name=f"{old.name}#{number}") if old else None,
+            replace(new, name=f"{new.name}#{number}") if new else None,
+        )
+        for number, (old, new) in enumerate(pairs, 1)
+    ]
 
 
 def _layout(program: SideProgram) -> bytes:
