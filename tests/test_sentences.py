@@ -302,6 +302,30 @@ def test_arguments_that_only_change_places_and_donation_are_neither_new_nor_gone
     assert found.replay().complete
 
 
+def test_arguments_in_another_order_are_paired_by_path_though_others_are_used_alike() -> None:
+    """The moments of an optimizer are used like each other: in another order, a number of one is one of another's."""
+    paths = ("model", "state.count", "state.mu", "state.nu", "tokens")
+    uses = {"model": "negate(", "state.mu": "exponential(", "state.nu": "exponential(", "tokens": "cosine("}
+
+    def compiled(order: tuple[str, ...], donated: tuple[str, ...], start: str) -> hlodiff.Module:
+        held = [f'  %{path} = f32[8] parameter({n}), metadata={{op_name="{path}"}}' for n, path in enumerate(order)]
+        used = [f"  %of_{path} = f32[8] {opcode}%{path})" for path, opcode in uses.items() if path != "model"]
+        used += [f"  %of_model = f32[8] {start}%model)", "  %of_state.count = f32[8] sine(%state.count)"]
+        root = f"  ROOT %all = (f32[8]{', f32[8]' * 4}) tuple({', '.join(f'%of_{path}' for path in paths)})"
+        aliases = ", ".join(f"{{{paths.index(one)}}}: ({order.index(one)}, {{}}, may-alias)" for one in donated)
+        header = f"HloModule m, input_output_alias={{ {aliases} }}"
+        return hlodiff.read_text("\n".join([header, "", "ENTRY %e {", *held, *used, root, "}", ""]))
+
+    old = compiled(paths, paths[:4], "negate(")
+    new = compiled(("state.count", "state.mu", "state.nu", "tokens", "model"), paths[1:4], "abs(")
+    found = hlodiff.diff(old, new)
+    assert "1 argument is no longer donated: model" in what_happened(found)
+    held = [edit for edit in found.edits if edit.old and edit.new and edit.old.opcode == "parameter"]
+    assert held and all(edit.old.name == edit.new.name for edit in held if edit.old and edit.new)
+    assert not [edit for edit in found.edits if "operands" in edit.fields]
+    assert found.replay().complete
+
+
 def test_a_donation_that_no_output_uses_is_named() -> None:
     old = program(DONATED, ", input_output_alias={ {}: (0, {}, may-alias) }")
     new = program(DONATED, ", buffer_donor={ (0, {}) }")

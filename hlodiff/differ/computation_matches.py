@@ -344,7 +344,7 @@ def _open(
         match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
     if call and call.elements is not None:
         elements[pair.old_side.parameters[0]] = call.elements
-    expected = parameters.expectation(pair.old_side, pair.new_side, call)
+    expected = parameters.expectation(pair.old_side, pair.new_side, pair.pairing, call)
     both = pair.old_side, pair.new_side, pair.pairing
     model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
     if not search.run(model, limits, budget, None if entry else expected.fits):

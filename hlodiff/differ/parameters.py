@@ -7,7 +7,7 @@ name; otherwise names decide, and then the number if both sides have equally man
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from hlodiff.differ.instruction_matches import OWN, STRUCTURE, VALUE, InstructionMap, MatchGraph, op_name_of
@@ -75,11 +75,12 @@ class Expectation:
     edits: int | None
 
 
-def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> Expectation:
+def expectation(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: CallContext | None) -> Expectation:
     """What is known about the parameters of two computations before looking inside.
 
     Args:
         old, new: the two computations.
+        pairing: their matches; `pair_first` has been at them.
         call: how they were reached; None for the entries.
     """
     olds, news = old.parameters, new.parameters
@@ -88,7 +89,12 @@ def expectation(old: MatchGraph, new: MatchGraph, call: CallContext | None) -> E
     if call and max((*call.slots[0], *call.slots[1]), default=-1) >= 0:
         return Expectation(lambda one, other: _is_same_operand(call, before[one], after[other]), edits)
     if len(olds) == len(news):
-        return Expectation(lambda one, other: before[one] == after[other], edits)
+        # An argument has its number, unless its name was found at another one.
+        due = dict(zip(olds, news, strict=True))
+        named = {p: pairing.old[p] for p in olds if pairing.matchers.get(p) == "parameter:name"} if call is None else {}
+        taken = set(named.values())
+        due = {p: named.get(p, -1 if due[p] in taken else due[p]) for p in olds}
+        return Expectation(lambda one, other: due[one] == other, edits)
     if call is None:
         of_old, of_new = _same_names(old, new)
         return Expectation(lambda one, other: of_old.get(one, other) == other and of_new.get(other, one) == one, edits)
@@ -178,7 +184,11 @@ _FAR = 2
 def _by_place(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int]
 ) -> None:
-    """Match by number the parameters with the same uses: operations, operand slots, and uses of the results."""
+    """Match by number the parameters with the same uses: operations, operand slots, and uses of the results.
+
+    A model and its moments in an optimizer are used alike. So where arguments have other numbers than before, by their
+    names, the names decide if more arguments keep their uses by name than by number.
+    """
     numbers: dict[Hashable, int] = {}
     known: tuple[dict[tuple[int, int], int], ...] = {}, {}
 
@@ -189,9 +199,19 @@ def _by_place(
             known[which][position, far] = numbers.setdefault((label, *sorted(uses)), len(numbers))
         return known[which][position, far]
 
-    for one, other in zip(olds, news, strict=True):
-        if old.uses[one] and used(old, 0, one, _FAR) == used(new, 1, other, _FAR):
-            pairing.add(one, other, "parameter:place")
+    def alike(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [
+            (one, other)
+            for one, other in pairs
+            if old.uses[one] and used(old, 0, one, _FAR) == used(new, 1, other, _FAR)
+        ]
+
+    by_number, by_name = list(zip(olds, news, strict=True)), _same_names(old, new)[0]
+    placed = alike(by_number)
+    if any(by_name.get(one, other) != other for one, other in placed) and len(alike(by_name.items())) > len(placed):
+        return
+    for one, other in placed:
+        pairing.add(one, other, "parameter:place")
 
 
 def _by_name(
