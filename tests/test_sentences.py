@@ -319,7 +319,7 @@ def test_arguments_in_another_order_are_paired_by_path_though_others_are_used_al
     old = compiled(paths, paths[:4], "negate(")
     new = compiled(("state.count", "state.mu", "state.nu", "tokens", "model"), paths[1:4], "abs(")
     found = hlodiff.diff(old, new)
-    assert "1 argument is no longer donated: model" in what_happened(found)
+    assert "1 argument is no longer donated: model" in happened(found)
     held = [edit for edit in found.edits if edit.old and edit.new and edit.old.opcode == "parameter"]
     assert held and all(edit.old.name == edit.new.name for edit in held if edit.old and edit.new)
     assert not [edit for edit in found.edits if "operands" in edit.fields]
