@@ -66,6 +66,25 @@ def test_check_leaves_what_update_would_write(changed: Compiler, said: Ask) -> N
     assert said("check")[0] == 0
 
 
+def test_a_program_that_is_accepted_and_stays_pending_is_said_to_be(
+    changed: Compiler, said: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said("check")
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if "pending" in self.parts and "h" in self.parts:
+            raise PermissionError(13, "Permission denied", str(self))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    _, out, _ = said("accept", "--everything")
+    rows = {row.split("  ")[0]: row for row in out.splitlines()}
+    assert re.fullmatch(r"h  cpu +accepted \(new, still pending, because .*: Permission denied\)", rows["h"])
+    assert rows["g/small"].endswith("accepted (changed)")
+    assert Path("snapshots/h/cpu/compiled.hlo").is_file() and pending() == ["h/cpu"]
+
+
 def test_the_report_prints_what_accept_takes(changed: Compiler, said: Ask) -> None:
     programs = json.loads(said("check", "--format", "json")[1])["programs"]
     ids = {(one["name"], one["target"]): one["id"] for one in programs}

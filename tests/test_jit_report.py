@@ -20,7 +20,6 @@ from hlodiff.inspect.variants import (
     Comparison,
     Kernel,
     Variant,
-    _comparison,
     inner_calls,
     kernels,
     over_limits,
@@ -158,52 +157,45 @@ def test_the_report_in_a_terminal() -> None:
     )
 
 
-WHILE = """HloModule jit_f
-%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
-  %p = (s32[], f32[8]) parameter(0)
-  %i = s32[] get-tuple-element(%p), index=0
-  %x = f32[8] get-tuple-element(%p), index=1
-  %one = s32[] constant(1)
-  %next = s32[] add(%i, %one)
-  %sum = f32[8] add(%x, %x)
-  ROOT %t = (s32[], f32[8]) tuple(%next, %sum)
-}
-%condition (p.1: (s32[], f32[8])) -> pred[] {
-  %p.1 = (s32[], f32[8]) parameter(0)
-  %i.1 = s32[] get-tuple-element(%p.1), index=0
-  %n = s32[] constant(16)
-  ROOT %less = pred[] compare(%i.1, %n), direction=LT
-}
-ENTRY %main (a: f32[8]) -> f32[8] {
-  %a = f32[8] parameter(0)
-  %zero = s32[] constant(0)
-  %start = (s32[], f32[8]) tuple(%zero, %a)
-  %loop = (s32[], f32[8]) while(%start), condition=%condition, body=%body
-  ROOT %out = f32[8] get-tuple-element(%loop), index=1
-}
-"""
-UNROLLED = "HloModule jit_f\nENTRY %main (a: f32[8]) -> f32[8] {\n  %a = f32[8] parameter(0)\n" + "".join(
-    f"  {'ROOT ' * (n == 15)}%v{n} = f32[8] add(%{'a' if not n else f'v{n - 1}'}, %{'a' if not n else f'v{n - 1}'})\n"
-    for n in range(16)
-) + "}\n"  # fmt: skip
-
-
-def test_flops_are_counted_as_often_as_loops_run_them() -> None:
-    # XLA estimates one turn of the loop.
-    ran = [
-        VariantRun(name, (Executable("jit_f", False, STABLEHLO, text, 1, 9.0, flops, 0.1),), later=(0.1, 0.3, 0.2))
-        for name, text, flops in (("loop", WHILE, 8.0), ("unrolled", UNROLLED, 128.0), ("unknown", UNKNOWN, 8.0))
-    ]
-    loop, unrolled, unknown = _comparison(VariantsResult("g", tuple(ran), (), "0.10.2"), "").variants
-    assert loop.flops is not None and unrolled.flops == 16 * 8
-    assert unrolled.flops <= loop.flops <= unrolled.flops + 16 * 3  # the counter and its comparison
-    assert unknown.flops is None and unknown.unknown[-1] == "flops: how often the loop %loop turns is not known"
-    assert (loop.later, loop.least, loop.most) == (0.2, 0.1, 0.3)
-    text = variants_text([Comparison("g", "0.10.2", (), (loop, unrolled, unknown))])
+def test_the_time_of_a_later_call_is_shown_with_least_and_most() -> None:
+    ran = Variant("outer", executables=1, launches=1, later=0.2, least=0.1, most=0.3)
+    text = variants_text([Comparison("g", "0.10.2", (), (ran,))])
     assert "least to most" in text and "100 ms to 300 ms" in text and "across the border" not in text
 
 
-UNKNOWN = WHILE.replace("%n = s32[] constant(16)", "%n = s32[] get-tuple-element(%p.1), index=0")
+REPEATED = """import hlodiff, jax, jax.numpy as jnp
+X = hlodiff.abstract((8,), "float32")
+
+def unrolled(x):
+    for _ in range(16):
+        x = x + x
+    return x
+
+@hlodiff.variants
+def repeated():
+    def loop(x):
+        return jax.lax.fori_loop(0, 16, lambda i, x: x + x, x)
+
+    def unknown(x):
+        return jax.lax.while_loop(lambda x: x[0] < 100, lambda x: x + x, x)
+
+    return {each.__name__: hlodiff.Case(jax.jit(each), X) for each in (loop, unrolled, unknown)}
+"""
+
+
+@pytest.mark.slow
+def test_flops_are_counted_as_often_as_loops_run_them(tmp_path: Path) -> None:
+    """XLA estimates one turn of the loop."""
+    (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
+    (tmp_path / "programs.py").write_text(REPEATED)
+    done = run(tmp_path, "inspect", "variants", "--format", "json", "--calls", "3")
+    (comparison,) = json.loads(done.stdout)["comparisons"]
+    loop, unrolled, unknown = comparison["variants"]
+    assert unrolled["flops"] == 16 * 8
+    assert unrolled["flops"] <= loop["flops"] <= unrolled["flops"] + 16 * 3, "the counter and its comparison"
+    assert unknown["flops"] is None
+    assert unknown["unknown"][-1].startswith("flops: how often the loop at programs.py:15 turns is not known")
+    assert loop["least"] <= loop["later"] <= loop["most"]
 
 
 def test_eager_fusions_are_not_denied() -> None:

@@ -2,68 +2,107 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 
-from hlodiff.cli.progress_bar import _Drawing, progress_bar
-from hlodiff.progress import Progress, progress
+from hlodiff.cli.progress_bar import progress_bar
+from hlodiff.progress import progress
 from hlodiff.report import Report, to_terminal
 from hlodiff.workflows.check import Stopwatch
 
 
+class Terminal(io.StringIO):
+    """Where the bar is drawn."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def until(said: Callable[[], bool]) -> None:
+    """Another thread draws."""
+    end = time.perf_counter() + 120
+    while not said():
+        assert time.perf_counter() < end
+        time.sleep(0.01)
+
+
 def test_a_line_names_what_is_being_done_and_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("hlodiff.cli.progress_bar.time.monotonic", lambda: now[0])
-    drawing = _Drawing(0)
+    now, printed = [100.0], io.StringIO()
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("sys.stderr", printed)
+    monkeypatch.setenv("HLODIFF_PROGRESS", "0.01")
 
-    def after(seconds: float, one: Progress) -> str:
-        now[0] += seconds
-        drawing.show(one)
-        return drawing._line(one)
+    def says(words: str) -> None:
+        until(lambda: printed.getvalue().endswith(f" s: {words}\n"))
 
-    assert after(0, Progress("starting JAX", "", 0, 0)) == "starting JAX"
-    assert after(2, Progress("importing programs.py", "", 0, 0)) == "importing programs.py"
-    assert after(0, Progress("asking for the cases of", "f", 0, 0)) == "asking for the cases of f (0 s)"
-    assert after(1, Progress("starting JAX", "", 0, 0, ended=True)) == "starting JAX"
-    assert after(0, Progress("capturing", "", 0, 6)) == "capturing; 0 of 6 done"
-    assert after(0, Progress("lowering", "f on cpu", 0, 6)) == "lowering f on cpu (0 s); 0 of 6 done"
-    words = "compiling f on cpu (70 s); 0 of 6 done"
-    assert after(70, Progress("compiling", "f on cpu", 0, 6)) == words
-    words = "compiling f on cpu (71 s), tracing g on cpu (0 s); 0 of 6 done"
-    assert after(1, Progress("tracing", "g on cpu", 0, 6)) == words
-    assert after(1, Progress("comparing", "f on cpu", 1, 6)) == "tracing g on cpu (1 s); 1 of 6 done"
-    for name in "hijk":
-        found = after(0, Progress("tracing", f"{name} on cpu", 1, 6))
-    words = "tracing g on cpu (1 s), tracing h on cpu (0 s), tracing i on cpu (0 s) and 2 more; 1 of 6 done"
-    assert found == words
-    now[0] += 60
-    starting = Progress("importing programs.py", "", 1, 6)
-    assert after(0, starting).startswith("tracing g on cpu (61 s), "), "a worker that starts is not what all do"
-    assert drawing._longest(starting) == "tracing g on cpu (for 61 s) and 4 more"
-    assert drawing._longest(Progress("comparing", "g on cpu", 2, 6)) == "tracing g on cpu (for 61 s) and 4 more"
-    after(0, Progress("comparing", "g on cpu", 2, 6))
-    assert drawing._longest(starting) == "tracing h on cpu (for 60 s) and 3 more"
-    drawing.close()
+    with progress_bar():
+        with progress(None, "starting JAX") as step:
+            says("starting JAX")
+            now[0] += 2
+            step("", 0, "importing programs.py")
+            says("importing programs.py")
+            step("f", 0, "asking for the cases of")
+            says("asking for the cases of f (0 s)")
+        with progress(6, "capturing") as step:
+            says("capturing; 0 of 6 done")
+            step("f on cpu", 0, "lowering")
+            says("lowering f on cpu (0 s); 0 of 6 done")
+            now[0] += 70
+            step("f on cpu", 0, "compiling")
+            says("compiling f on cpu (70 s); 0 of 6 done")
+            now[0] += 1
+            step("g on cpu", 0, "tracing")
+            says("compiling f on cpu (71 s), tracing g on cpu (0 s); 0 of 6 done")
+            now[0] += 1
+            step("f on cpu", 1, "comparing")
+            says("tracing g on cpu (1 s); 1 of 6 done")
+            for name in "hijk":
+                step(f"{name} on cpu", 0, "tracing")
+            words = "tracing g on cpu (1 s), tracing h on cpu (0 s), tracing i on cpu (0 s) and 2 more; 1 of 6 done"
+            says(words)
+            now[0] += 60
+            step("", 0, "importing programs.py")  # a worker that starts is not what all do
+            says(words.replace("(1 s)", "(61 s)").replace("(0 s)", "(60 s)"))
+
+
+def test_the_bar_names_what_takes_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, terminal = [100.0], Terminal()
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "150")
+    with progress_bar(), progress(6, "capturing") as step:
+        for name in "ghijk":
+            step(f"{name} on cpu", 0, "tracing")
+            now[0] += name == "g"
+        until(lambda: "tracing g on cpu and 4 more" in terminal.getvalue())
+        now[0] += 60
+        step("", 0, "importing programs.py")
+        until(lambda: "tracing g on cpu (for 61 s) and 4 more" in terminal.getvalue())
+        step("g on cpu", 1, "comparing")
+        until(lambda: "tracing h on cpu (for 60 s) and 3 more" in terminal.getvalue())
 
 
 def test_lines_come_without_a_terminal_and_can_be_turned_off(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    printed: list[str] = []
-    monkeypatch.setattr("hlodiff.cli.output.tell", printed.append)
     for value, lines in (("0.01", True), ("0", False), ("3600", False)):
         monkeypatch.setenv("HLODIFF_PROGRESS", value)
-        printed.clear()
+        printed = ""
         with progress_bar(), progress(2, "comparing") as step:
             step("f on cpu", 0)
             end = time.monotonic() + (120 if lines else 0.05)
             while not printed and time.monotonic() < end:
                 time.sleep(0.01)
+                printed += capsys.readouterr().err
+        printed += capsys.readouterr().err
         assert bool(printed) == lines
-        assert all(re.search(r"comparing f on cpu \(\d+ s\); 0 of 2 done", line) for line in printed)
-    assert capsys.readouterr() == ("", ""), "and no bar"
+        found = [re.search(r"\d+ s: comparing f on cpu \(\d+ s\); 0 of 2 done", line) for line in printed.splitlines()]
+        assert all(found), "and no bar"
+    assert capsys.readouterr().out == ""
 
 
 def test_where_the_time_of_a_run_went(monkeypatch: pytest.MonkeyPatch) -> None:

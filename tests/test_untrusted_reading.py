@@ -20,7 +20,6 @@ from hlodiff.integrations.git import diff_driver
 from hlodiff.integrations.history import commits
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
 from hlodiff.snapshots.pending import from_plain
-from hlodiff.workflows.accept import _dropped
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.passes import pass_dumps
 from hlodiff.workflows.sides import Side, SideProgram, open_side, pair
@@ -103,17 +102,6 @@ def test_a_closed_folder_is_named_itself(monkeypatch: pytest.MonkeyPatch) -> Non
     assert error.render() == "snapshots: cannot be used: Permission denied\nhint: make the folder readable"
     other = expected_error(PermissionError(13, "Permission denied", "elsewhere/x"))
     assert other.render() == "elsewhere/x: cannot be used: Permission denied"
-
-
-def test_a_program_that_is_accepted_and_stays_pending_is_said_to_be(tmp_path: Path) -> None:
-    def refuse(root: Path, key: Key) -> None:
-        raise StoreError("cannot be written: Permission denied", where=".hlodiff/pending")
-
-    said = ("still pending, because .hlodiff/pending: cannot be written: Permission denied",)
-    assert _dropped(refuse, tmp_path, NEW.key) == said
-    keep_pending(tmp_path / "pending", NEW, None, "new")
-    assert _dropped(drop_pending, tmp_path / "pending", NEW.key) == ()
-    assert FolderTree(tmp_path / "pending").files() == (".gitignore",)
 
 
 def test_only_a_full_snapshots_folder_can_be_moved_by_its_setting(

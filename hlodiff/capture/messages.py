@@ -379,6 +379,10 @@ class GrowthResult:
     inputs: Inputs = field(default_factory=Inputs)
 
 
+LONGEST_CALL = 600
+"""Seconds after which a called case is stopped, including its compilations."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParityRequest:
     """A request to run one case on this machine's CPU.

@@ -19,7 +19,7 @@ from hlodiff.capture.devices import Target, TooFewDevices
 from hlodiff.capture.imports import message, one_line, one_line_at, user_traceback
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
-from hlodiff.capture.messages import CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
+from hlodiff.capture.messages import LONGEST_CALL, CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
 from hlodiff.capture.targets import parse
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case
@@ -177,10 +177,6 @@ def _same_numbers(old: list[Any], new: list[Any]) -> str:
     return "with these arguments the numbers are the same"
 
 
-LONGEST = 600.0
-"""Seconds after which a call is stopped, including its compilations."""
-
-
 @dataclass(slots=True)
 class _Lowering:
     """A program as it was called, and the data needed to lower it again."""
@@ -209,7 +205,7 @@ def _run(bench: Bench, fn: Any, arguments: tuple[Any, Any], other: Target | None
     jax.block_until_ready((args, kwargs))
     forget_compiled()
     # With placeholder values a `while_loop` may never end, and XLA cannot be interrupted.
-    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    faulthandler.dump_traceback_later(LONGEST_CALL, exit=True)
     try:
         with observing(lambda event: _note(seen, event), keep=False, executables=False, root=bench.root):
             result = fn(*args, **kwargs)

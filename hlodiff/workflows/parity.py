@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from hlodiff.capture import (
     CalledProgram,
@@ -15,6 +16,7 @@ from hlodiff.capture import (
     NotChecked,
     ParityRequest,
 )
+from hlodiff.capture.messages import LONGEST_CALL
 from hlodiff.capture.targets import is_target, parse
 from hlodiff.config import Config
 from hlodiff.differ.limits import Limits
@@ -27,7 +29,7 @@ from hlodiff.snapshots import Key
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.select import ChosenFunctions
 
-_ENDED = "Timeout (0:10:00)!"  # printed by faulthandler
+_ENDED = f"Timeout ({timedelta(seconds=LONGEST_CALL)})!"  # printed by faulthandler
 
 
 @dataclass(frozen=True, slots=True)
