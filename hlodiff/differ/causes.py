@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import Place, ProgramMatch
@@ -280,7 +281,7 @@ def roots_of(edits: Sequence[RawEdit]) -> list[int]:
     return roots
 
 
-@dataclass(slots=True)
+@dataclass
 class _ProgramEdits:
     """One program: its edits by place, who calls its opened computations, which were added or removed,
     users when asked."""
@@ -290,7 +291,6 @@ class _ProgramEdits:
     at: dict[Place, list[int]]
     callers: dict[int, list[tuple[int, int, str, int]]]
     alone: Mapping[int, int]
-    _steps: Mapping[Place, Place] | None = None
     _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     def instruction(self, place: Place) -> Instruction:
@@ -302,11 +302,10 @@ class _ProgramEdits:
             self._users[computation] = self.module.computations[computation].users()
         return [(computation, user) for user in self._users[computation][place[1]]]
 
-    def beginning(self, place: Place) -> Place | None:
-        """The first step of a collective that this one only continues."""
-        if self._steps is None:
-            self._steps = continued_steps(self.module)
-        return self._steps.get(place)
+    @cached_property
+    def steps(self) -> Mapping[Place, Sequence[Place]]:
+        """The steps that continue a collective, and its first step; several if the module has no channels."""
+        return continued_steps(self.module)
 
     def root(self, computation: int) -> Place:
         return computation, self.module.computations[computation].root
@@ -419,8 +418,9 @@ def _brought(side: _ProgramEdits, place: Place, edit: RawEdit) -> list[int]:
         ]
         known = [user for user in users if user is not None]
         return known[:1] if users and len(known) == len(users) else _other_half(side, place)
-    if family(it.opcode) and (begun := side.beginning(place)):
-        return [index for index in side.at.get(begun, ()) if side.edits[index].kind == kind][:1]
+    if family(it.opcode):
+        begun = (index for first in side.steps.get(place, ()) for index in side.at.get(first, ()))
+        return [index for index in begun if side.edits[index].kind == kind][:1]
     if it.opcode == "convert" and it.shape == side.instruction((place[0], it.operands[0])).shape:
         # JAX inserts one where a Python number replaced an array: it computes nothing.
         given = side.sources(place)

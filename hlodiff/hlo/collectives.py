@@ -234,15 +234,16 @@ def collectives(module: Module) -> tuple[Collective, ...]:
     return tuple(found)
 
 
-def continued_steps(module: Module) -> dict[tuple[int, int], tuple[int, int]]:
+def continued_steps(module: Module) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """Instructions that only continue a collective begun by an earlier fusion.
 
     Args:
         module: a compiled module.
 
     Returns:
-        the (computation, position) of each, with that of the step that begins the collective. If the start of a chain
-        is missing (part of a program), its first step counts as the start.
+        the (computation, position) of each, with that of the step that begins the collective, or those of several where
+        a module has no channels to tell them apart. If the start of a chain is missing (part of a program), its first
+        step counts as the start.
     """
     chains: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     begun: dict[tuple[str, ...], list[tuple[int, int]]] = {}
@@ -258,7 +259,7 @@ def continued_steps(module: Module) -> dict[tuple[int, int], tuple[int, int]]:
                     begun.setdefault(chain, []).append((index, position))
     starts = {chain: begun.get(chain, steps[:1]) for chain, steps in chains.items()}
     first = {place for places in starts.values() for place in places}
-    return {place: starts[chain][0] for chain, steps in chains.items() for place in steps if place not in first}
+    return {place: starts[chain] for chain, steps in chains.items() for place in steps if place not in first}
 
 
 def _is_step(it: Instruction) -> bool:
