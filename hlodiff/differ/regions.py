@@ -120,6 +120,20 @@ class _Regions:
         while sum(self._mark_weak(region) for region in left):
             # Users of a constant may be in another region.
             left = [region for region in left if not constants.isdisjoint(region)]
+        # Amid much other work, another number or other values of another type are there by chance.
+        amid: set[int] = set()
+        for region in regions:
+            removed, added, kept = self._work(region)
+            if self._is_replaced(region) or removed + added > max(2 * kept, MOST_FOR_ONE):
+                amid.update(region)
+        for n in changed:
+            edit = self.edits[n]
+            fields = {change.field for change in edit.changes}
+            is_number = "literal" in fields or any(change.literals for change in edit.changes)
+            if n in amid:
+                edit.is_weak |= is_number or {"element_type", "operands"} <= fields
+            elif is_number and amid:
+                edit.is_weak |= self._is_amid(edit, amid)
         for region in regions:
             if self._is_replaced(region):
                 for index in region:
@@ -133,6 +147,28 @@ class _Regions:
         for opcodes in (_CHOICES, _UPDATES):
             for edit in self.edits:
                 edit.is_weak |= self._saves_another(edit, opcodes)
+
+    def _is_amid(self, edit: RawEdit, amid: set[int]) -> bool:
+        """Whether the unedited user of a number stands between other work, on both sides and at most two steps away."""
+        below = above = False
+        for side, start in enumerate((edit.old, edit.new)):
+            for user in self._users_of_number(side, start) if start else ():
+                instructions = self.modules[side].computations[user[0]].instructions
+                given = instructions[user[1]].operands
+                given = (*given, *(n for operand in given for n in instructions[operand].operands))
+                taken = [n for _, n in self.users(side, user)]
+                taken += [other for n in taken for other in instructions[n].operands]
+                below |= any(self.at[side].get((user[0], n)) in amid for n in given)
+                above |= any(self.at[side].get((user[0], n)) in amid for n in taken)
+        return below and above
+
+    def _users_of_number(self, side: int, place: Place) -> Iterator[Place]:
+        """The users of a constant, directly or through broadcasts."""
+        for user in self.users(side, place):
+            if at(self.modules[side], user).opcode in _FEEDERS:
+                yield from self._users_of_number(side, user)
+            else:
+                yield user
 
     def _saves_another(self, edit: RawEdit, opcodes: Mapping[str, tuple[int, ...]]) -> bool:
         """Whether two updates in two types write values that are not the same: a loop saves another array there.
@@ -256,6 +292,8 @@ class _Regions:
             return is_other or ("shape" in fields and not _are_alike(one, other))
         if one.opcode == "constant" and not {"literal", "element_type"}.isdisjoint(fields):
             return self._is_other_constant(edit, fields, alone)
+        if "element_type" in fields and one.opcode in _REPEATING and self._marked((edit.old[0], one.operands[0])):
+            return True  # another number
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
@@ -386,18 +424,19 @@ class _Regions:
         return all(is_root)
 
     def _is_another(self, place: Place) -> bool:
-        """Whether the match of an old instruction is weak, or between two different operations."""
+        """Whether the match of an old instruction is weak, between two different operations, or of other values."""
         index = self.at[0].get(place)
         if index is None:
             return False
-        return self.edits[index].is_weak or any(change.field == "opcode" for change in self.edits[index].changes)
+        fields = {change.field for change in self.edits[index].changes}
+        return self.edits[index].is_weak or not fields.isdisjoint(("opcode", "operands"))
 
     def _marked(self, place: Place) -> bool:
         index = self.at[0].get(place)
         return index is not None and self.edits[index].is_weak
 
-    def _is_replaced(self, region: Sequence[int]) -> bool:
-        """Whether most of a region was added and removed, on both sides."""
+    def _work(self, region: Sequence[int]) -> tuple[int, int, int]:
+        """How many operations of a region were removed, how many added, and how many edits keep theirs."""
         counts: Counter[str] = Counter()
         for edit in (self.edits[n] for n in region):
             for side, kind in ((0, "removed"), (1, "added")):
@@ -406,10 +445,14 @@ class _Regions:
                     counts[kind] += at(self.modules[side], place).opcode not in CARRIERS
             if edit.kind == "changed" and not edit.is_weak:
                 counts["changed"] += 1
-        removed, added = counts["removed"], counts["added"]
+        return counts["removed"], counts["added"], counts["changed"]
+
+    def _is_replaced(self, region: Sequence[int]) -> bool:
+        """Whether most of a region was added and removed, on both sides."""
+        removed, added, kept = self._work(region)
         if min(removed, added) == 1 and max(removed, added) > MOST_OF_A_LINE:
             return False
-        return bool(removed and added) and self._is_restructured(region) and removed + added > 2 * counts["changed"]
+        return bool(removed and added) and self._is_restructured(region) and removed + added > 2 * kept
 
 
 def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[Place]:
