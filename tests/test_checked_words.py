@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.capture import CaptureFailure
+from hlodiff.config import Config
 from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site, Status, diff, with_compiler
 from hlodiff.hlo import read_text
 from hlodiff.policy import Finding
 from hlodiff.report import Report, ToolchainChange, build_view, format_checked, to_terminal
-from hlodiff.workflows.against import _following
 from hlodiff.workflows.notes import renamed
 from tests.shown import words
+from tests.test_cli_check import EXP, TANH, Compiler
+from tests.test_cli_check import compiler as compiler
+from tests.test_worktree import git
 
 Ask = Callable[..., tuple[int, str, str]]
 PROGRAM = "HloModule m\n\nENTRY e {\n  ROOT %p = f32[8]{0} parameter(0)\n}\n"
@@ -106,32 +110,66 @@ def finding(severity: str, rule: str) -> Finding:
     return Finding(severity, rule, "f", "cpu", "what")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("programs", "findings", "recorded", "following"),
-    [
-        (both("f", "identical", "identical"), (), True, ""),
-        (both("f", "added", "added"), (), True, ""),
-        (both("f", "changed", "changed"), (), True, "hlodiff check f"),
-        (both("f", "changed", "changed"), (), False, "hlodiff check --against 'HEAD@{1}' f --stacks"),
-        (tuple(p for n in "abcd" for p in both(n, "changed")), (), True, "hlodiff check"),
-        (both("f", "identical"), (finding("error", "growth"),), True, "hlodiff check f"),
-        (both("f", "changed"), (finding("error", "budget"),), True,
-         "hlodiff check --against 'HEAD@{1}' f, once within limits"),
-        (both("f", "changed"), (finding("broken", "growth"),), True,
-         "hlodiff check --against 'HEAD@{1}' f, once it is repaired"),
-    ],
-)  # fmt: skip
-def test_what_follows_a_comparison_with_a_revision(
-    programs: tuple[ProgramComparison, ...], findings: tuple[Finding, ...], recorded: bool, following: str
+@pytest.fixture
+def at_revision(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> Compiler:
+    """What the revision compiles to: at first `f` alone, as in the work tree."""
+    old, here = Compiler(), Path.cwd()
+    for side in (compiler, old):
+        side.answers = {("f", "", "cpu"): TANH}
+
+    def side_of(config: Config) -> Compiler:
+        return compiler if config.root == here else old
+
+    monkeypatch.setattr("hlodiff.workflows.against.discover", lambda config: side_of(config).discover(config))
+    captured = "hlodiff.workflows.capture_side.capture"
+    monkeypatch.setattr(captured, lambda config, *rest, **more: side_of(config).capture(config, *rest, **more))
+    for arguments in (
+        ("init", "-q"),
+        ("add", "-A"),
+        ("commit", "-qm", "one"),
+        ("commit", "-qm", "two", "--allow-empty"),
+    ):
+        git(here, *arguments)
+    return old
+
+
+def next_of(said: Ask, revision: str = "HEAD@{1}") -> str:
+    return str(json.loads(said("check", "--against", revision, "--format", "json")[1])["sheet"]["next"])
+
+
+def test_what_follows_a_comparison_with_a_revision(compiler: Compiler, at_revision: Compiler, said: Ask) -> None:
+    assert next_of(said) == ""
+    compiler.answers["new", "", "cpu"] = TANH
+    assert next_of(said) == ""
+    compiler.answers["f", "", "cpu"] = EXP
+    assert next_of(said) == "hlodiff check --against 'HEAD@{1}' f --stacks"
+    assert next_of(said, "HEAD~1") == "hlodiff check --against HEAD~1 f --stacks"
+    Path("snapshots").mkdir()
+    assert next_of(said) == "hlodiff check f"
+    for name in "ghi":
+        at_revision.answers[name, "", "cpu"], compiler.answers[name, "", "cpu"] = TANH, EXP
+    assert next_of(said) == "hlodiff check"
+
+
+def test_what_follows_where_a_budget_is_exceeded(compiler: Compiler, at_revision: Compiler, said: Ask) -> None:
+    table = '[[tool.hlodiff.budgets]]\ntargets = ["cpu"]\ntemp_bytes = 7\n'
+    Path("pyproject.toml").write_text(Path("pyproject.toml").read_text() + table)
+    Path("snapshots").mkdir()
+    compiler.answers["f", "", "cpu"] = EXP
+    assert next_of(said) == "hlodiff check --against 'HEAD@{1}' f, once within limits"
+
+
+def test_what_the_revision_did_wrong_is_not_to_be_repaired(
+    compiler: Compiler,
+    at_revision: Compiler,
+    said: Ask,
 ) -> None:
-    assert _following(programs, findings, (), "HEAD@{1}", recorded) == following
-
-
-def test_what_the_revision_did_wrong_is_not_to_be_repaired() -> None:
-    programs = (ProgramComparison("f", "cpu", "compiled", "not_checked", broken=True), *both("g", "changed"))
-    found = (finding("broken", "broken"),)
-    assert _following(programs, found, (), "HEAD~3", True) == "hlodiff check g"
-    assert _following(programs, found, ["f"], "HEAD~3", True) == "hlodiff check --against HEAD~3 f, once it is repaired"
+    Path("snapshots").mkdir()
+    at_revision.answers["f", "", "cpu"] = CaptureFailure("f", "", "cpu", "it raised", "")
+    at_revision.answers["g", "", "cpu"], compiler.answers["g", "", "cpu"] = TANH, EXP
+    assert next_of(said, "HEAD~1") == "hlodiff check g"
+    compiler.answers["f", "", "cpu"] = CaptureFailure("f", "", "cpu", "it raised", "")
+    assert next_of(said, "HEAD~1") == "hlodiff check --against HEAD~1 f, once it is repaired"
 
 
 def test_a_saved_result_names_no_command_with_a_revision_of_its_own(tmp_path: Path, said: Ask) -> None:
