@@ -257,8 +257,8 @@ CHOSEN = loop(known=False, turns=4, inside=0).replace(
 def test_more_stages_of_a_solver_are_more_work() -> None:
     """A Runge-Kutta method that may begin with the last stage of the previous step has one stage less to compute."""
     program = replace(compared(CHOSEN, CHOSEN.replace("constant(4)", "constant(7)")), old_facts={}, new_facts={})
-    assert "worse on cpu at equal trip counts: more bytes accessed, more launches" in first_line(program)
-    assert "a loop turns 6-7 times instead of 3-4" in headline(program)
+    sizes = "more bytes accessed (at most 579 B -> 834 B), more launches (at most 20 -> 29)"
+    assert f"worse on cpu at equal trip counts: {sizes}; a loop turns 6-7 times instead of 3-4" in first_line(program)
     assert words_of(program)["flops"][0] == "51 to 60 -> 78 to 87 (executed)"
 
 
@@ -282,6 +282,62 @@ def ended(turns: int, by_data: bool) -> str:
 def test_a_loop_that_data_no_longer_ends_does_as_much_as_it_did_at_most(old: str, new: str, words: str) -> None:
     program = replace(compared(old, new), old_facts={}, new_facts={})
     assert words in f"{first_line(program)} {headline(program)}"
+
+
+def test_more_work_in_each_turn_is_said_with_its_size_once_for_one_loop() -> None:
+    more = open_loop().replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
+    program = replace(compared(open_loop(), more), old_facts={}, new_facts={})
+    assert "more bytes accessed" in first_line(program)
+    assert first_line(program).count("per turn of the loop %w") == 1
+
+
+def on(target: str, old: str, new: str, temp: float) -> ProgramComparison:
+    return replace(compared(old, new), target=target, old_facts={"memory.temp": 8e6}, new_facts={"memory.temp": temp})
+
+
+def test_work_that_cannot_be_judged_on_one_target_stands_beside_no_number_of_another() -> None:
+    """One target does more in each turn; of the other only memory is known, because another condition ends its loop."""
+    more = open_loop().replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
+    other = open_loop(inside=3).replace("constant(2)", "constant(3)")
+    programs = on("cpu", open_loop(), more, 8e6), on("gpu", open_loop(), other, 4e7)
+    text = " ".join(to_terminal(Report("diff", "a", "b", programs), width=400).split())
+    assert "worse on 2 targets" in text and "more bytes accessed" in text
+    assert "cannot be judged" not in text
+    programs = on("cpu", more, open_loop(), 8e6), on("gpu", open_loop(), other, 4e6)
+    text = " ".join(to_terminal(Report("diff", "a", "b", programs), width=400).split())
+    assert "mixed on gpu: temp -50 %, total work cannot be judged (all-reduce 1 -> 3 per turn of the loop %w)" in text
+    assert "better on cpu" in text
+
+
+def moved_product(inside: bool) -> str:
+    """Two products, the smaller or the larger one in a fusion with an addition."""
+    small, large = "f32[32,8]{1,0} %x, f32[8,64]{1,0} %u", "f32[32,48]{1,0} %y, f32[48,64]{1,0} %v"
+    first, second = (large, small) if inside else (small, large)
+
+    def parameters(of: str) -> str:
+        shapes = [part.rsplit(" ", 1)[0] for part in of.split(", ")]
+        return "".join(f"  %p{n} = {shape} parameter({n})\n" for n, shape in enumerate(shapes))
+
+    names = [", ".join(part.rsplit(" ", 1)[1] for part in of.split(", ")) for of in (first, second)]
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    return (
+        "HloModule m\n\n"
+        "%fused {\n" + parameters(first) + "  %p2 = f32[32,64]{1,0} parameter(2)\n"
+        f"  %d = f32[32,64]{{1,0}} dot(%p0, %p1), {dims}\n"
+        "  ROOT %s = f32[32,64]{1,0} add(%d, %p2)\n}\n\n"
+        "ENTRY %main {\n"
+        "  %x = f32[32,8]{1,0} parameter(0)\n  %u = f32[8,64]{1,0} parameter(1)\n"
+        "  %y = f32[32,48]{1,0} parameter(2)\n  %v = f32[48,64]{1,0} parameter(3)\n"
+        f"  %dot = f32[32,64]{{1,0}} dot({names[1]}), {dims}\n"
+        f"  ROOT %f = f32[32,64]{{1,0}} fusion({names[0]}, %dot), kind=kLoop, calls=%fused\n}}\n"
+    )
+
+
+def test_work_that_only_moved_to_another_fusion_is_not_told_as_new() -> None:
+    program = replace(compared(moved_product(inside=False), moved_product(inside=True)), old_facts={}, new_facts={})
+    text = to_terminal(Report("diff", "a", "b", (program,)), width=200)
+    assert "(196,608 -> 32,768 flops, 26.0 KiB -> 11.0 KiB; flops in all unchanged)" in text
+    assert text.count("in all") == 1
 
 
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:

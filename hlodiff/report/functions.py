@@ -16,11 +16,11 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loops
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.report.edits import NAMED, format_listed
-from hlodiff.report.grouping import EditGroup, Key, change_view, importance, most_changed
+from hlodiff.report.grouping import EditGroup, Key, change_view, format_in_all, importance, most_changed
 from hlodiff.report.headline import headline
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
-from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, key_numbers
+from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, format_range_change, key_numbers
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_settings, notes
 from hlodiff.report.sentences import (
@@ -217,7 +217,9 @@ def _function_view(
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
         whole = (*_written_then_compiled(written, (), lines), *(s for s in stages if s.stage == "compiled"))
-    by_target = {target: report.programs[n] for target, n in chosen.items()}
+    # Where the compiled program is the same, its loops turn as often, whatever changed in the StableHLO.
+    same = {programs[n].target for n in numbers if (programs[n].stage, programs[n].status) == ("compiled", "identical")}
+    by_target = {target: report.programs[n] for target, n in chosen.items() if target not in same}
     verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target, report.root)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
@@ -315,12 +317,15 @@ def _verdict_in_words(
             if (work := product_work(diffs.get(target), target)) and work.is_known:
                 known.setdefault(work.words, []).append(target)
         first = [f"{said} ({', '.join(on)})" if len(on) < len(targets) else said for said, on in known.items()]
-        words[verdict] = [*first, *_numbers(verdict, group)]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
+        group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
+        words[verdict] = [*first, *_numbers(verdict, group, programs=programs, root=root)]
         doubt = ""
-        if of_memory:
-            doubt = f", total work cannot be judged{_per_turn(of_memory, programs, root)}"
+        if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
+            unjudged = [target for one in of_memory for target in one.targets]
+            where = f" on {' and '.join(unjudged)}" if len(unjudged) < len(targets) else ""
+            doubt = f", total work cannot be judged{where}{_per_turn(of_memory, programs, root)}"
         elif verdict != "worse" and any(map(_is_unknown, group)):
             doubt = ", as far as trip counts are known"
         changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
@@ -373,14 +378,31 @@ def _on(targets: Sequence[str], compared: int) -> str:
 
 
 def _numbers(
-    verdict: Verdict, group: Sequence[TargetVerdict], show: Callable[[Number, str], str] = format_short
+    verdict: Verdict,
+    group: Sequence[TargetVerdict],
+    show: Callable[[Number, str], str] = format_short,
+    programs: Mapping[str | None, ProgramComparison] | None = None,
+    root: str = "",
 ) -> list[str]:
-    """The decisive numbers of the target where they are largest; names it if other targets have different numbers."""
+    """The decisive numbers of the target where they are largest; names it if other targets have different numbers.
+
+    With `programs`, by how much a number changed that is a range or per iteration.
+    """
     first, found = group[0], []
+    target = first.targets[0] if first.targets else None
+    program = (programs or {}).get(target)
+    before = ""
     for number in decisive_numbers(first.numbers, verdict):
         looks = number.name, show(number, "")
         is_same = all(any(looks == (other.name, show(other, "")) for other in one.numbers) for one in group)
-        found.append(show(number, "" if is_same or not first.targets else first.targets[0]))
+        if program and not number.comparable and (by := format_range_change(number, program, root)):
+            pair, _, loop = by.partition(" per turn of ")
+            is_only = sum(len(one.targets) for one in group) == 1
+            where = "" if is_only or target is None else f" on {target}"
+            found.append(f"{looks[1]} ({pair})" if loop and loop == before else f"{looks[1]} ({by}{where})")
+            before = loop
+        else:
+            found.append(show(number, "" if is_same or target is None else target))
     return found
 
 
@@ -412,6 +434,7 @@ def _written_then_compiled(
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
         costs: dict[object, set[str]] = {}
         lines.counted_on.clear()
+        lines.in_all.clear()
         for text in of_stage:
             for edit_group in text.edit_groups:
                 if edit_group.key not in elsewhere:
@@ -446,6 +469,12 @@ def _stage_views(
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
+    for text in own if own and own[0].stage == "compiled" else ():
+        of_text = {edit_group: on for edit_group, on in chosen if not text.targets or text.targets[0] in on}
+        if in_all := format_in_all([*of_text], text.program):
+            edit_group, words = in_all
+            is_shared = len(of_text[edit_group]) > len(text.targets)
+            lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_shared else words)
     found: list[StageView] = []
     shown = 0
     reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)

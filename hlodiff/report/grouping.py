@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import added_up, bytes_written
 from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.metrics import BOOKKEEPING
@@ -30,10 +31,11 @@ from hlodiff.report.edits import (
     listed_fields,
     literal_of,
 )
+from hlodiff.report.numbers import executed_pair
 from hlodiff.report.report import Report
 from hlodiff.report.sections import format_cost
 from hlodiff.report.view import ChangeView, Scope
-from hlodiff.report.wording import ARROW, format_names, many, place, shown_stack
+from hlodiff.report.wording import ARROW, format_bytes, format_count, format_names, many, place, shown_stack
 
 Key = tuple[object, ...]
 REPLACED = "replaced"
@@ -697,3 +699,46 @@ def format_scopes(scopes: Iterable[Scope]) -> str:
         'attention 24, loss 3'
     """
     return ", ".join(f"{scope.name} {scope.edited:,}" for scope in scopes)
+
+
+# What a cost has in common with the numbers of its whole program: metric, name, measure and format.
+_OF_PROGRAM: tuple[tuple[str, str, Callable[[Cost], int], Callable[[float], str]], ...] = (
+    ("flops", "flops", lambda cost: cost.flops, format_count),
+    ("bytes_accessed", "bytes", lambda cost: cost.bytes, format_bytes),
+)
+_LEAST_PART = 0.01  # less of the work of a program needs no explanation
+
+
+def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) -> tuple[EditGroup, str] | None:
+    """The change that a reader may take for new work of the program, with the change of the whole program.
+
+    A product that the compiler moved to another fusion is added here and removed there, and only one may be listed.
+
+    Args:
+        edit_groups: the listed changes of a compiled program.
+        program: it, with both sides.
+
+    Returns:
+        a change that costs more than all changes together, if the listed ones do not balance it, and
+        `flops in all +512`; None if there is none.
+
+    Example:
+        >>> format_in_all([], ProgramComparison("f", "cpu", "compiled", "identical")) is None
+        True
+    """
+    for metric, name, measure, show in _OF_PROGRAM:
+        sides = executed_pair(program, metric)
+        old, new = (one.once for one in sides)
+        if old is None or new is None or not edit_groups:
+            continue
+        by = [
+            sum(sign * measure(cost) for sign, cost in zip((-1, 1), one.cost, strict=True) if cost)
+            for one in edit_groups
+        ]
+        largest, whole = max(range(len(by)), key=lambda n: abs(by[n])), new - old
+        is_large = abs(by[largest]) >= max(_LEAST_PART * max(old, new), 2 * abs(whole))
+        if by[largest] and is_large and abs(sum(by)) >= 2 * abs(whole):
+            change = f"{'+' if whole > 0 else ''}{show(whole)}" if whole else "unchanged"
+            turn = " per turn" if whole and any(one.exact is None for one in sides) else ""
+            return edit_groups[largest], f"{name} in all {change}{turn}"
+    return None

@@ -330,6 +330,8 @@ class ChangedLines:
     files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
     counted_on: dict[Key, str] = field(default_factory=dict)
     """Changes of the current stage whose cost differs between targets, with the target whose cost is shown."""
+    in_all: dict[EditGroup, str] = field(default_factory=dict)
+    """Changes of the current stage that cost more than their program, with the change of the whole program."""
     edited: dict[str, Place] = field(default_factory=dict)
     """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
 
@@ -372,7 +374,9 @@ class ChangedLines:
             changes = []
             for edit_group in shown:
                 change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
-                changes.append(replace(change, cost=f"{change.cost} on {on}") if on and change.cost else change)
+                cost = f"{change.cost} on {on}" if on and change.cost else change.cost
+                in_all = self.in_all.get(edit_group, "")
+                changes.append(replace(change, cost="; ".join(filter(None, (cost, in_all)))))
             if changes:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)

@@ -12,7 +12,16 @@ from hlodiff.differ.trip_counts import UncountedLoop
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.lines import printable
 from hlodiff.report.view import Number
-from hlodiff.report.wording import FORMATS, Unit, format_arrow, format_bytes, format_change, format_pair, many
+from hlodiff.report.wording import (
+    FORMATS,
+    Unit,
+    format_arrow,
+    format_bytes,
+    format_change,
+    format_pair,
+    format_sides,
+    many,
+)
 
 Row = tuple[str, str, Unit, str]
 
@@ -227,19 +236,53 @@ def format_per_turn(program: ProgramComparison, root: str = "") -> str:
         ''
     """
     for metric, name, unit, _ in (*families(program), *_EXECUTED[::-1]):
-        old, new = executed_pair(program, metric)
-        if len(old.per_turn) != len(new.per_turn):
-            continue
-        pairs = [
-            pair
-            for pair in zip(old.per_turn, new.per_turn, strict=True)
-            if _by(pair) >= _LEAST_CHANGE and pair[0][0].words(root) == pair[1][0].words(root)
-        ]
-        if pairs:
-            before, after = max(pairs, key=_by)
-            sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in (before, after))
-            return f"{name} {format_pair(*sides)} per turn of {after[0].words(root)}"
+        if found := _one_turn(*executed_pair(program, metric), unit, root):
+            return f"{name} {found}"
     return ""
+
+
+def _one_turn(old: ExecutedCount, new: ExecutedCount, unit: Unit, root: str) -> str:
+    """Both sides of the work per iteration of the loop that changed most; "" if none did."""
+    if len(old.per_turn) != len(new.per_turn):
+        return ""
+    pairs = [
+        pair
+        for pair in zip(old.per_turn, new.per_turn, strict=True)
+        if _by(pair) >= _LEAST_CHANGE and pair[0][0].words(root) == pair[1][0].words(root)
+    ]
+    if not pairs:
+        return ""
+    before, after = max(pairs, key=_by)
+    sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in (before, after))
+    return f"{format_pair(*sides)} per turn of {after[0].words(root)}"
+
+
+def format_range_change(number: Number, program: ProgramComparison, root: str = "") -> str:
+    """By how much a number changed that is a range or per iteration; "" if that is unknown.
+
+    Args:
+        number: a number of the program.
+        program: a program with both sides.
+        root: the project's folder.
+
+    Returns:
+        `at most 4.10 M -> 8.19 M`, or `404 -> 812 per turn of the loop at model.py:14`.
+
+    Example:
+        >>> format_range_change(Number("flops", 1, 1), ProgramComparison("f", "cpu", "compiled", "identical"))
+        ''
+    """
+    metrics = (
+        (metric, unit) for metric, name, unit, _ in (*families(program), *_COPIES, *_EXECUTED) if name == number.name
+    )
+    metric, unit = next(metrics, ("", "count"))
+    old, new = executed_pair(program, metric)
+    if old.per_turn or new.per_turn:
+        return _one_turn(old, new, unit, root)
+    if old.most is None or new.most is None or (old.most < new.most) != (number.mark == "worse"):
+        return ""
+    before, after = format_sides(old.most, new.most, FORMATS[unit])
+    return f"at most {before} -> {after}" if old.most != new.most else ""
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:

@@ -446,13 +446,17 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
     ):
         return
     old, new = loops_of(diff.old), loops_of(diff.new)
-    removed, added = (_outermost(one) for one in (old - new, new - old))
-    if len(removed) != 1 or len(added) != 1 or removed[0][1] != added[0][1]:
+    # By the loops around them and how often they turn; what else their conditions do is uninteresting.
+    before, after = (
+        Counter({(path[:-1], _how_often(path[-1])): count for path, count in _outermost(one)})
+        for one in (old - new, new - old)
+    )
+    removed, added = before - after, after - before
+    turns = [{often for _, often in one} for one in (removed, added)]
+    around = [Counter({path: count for (path, _), count in one.items()}) for one in (removed, added)]
+    if [len(one) for one in turns] != [1, 1] or around[0] != around[1]:
         return
-    (before, count), (after, _) = removed[0], added[0]
-    if before[:-1] != after[:-1]:  # the enclosing loop or its trip count differs
-        return
-    was, now = (_how_often(path[-1]) for path in (before, after))
+    (was,), (now,), count = *turns, removed.total()
     what, turn = ("a loop", "turns") if count == 1 else (f"{count} loops", "turn")
     if was and now and was != now:
         yield f"{what} {turn} {now} {'time' if now == '1' else 'times'} instead of {was}"
