@@ -327,6 +327,27 @@ def test_a_collective_of_another_value_is_another_collective() -> None:
     assert found.replay().complete
 
 
+@pytest.mark.parametrize(("shape", "name", "is_changed"), [("f32[]", "f/sum", False), ("f32[4,4]", "f/dot", True)])
+def test_a_collective_of_other_groups_and_size_is_the_same_one_where_the_mesh_has_other_sizes(
+    shape: str, name: str, is_changed: bool
+) -> None:
+    """Matched through its operand: a mesh of other sizes changes groups and sizes, and a sum of a loss is another."""
+
+    def reduced(shape: str, groups: str, name: str) -> hlodiff.Module:
+        return hlodiff.read_text(
+            f"HloModule m\n\n{SUM}ENTRY %e {{\n  %x = f32[16] parameter(0)\n"
+            f'  %k = {shape} custom-call(%x), custom_call_target="k"\n'
+            f"  %r = {shape} all-reduce(%k), replica_groups={groups}, to_apply=%sum, "
+            f'metadata={{op_name="jit(f)/{name}"}}\n'
+            f'  ROOT %n = f32[16] custom-call(%r), custom_call_target="n"\n}}\n'
+        )
+
+    found = hlodiff.diff(reduced("f32[8,4]", "{{0,1},{2,3}}", "f/dot"), reduced(shape, "{{0,1,2,3}}", name))
+    kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "all-reduce"}
+    assert kinds == ({"changed"} if is_changed else {"added", "removed"})
+    assert found.replay().complete
+
+
 FUSED = """HloModule m
 
 %inner {{

@@ -333,6 +333,9 @@ class _Regions:
             is_value = one.operands and one.opcode not in CARRIERS - _FEEDERS
             if is_value and not self._rests_on_operands(edit.old, edit.new):
                 return True
+        if {"replica_groups", "shape"} <= fields and not _carry_the_same(one, other):
+            # A mesh of other sizes changes both. What comes from another operation is another collective.
+            return not _are_alike(one, other) or one.op_name != other.op_name
         is_copy = one.opcode in _STARTS_AND_ENDS and {"operands", "shape"} <= fields
         return is_copy and not self._shares_operand(edit.old, edit.new)
 
