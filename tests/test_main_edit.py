@@ -383,6 +383,17 @@ def test_temp_that_grew_by_a_donated_argument() -> None:
     assert not list(buffer_sentences(kept, {"memory.temp": (196, 196 + 16384)}))
 
 
+def test_temp_that_another_new_buffer_explains_is_not_that_of_a_donated_argument() -> None:
+    """A value in another type is as large as the argument that will have its gradient."""
+    new = ALIASED.replace("negate(%p)", "negate(%y)").replace("  ROOT", "  %y = f32[4096]{0} sine(%p)\n  ROOT")
+    found = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(new))
+    assert not list(buffer_sentences(found, {"memory.temp": (196, 196 + 16384)}))
+    found = hlodiff.diff(hlodiff.read_text(new), hlodiff.read_text(ALIASED))
+    assert not list(buffer_sentences(found, {"memory.temp": (196 + 16384, 196)}))
+    copied = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(new.replace("sine", "copy")))
+    assert list(buffer_sentences(copied, {"memory.temp": (196, 196 + 16384)}))
+
+
 def test_a_long_sentence_about_a_line_loses_the_name_of_its_function_first() -> None:
     said = "the loop of scanned/model.py:20 (Model.part) holds 2 copies of its body and turns less often (8 -> 4)"
     assert main_edit("mixed on cpu: temp +67 %", (said,), (), ()) == (

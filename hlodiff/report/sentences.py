@@ -669,6 +669,8 @@ def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]
     donated = donations(diff.new).keys() & donations(diff.old).keys()
     if by * 2 < max(old, new):  # other buffers are larger: the size of some argument is then no evidence
         return
+    if any(_writes(edit, by, ("removed", "added")[new > old]) for edit in diff.reported):
+        return
     same = [
         (number, it)
         for number, it in enumerate(entry.instructions[index] for index in entry.parameters())
@@ -678,6 +680,14 @@ def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]
         name = path_of(it) or f"number {number}"
         way = "grew" if new > old else "shrank"
         yield f"temp {way} by the size of the donated argument {name} ({format_bytes(it.shape.bytes)})"
+
+
+def _writes(edit: Edit, size: float, kind: str) -> bool:
+    """Whether an added or removed operation, no copy, writes a buffer of that size: then that is the buffer."""
+    site, cost = edit.new or edit.old, (edit.cost or (None, None))[edit.new is not None]
+    if edit.kind != kind or site is None or site.opcode.startswith("copy") or cost is None:
+        return False
+    return abs(cost.written - size * edit.count) <= _NEARLY * size * edit.count
 
 
 @_about("layout", "shape")
