@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
-from hlodiff.capture import Discovery, GrowthRequest, NotChecked, ScenarioRun, discover
+from hlodiff.capture import Discovery, NotChecked, ScenarioRun, discover
 from hlodiff.config import TABLE, Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
@@ -24,7 +24,7 @@ from hlodiff.tracing.compare import TraceComparison, exceeded
 from hlodiff.tracing.counts import count
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
 from hlodiff.workflows.configuration import load_if_any
-from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measure_growth
+from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measured_growth
 from hlodiff.workflows.notes import renamed
 from hlodiff.workflows.parity import check_parity
 from hlodiff.workflows.passes import blame_passes, compare_captured, dump_all
@@ -130,9 +130,9 @@ def judged_growth(old: ProjectSide, new: ProjectSide, jobs: int | None, spec: st
     Returns:
         findings in the order of registration; a case that only one side has is judged by its limits alone.
     """
-    after = _grow_side(new, growing_keys(new.discovery, new.chosen()), jobs)
+    after = measured_growth(new.config, growing_keys(new.discovery, new.chosen()), jobs)
     both = [key for key in growing_keys(old.discovery, old.chosen()) if any(_same(key, series.key) for series in after)]
-    before = _grow_side(old, both, jobs)
+    before = measured_growth(old.config, both, jobs)
     return tuple(
         finding
         for series in after
@@ -144,12 +144,6 @@ def judged_growth(old: ProjectSide, new: ProjectSide, jobs: int | None, spec: st
 
 def _same(one: Key, other: Key) -> bool:
     return (one.function, one.case) == (other.function, other.case)
-
-
-def _grow_side(side: ProjectSide, keys: Sequence[Key], jobs: int | None) -> list[GrowthSeries]:
-    requests = [GrowthRequest(key.function, key.case, key.target) for key in keys]
-    found = {series.key: series for series in measure_growth(side.config, requests, jobs)}
-    return [found[key] for key in keys if key in found]
 
 
 def _judged(

@@ -1,4 +1,4 @@
-"""Lowers cases at several sizes, classifies how they grow, and records it."""
+"""Lowers cases at several sizes, classifies how they grow, and compares that with their records."""
 
 from __future__ import annotations
 
@@ -32,14 +32,10 @@ from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_gro
 from hlodiff.report.growth import causes, growing_tables
 from hlodiff.snapshots import (
     FolderTree,
-    FutureFormatError,
     Key,
-    StaleError,
     list_growth,
     read_growth,
     recorded_text,
-    remove_growth,
-    write_growth,
 )
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.pending_writer import PendingWriter
@@ -170,6 +166,13 @@ def measure_growth(config: Config, requests: Sequence[GrowthRequest], jobs: int 
                 yield GrowthSeries(key, failure=outcome)
 
 
+def measured_growth(config: Config, keys: Sequence[Key], jobs: int | None) -> list[GrowthSeries]:
+    """The growth of cases at their own sizes, in the order of their keys."""
+    requests = [GrowthRequest(key.function, key.case, key.target) for key in keys]
+    found = {series.key: series for series in measure_growth(config, requests, jobs)}
+    return [found[key] for key in keys if key in found]
+
+
 def growth_of(config: Config, key: Key, sized: SizedProgram, in_loop: PythonLoops) -> Growth:
     """How a case grows with one parameter.
 
@@ -239,18 +242,13 @@ def check_growth(
     Returns:
         findings in the order of registration, orphans last.
     """
-    keys = growing_keys(discovery, chosen)
-    found = {grew.key: grew for grew in measure_growth(config, [_request(key) for key in keys], jobs)}
-    findings = [finding for key in keys if key in found for finding in _judged(config, found[key], pending)]
+    measured = measured_growth(config, growing_keys(discovery, chosen), jobs)
+    findings = [finding for grew in measured for finding in _judged(config, grew, pending)]
     for function, case in orphaned_growth(config, discovery, names):
         what = "has growth.yaml, and its case names no sizes any more"
         name = Key(function, case, PLACE).name
         findings.append(Finding("error", RULE, name, None, what, "hlodiff update --prune"))
     return tuple(findings)
-
-
-def _request(key: Key) -> GrowthRequest:
-    return GrowthRequest(key.function, key.case, key.target)
 
 
 def _judged(config: Config, grew: GrowthSeries, pending: PendingWriter) -> tuple[Finding, ...]:
@@ -289,72 +287,6 @@ def orphaned_growth(config: Config, discovery: Discovery, names: Sequence[str]) 
         for one in list_growth(config.snapshots)
         if one not in known and one[0] not in unknown and selected(Key(*one, PLACE), names, ())
     )
-
-
-@dataclass(frozen=True, slots=True)
-class GrowthRow:
-    """What `update` did with the growth of one case: key, status (as for programs) and lines of text."""
-
-    key: Key
-    status: str
-    what: tuple[str, ...] = ()
-    log: str = ""
-
-
-def update_growth(
-    config: Config, discovery: Discovery, chosen: ChosenFunctions, names: Sequence[str], jobs: int | None, prune: bool
-) -> tuple[GrowthRow, ...]:
-    """Record how the chosen cases grow. The caller must hold the snapshots for writing.
-
-    Args:
-        config, discovery, chosen, names, jobs: see `check_growth`.
-        prune: whether to delete records of cases that no longer have `grow=` sizes.
-
-    Returns:
-        one row for each case.
-    """
-    keys = growing_keys(discovery, chosen)
-    found = {grew.key: grew for grew in measure_growth(config, [_request(key) for key in keys], jobs)}
-    rows = [_written(config, found[key]) for key in keys if key in found]
-    for function, case in orphaned_growth(config, discovery, names):
-        if prune:
-            remove_growth(config.snapshots, function, case)
-        rows.append(GrowthRow(Key(function, case, PLACE), "deleted" if prune else "orphaned"))
-    return tuple(rows)
-
-
-def _written(config: Config, grew: GrowthSeries) -> GrowthRow:
-    key, root = Key(grew.key.function, grew.key.case, PLACE), shown_path(config.snapshots)
-    if isinstance(grew.failure, NotChecked):
-        advice = (f"hint: {grew.failure.advice}",) if grew.failure.advice else ()
-        return GrowthRow(key, "not checked", (grew.failure.reason, *advice))
-    if grew.failure is not None:
-        return GrowthRow(key, "failed", (grew.failure.what,), grew.failure.log_tail)
-    status = "changed"
-    try:
-        old = read_growth(root, key.function, key.case)
-        status = "new" if old is None else status
-    except HlodiffError as error:
-        old, status = None, "healed" if isinstance(error, StaleError) else "repaired"
-        if isinstance(error, FutureFormatError):
-            return GrowthRow(key, "failed", tuple(error.render().split("\n")))
-    if not write_growth(root, key.function, key.case, growth_record(key.function, key.case, grew.growths)):
-        return GrowthRow(key, "unchanged")
-    return GrowthRow(key, status, tuple(_growth_lines(grew, old)))
-
-
-def _growth_lines(grew: GrowthSeries, old: object) -> list[str]:
-    """The growth classes of a parameter in one line, with the old ones."""
-    lines = []
-    for growth in grew.growths:
-        before = recorded_classes(old if isinstance(old, dict) else None, growth.parameter)
-        words = []
-        for series in growth.series:
-            was = before.get(series.name, series.fit.kind)
-            name = series.name.replace("_", " ")
-            words.append(f"{name} {series.fit.kind}" + (f" (was {was})" if was != series.fit.kind else ""))
-        lines.append(f"with `{growth.parameter}`: {', '.join(words)}")
-    return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Scenarios in `check`, `update`, `list`, `show` and `diff`."""
+"""Scenarios in `check`, `list`, `show` and `diff`; `update` records them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import cast
 
 from hlodiff.capture import DiscoveredScenario, Discovery, ScenarioRun, ran
@@ -20,16 +19,13 @@ from hlodiff.snapshots import (
     FutureFormatError,
     Key,
     RecordedTraces,
-    StaleError,
     Tree,
     is_stale,
     read_traces,
     recorded_text,
-    remove_traces,
     scenarios_of,
     traces_table,
 )
-from hlodiff.snapshots import write_traces as write
 from hlodiff.snapshots.records import TRACES
 from hlodiff.tracing.compare import TraceComparison, differences, exceeded
 from hlodiff.tracing.counts import count
@@ -149,62 +145,6 @@ def compared_records(
     return TraceComparison(
         name, "changed" if changes else "identical", old.counts, new.counts, changes, over, () if same else (note,)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioRecord:
-    """What `update` did with a scenario."""
-
-    name: str
-    status: str
-    what: tuple[str, ...] = ()
-    log: str = ""
-
-
-def update_scenarios(
-    config: Config, chosen: ChosenScenarios, jobs: int | None, prune: bool
-) -> Iterator[ScenarioRecord]:
-    """Run scenarios and record those that changed. The caller must hold the snapshots folder.
-
-    Args:
-        config: the project's.
-        chosen: which ones.
-        jobs: number of workers.
-        prune: whether to delete records without a scenario.
-
-    Returns:
-        the outcome of each, in the order of registration, orphans last.
-    """
-    root = shown_path(config.snapshots)
-    outcomes = {outcome.name: outcome for outcome in run_scenarios(config, chosen, jobs)}
-    for found in chosen.registered:
-        yield _recorded(root, outcomes[found.name])
-    for name in chosen.orphaned:
-        if prune:
-            remove_traces(root, name)
-        yield ScenarioRecord(name, "deleted" if prune else "orphaned")
-
-
-def _recorded(root: Path, outcome: ScenarioRun) -> ScenarioRecord:
-    name = outcome.name
-    if outcome.what:
-        hint = (f"hint: {outcome.advice}",) if outcome.advice else ()
-        return ScenarioRecord(name, "failed", (outcome.what, *hint), outcome.log)
-    new = RecordedTraces(name, outcome.jax, count(outcome.events))
-    broken = ""
-    try:
-        old = read_traces(FolderTree(root), name)
-    except FutureFormatError as error:
-        return ScenarioRecord(name, "failed", tuple(error.render().split("\n")))
-    except HlodiffError as error:
-        old, broken = None, "healed" if isinstance(error, StaleError) else "repaired"
-    changes = differences(old.counts, new.counts) if old else ()
-    if old is not None and not changes and old.jax == new.jax:
-        return ScenarioRecord(name, "unchanged")
-    write(root, new)
-    if old is None:
-        return ScenarioRecord(name, broken or "new")
-    return ScenarioRecord(name, "changed" if changes else "facts", changes)
 
 
 def scenario_states(config: Config, chosen: ChosenScenarios) -> list[tuple[str, str, str]]:

@@ -10,33 +10,44 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hlodiff.capture import CapturedProgram, NotChecked, Outcome, discover, worker_reuse
+from hlodiff.capture import CapturedProgram, Discovery, NotChecked, Outcome, ScenarioRun, discover, worker_reuse
 from hlodiff.capture.executor import executed_on
 from hlodiff.config import Config, refuse_in_ci, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.policy.growth import growth_record, recorded_classes
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.headline import headline
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.wording import format_command, format_names, format_next, many
 from hlodiff.snapshots import (
+    FolderTree,
     FutureFormatError,
     Key,
+    RecordedTraces,
     Snapshot,
     StaleError,
+    read_growth,
+    read_traces,
+    remove_growth,
     remove_snapshot,
+    remove_traces,
     rewrite_snapshot,
+    write_growth,
     write_snapshot,
+    write_traces,
     writing,
 )
+from hlodiff.tracing.compare import differences
+from hlodiff.tracing.counts import count
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
-from hlodiff.workflows.growth import update_growth
+from hlodiff.workflows.growth import PLACE, GrowthSeries, growing_keys, measured_growth, orphaned_growth
 from hlodiff.workflows.pending_writer import PendingWriter, pending_folder
-from hlodiff.workflows.scenarios import update_scenarios
+from hlodiff.workflows.scenarios import ChosenScenarios, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
 from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, snapshot_programs
@@ -160,12 +171,11 @@ def update(
                 if prune:
                     remove_snapshot(config.snapshots, key)
                 run.rows[key] = UpdateRow(key, "deleted" if prune else "orphaned")
-            for one in () if rewrite else update_scenarios(config, chosen.scenarios, jobs, prune):
-                run.traces.append(UpdateRow(Key(one.name, "", "traces"), one.status, one.what, one.log))
-            growth = () if rewrite else update_growth(config, discovery, chosen, names, jobs, prune)
-            grown = [Key(row.key.function, row.key.case, "growth") for row in growth if row.status != "not checked"]
-            for key in (*grown, *(row.key for row in run.traces)):  # either recorded now or outdated
-                run.pending.forget_record(key)
+            traces = [] if rewrite else list(_updated_scenarios(config, chosen.scenarios, jobs, prune))
+            growth = [] if rewrite else list(_updated_growth(config, discovery, chosen, names, jobs, prune))
+            for row in (*growth, *traces):
+                if row.status != "not checked":  # either recorded now or outdated
+                    run.pending.forget_record(row.key)
             run.pending.tidy()
         except KeyboardInterrupt:
             done = sum(row.status in _RECORDED for row in run.rows.values())
@@ -173,8 +183,7 @@ def update(
             raise
         notes = (*chosen.notes(), *cache_notes())
     rows = [run.rows[key] for key in (*chosen.registered, *chosen.orphaned) if key in run.rows]
-    rows += [*(UpdateRow(row.key, row.status, row.what, row.log) for row in growth), *run.traces]
-    return UpdateResult(tuple(rows), notes, shown_path(config.snapshots))
+    return UpdateResult((*rows, *growth, *traces), notes, shown_path(config.snapshots))
 
 
 @dataclass(slots=True)
@@ -184,8 +193,6 @@ class _UpdateRun:
     unchanged: UnchangedPrograms
     rewrite: bool = False
     rows: dict[Key, UpdateRow] = field(default_factory=dict)
-    traces: list[UpdateRow] = field(default_factory=list)
-    """Rows of scenarios; their target is `traces`."""
 
     def update_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
         stored, invalid = load_stored(self.config, chosen.registered)
@@ -254,6 +261,86 @@ def _difference(key: Key, old: Snapshot, new: Snapshot, limits: Limits) -> Updat
     written = next((one for one in programs if one.stage == "stablehlo"), None)
     lines = (f"{STAGE_NAMES[one.stage]}: {one.reason or headline(one, written)}" for one in programs)
     return UpdateRow(key, "changed", tuple(lines))
+
+
+def _updated_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None, prune: bool) -> Iterator[UpdateRow]:
+    """Runs scenarios and records those that changed, in the order of registration, orphans last."""
+    root = shown_path(config.snapshots)
+    outcomes = {outcome.name: outcome for outcome in run_scenarios(config, chosen, jobs)}
+    for found in chosen.registered:
+        yield _counted(root, outcomes[found.name])
+    for name in chosen.orphaned:
+        if prune:
+            remove_traces(root, name)
+        yield UpdateRow(Key(name, "", "traces"), "deleted" if prune else "orphaned")
+
+
+def _counted(root: Path, outcome: ScenarioRun) -> UpdateRow:
+    name, key = outcome.name, Key(outcome.name, "", "traces")
+    if outcome.what:
+        hint = (f"hint: {outcome.advice}",) if outcome.advice else ()
+        return UpdateRow(key, "failed", (outcome.what, *hint), outcome.log)
+    new = RecordedTraces(name, outcome.jax, count(outcome.events))
+    broken = ""
+    try:
+        old = read_traces(FolderTree(root), name)
+    except FutureFormatError as error:
+        return _failed(key, error)
+    except HlodiffError as error:
+        old, broken = None, "healed" if isinstance(error, StaleError) else "repaired"
+    changes = differences(old.counts, new.counts) if old else ()
+    if old is not None and not changes and old.jax == new.jax:
+        return UpdateRow(key, "unchanged")
+    write_traces(root, new)
+    if old is None:
+        return UpdateRow(key, broken or "new")
+    return UpdateRow(key, "changed" if changes else "facts", changes)
+
+
+def _updated_growth(
+    config: Config, discovery: Discovery, chosen: ChosenFunctions, names: Sequence[str], jobs: int | None, prune: bool
+) -> Iterator[UpdateRow]:
+    """Records how the chosen cases grow; records of cases that no longer have `grow=` sizes come last."""
+    for grew in measured_growth(config, growing_keys(discovery, chosen), jobs):
+        yield _grown(config, grew)
+    for function, case in orphaned_growth(config, discovery, names):
+        if prune:
+            remove_growth(config.snapshots, function, case)
+        yield UpdateRow(Key(function, case, PLACE), "deleted" if prune else "orphaned")
+
+
+def _grown(config: Config, grew: GrowthSeries) -> UpdateRow:
+    key, root = Key(grew.key.function, grew.key.case, PLACE), shown_path(config.snapshots)
+    if isinstance(grew.failure, NotChecked):
+        advice = (f"hint: {grew.failure.advice}",) if grew.failure.advice else ()
+        return UpdateRow(key, "not checked", (grew.failure.reason, *advice))
+    if grew.failure is not None:
+        return UpdateRow(key, "failed", (grew.failure.what,), grew.failure.log_tail)
+    status = "changed"
+    try:
+        old = read_growth(root, key.function, key.case)
+        status = "new" if old is None else status
+    except HlodiffError as error:
+        old, status = None, "healed" if isinstance(error, StaleError) else "repaired"
+        if isinstance(error, FutureFormatError):
+            return _failed(key, error)
+    if not write_growth(root, key.function, key.case, growth_record(key.function, key.case, grew.growths)):
+        return UpdateRow(key, "unchanged")
+    return UpdateRow(key, status, tuple(_growth_lines(grew, old)))
+
+
+def _growth_lines(grew: GrowthSeries, old: object) -> list[str]:
+    """The growth classes of a parameter in one line, with the old ones."""
+    lines = []
+    for growth in grew.growths:
+        before = recorded_classes(old if isinstance(old, dict) else None, growth.parameter)
+        words = []
+        for series in growth.series:
+            was = before.get(series.name, series.fit.kind)
+            name = series.name.replace("_", " ")
+            words.append(f"{name} {series.fit.kind}" + (f" (was {was})" if was != series.fit.kind else ""))
+        lines.append(f"with `{growth.parameter}`: {', '.join(words)}")
+    return lines
 
 
 def update_text(result: UpdateResult) -> str:
