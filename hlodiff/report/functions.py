@@ -39,6 +39,7 @@ from hlodiff.report.shared_text import (
     differs,
     format_marks,
 )
+from hlodiff.report.totals import format_status
 from hlodiff.report.verdict import (
     both_sides,
     decisive_numbers,
@@ -62,7 +63,6 @@ from hlodiff.report.wording import ARROW, Place, format_classes, format_place, f
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
-_ONE_SIDED = {"check": {"added": "new", "removed": "orphaned"}, "diff": {"added": "added", "removed": "removed"}}
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d results? instead of")
@@ -685,7 +685,6 @@ def verdict_rows(
         >>> verdict_rows([FunctionView("f", "same", "same cost")], (), "diff")
         ()
     """
-    one_sided = _ONE_SIDED[command]
     rows: list[VerdictRow] = []
     for view in functions:
         where = f"{view.where.file}:{view.where.line}" if view.where else ""
@@ -712,8 +711,9 @@ def verdict_rows(
             rows.append(VerdictRow(program.name, on, "changed", program.headline, where))
     found_once: dict[tuple[str, str], dict[str, None]] = {}
     for program in programs:
-        if program.status in one_sided:
-            found_once.setdefault((program.name, one_sided[program.status]), {})[program.target or ""] = None
+        if program.status in ("added", "removed"):
+            word = format_status(program.status, command)
+            found_once.setdefault((program.name, word), {})[program.target or ""] = None
     rows += [VerdictRow(name, tuple(filter(None, on)), word) for (name, word), on in found_once.items()]
     found: dict[object, VerdictRow] = {}
     for row in rows:

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from hlodiff.report.view import ReportView
     from hlodiff.tracing.compare import TraceComparison
 
-_WORDS = {
-    "check": {"changed": "changed", "added": "new", "removed": "orphaned"},
-    "diff": {"changed": "changed", "added": "added", "removed": "removed"},
-}
+_WORDS = {"identical": "unchanged", "not_checked": "not checked", "over_budget": "over budget"}
+_OF_CHECK = {"added": "new", "removed": "orphaned"}
 
 
 def format_totals(report: Report | ReportView) -> str:
@@ -34,7 +32,8 @@ def format_totals(report: Report | ReportView) -> str:
     if not counts["programs"]:
         words = scenarios or "nothing to compare"
     else:
-        parts = [f"{counts[key]:,} {word}" for key, word in _WORDS[report.command].items() if counts[key]]
+        differing = ("changed", "added", "removed")
+        parts = [f"{counts[key]:,} {format_status(key, report.command)}" for key in differing if counts[key]]
         if counts["passing"]:
             passing = "all" if counts["passing"] == counts["changed"] > 1 else f"{counts['passing']:,}"
             verb = "passes" if counts["passing"] == 1 else "pass"
@@ -51,6 +50,16 @@ def format_totals(report: Report | ReportView) -> str:
     warned = sum(of_policy(finding) and finding.severity == "warning" for finding in further)
     words += f", {many(warned, 'warning')}" if warned else ""
     return f"{words}; {format_next(report.next)}" if report.next else words
+
+
+def format_status(status: str, command: str) -> str:
+    """What became of a program or scenario, in the words of "check" or "diff"; the same in every form.
+
+    Example:
+        >>> format_status("added", "check"), format_status("not_checked", "diff")
+        ('new', 'not checked')
+    """
+    return _OF_CHECK[status] if command == "check" and status in _OF_CHECK else _WORDS.get(status, status)
 
 
 def format_checked(report: Report) -> str:
@@ -97,11 +106,6 @@ def _format_stages(compared: Sequence[ProgramComparison]) -> str:
 
 # --- Scenarios. Problems with one are findings, see `policy.scenarios`.
 
-_SCENARIO_WORDS = {
-    "check": {"added": "new", "removed": "orphaned", "not_checked": "could not be judged"},
-    "diff": {"not_checked": "could not be compared"},
-}
-
 _SCENARIO_ORDER: tuple[State, ...] = ("changed", "added", "removed", "not_checked", "over_budget", "identical")
 
 
@@ -112,9 +116,10 @@ def scenario_totals(states: Sequence[State], command: str) -> str:
         >>> scenario_totals(["changed", "identical"], "check")
         'scenarios: 1 changed, 1 unchanged'
     """
-    words = {"over_budget": "over budget", "identical": "unchanged", **_SCENARIO_WORDS[command]}
+    words = {state: format_status(state, command) for state in _SCENARIO_ORDER}
+    words["not_checked"] = f"could not be {'judged' if command == 'check' else 'compared'}"
     counts = Counter(states)
-    text = ", ".join(f"{counts[state]:,} {words.get(state, state)}" for state in _SCENARIO_ORDER if counts[state])
+    text = ", ".join(f"{counts[state]:,} {words[state]}" for state in _SCENARIO_ORDER if counts[state])
     return f"scenarios: {text}" if text else ""
 
 

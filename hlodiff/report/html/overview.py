@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hlodiff.differ.comparison import ProgramComparison
@@ -16,12 +16,11 @@ from hlodiff.report.functions import WORST
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report, outcomes
+from hlodiff.report.totals import format_status
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
 from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
-from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_sides, many
+from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_place, format_sides, many
 
-_WORDS = {"identical": "unchanged", "not_checked": "not checked", "over_budget": "over budget"}
-_OF_COMMAND = {"added": {"check": "new"}, "removed": {"check": "orphaned"}}
 # The order of the table and of the totals' colours: what a reviewer has to look at first.
 _WORST = ("broken", "over_budget", "changed", "removed", "added", "not_checked", "identical")
 _MOST_NUMBERS = 4
@@ -178,21 +177,9 @@ def overview_rows(report: Report, view: ReportView, bodies: Sequence[int], in_or
     return sorted(rows, key=lambda row: (_WORST.index(row.kind), 0 if in_order else WORST.index(row.verdict or "same")))
 
 
-def format_status(status: str, command: str) -> str:
-    """What became of a program, as the totals call it.
-
-    Example:
-        >>> format_status("added", "check"), format_status("not_checked", "diff")
-        ('new', 'not checked')
-    """
-    return _OF_COMMAND.get(status, {}).get(command) or _WORDS.get(status, status)
-
-
 def where_of(place: Place | None) -> str:
-    """A line of Python in words; "" for none."""
-    if place is None:
-        return ""
-    return f"{place.file}:{place.line}" + (f" ({place.function})" if place.function else "")
+    """A line of Python in words, without what called it; "" for none."""
+    return format_place(replace(place, caller="")) if place else ""
 
 
 def tiles_of(rows: Iterable[OverviewRow]) -> list[dict[str, Any]]:
