@@ -23,6 +23,7 @@ from hlodiff.report.timings import timing_rows
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import VERDICT_NAMES
 from hlodiff.report.view import (
+    MANY,
     ChangedLine,
     ChangeView,
     Detail,
@@ -50,7 +51,6 @@ from hlodiff.report.wording import (
 )
 
 WIDEST = 160
-_SEVERAL = 4  # changed functions: more than a reviewer remembers
 _HEAD = ("| edit | times | what | cost | where |", "| --- | ---: | --- | --- | --- |")
 _SEVERITIES = {
     "broken": "could not be judged",
@@ -137,7 +137,7 @@ def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS
     return [*lines, *([f"... and {many(len(left), 'more function')}{all_of_it(links.details)}", ""] if left else [])]
 
 
-def numbers_table(view: ReportView, several: int = _SEVERAL) -> list[str]:
+def numbers_table(view: ReportView, several: int = MANY) -> list[str]:
     """In how many programs each number got worse and better; for reports of `several` functions."""
     if len(view.functions) < several or not view.numbers:
         return []
@@ -364,7 +364,6 @@ def without_blank_items(lines: Iterable[str]) -> list[str]:
 
 SIGNS: dict[str, str] = {"worse": "🔴", "better": "🟢", "mixed": "🟡", "same": "⚪"}
 """The mark of each verdict, because Markdown has no colours; always used with the word."""
-_WIDEST = 160
 _LONGEST = 640  # characters of a change: readers skip longer text
 _MOST_TARGETS = 3
 
@@ -400,12 +399,12 @@ def verdict_table(
 
 def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[str, str]:
     """The cells of a row by column."""
-    names = [code(clip(name, _WIDEST)) for name in row.names[:3]]
+    names = [code(clip(name, WIDEST)) for name in row.names[:3]]
     left = len(row.names) - len(names)
     targets = ", ".join(map(code, row.targets))
     if len(row.targets) > _MOST_TARGETS:
         targets = f"{code(row.targets[0])} and {len(row.targets) - 1} more"
-    where = code(clip(row.where, 2 * _WIDEST)) if row.where else ""
+    where = code(clip(row.where, 2 * WIDEST)) if row.where else ""
     details = links.details
     if links.page:  # the first program of the row
         address = program_address(row.name, row.targets[0] if row.targets else None)
@@ -414,7 +413,7 @@ def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[st
         "function": ", ".join(names) + (f" and {left:,} more" if left else ""),
         "target": targets,
         "verdict": verdict_words(row.verdict),
-        "largest change": escape_markdown(clip(row.sides or row.largest, _WIDEST)),
+        "largest change": escape_markdown(clip(row.sides or row.largest, WIDEST)),
         "line": f"[{where}]({sources[row.where]})" if where and row.where in sources else where,
         "link": f"[details]({details})" if details else "",
     }
@@ -431,7 +430,7 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
         unfolded: whether it is open.
     """
     programs = [one for one in view.programs if one.name == function.name]
-    head = escape_html(f"{clip(function.name, _WIDEST)}: {clip(function.sentence, 2 * _WIDEST)}")
+    head = escape_html(f"{clip(function.name, WIDEST)}: {clip(function.sentence, 2 * WIDEST)}")
     lines = [f"<details{' open' if unfolded else ''}><summary>{SIGNS[function.verdict]} {head}</summary>", ""]
     lines += [escape_markdown(_status(programs)), ""]
     if function.shared:
@@ -464,7 +463,7 @@ def _stage(stage: StageView) -> Iterator[str]:
     yield ""
     is_written = stage.stage == "stablehlo"
     for line in stage.lines:
-        where = code(clip(line.where, 2 * _WIDEST)) if line.where else ""
+        where = code(clip(line.where, 2 * WIDEST)) if line.where else ""
         if is_written and where:
             yield from (*_place(line), *_sources(line))
         for change in line.changes:
@@ -486,7 +485,7 @@ def _stage(stage: StageView) -> Iterator[str]:
 
 
 def _place(line: ChangedLine) -> Iterator[str]:
-    where = code(clip(line.where, 2 * _WIDEST))
+    where = code(clip(line.where, 2 * WIDEST))
     yield f"{where} (was {code(line.was)})" if line.was else where
     yield ""
 

@@ -17,7 +17,7 @@ from hlodiff.report.headline import headline
 from hlodiff.report.report import Report
 from hlodiff.report.sections import sections
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
-from hlodiff.report.view import Section
+from hlodiff.report.view import MANY, Section
 from hlodiff.report.wording import format_names, many
 
 MORE = "--all lists everything"
@@ -33,8 +33,6 @@ MOST_COMPILED = 3
 """the most listed changes of the compiled program,"""
 MOST_BY_COMPILER = 8
 """or the most if the compiler alone changed it."""
-MANY = 4
-"""More changed functions than a reviewer remembers, so they get a table."""
 
 
 @dataclass(frozen=True)  # without slots, for cached properties that not every form needs

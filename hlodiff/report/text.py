@@ -25,7 +25,6 @@ from hlodiff.report.numbers import MOST_ROWS
 from hlodiff.report.report import Report
 from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
 from hlodiff.report.shared_text import (
-    MANY,
     MORE,
     MOST_NAMES,
     ReportTexts,
@@ -38,7 +37,16 @@ from hlodiff.report.shared_text import (
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
-from hlodiff.report.view import ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, ReportView, StageView
+from hlodiff.report.view import (
+    MANY,
+    ChangedLine,
+    ChangeView,
+    FunctionView,
+    NumberTotals,
+    ProgramView,
+    ReportView,
+    StageView,
+)
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
 _MOST_GROUPS = 100

@@ -12,6 +12,8 @@ from hlodiff.report.lines import Line
 from hlodiff.report.report import State, Timing, ToolchainChange, count_programs
 from hlodiff.report.wording import Place, Unit
 
+MANY = 4
+"""More changed functions than a reviewer remembers, so they get tables in every form."""
 Mark = Literal["", "better", "worse"]
 Verdict = Literal["better", "worse", "mixed", "same"]
 

@@ -35,7 +35,7 @@ from hlodiff.report.report import Report
 from hlodiff.report.token_marks import Span, changed_spans, value_spans
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
-from hlodiff.report.view import ChangedLine, ChangeView, ReportView
+from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import split_next
 
@@ -109,6 +109,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
     return {
         "view": view,
         "totals": format_totals(replace(view, next="")),
+        "many": MANY,
         "tiles": tiles_of(rows),
         "marks": MARKS,
         "verdict_names": VERDICT_NAMES,
