@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -14,7 +15,7 @@ import pytest
 
 from hlodiff.errors import UsageError
 from hlodiff.workflows.temporary_environment import label_of, other_environment, refuse_unsupported, with_plugins
-from hlodiff.workflows.upgrade import _libraries, compare_environments
+from hlodiff.workflows.upgrade import compare_environments
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """import os
@@ -141,13 +142,40 @@ def test_a_jax_that_is_too_old_is_refused_before_it_is_installed(
     refuse_unsupported(["jax==0.7.1", "jax>=0.5", "jaxlib==0.10.2", "optax==0.1", "jax"])
 
 
-def test_libraries_whose_versions_differ_are_told() -> None:
+LIBRARY = """import hlodiff, optax
+
+
+@hlodiff.register(targets=["cpu"])
+def loss():
+    return hlodiff.Case(optax.squared_error, *2 * [hlodiff.abstract((8,), "float32")])
+"""
+
+
+@pytest.mark.slow
+def test_a_library_of_another_version_is_named_with_its_lines_on_both_sides(project: Path, other: Path) -> None:
+    site = next((other / "lib").glob("python*")) / "site-packages"
+    for link in (site / "optax", site / f"optax-{version('optax')}.dist-info"):
+        real = link.resolve()
+        link.unlink()
+        shutil.copytree(real, link)
+    metadata = link / "METADATA"
+    metadata.write_text(metadata.read_text().replace(f"\nVersion: {version('optax')}\n", "\nVersion: 99.9\n"))
+    file = site / "optax/losses/_regression.py"
+    line = "errors = predictions - targets if"
+    assert line in file.read_text()
+    file.write_text("# A line more.\n" + file.read_text().replace(line, line.replace("-", "+")))
+    (project / "programs.py").write_text(LIBRARY)
+    done = run(project, "--env", str(other), "--details")
+    assert done.returncode == 0, done.stderr
+    rows = [row.strip() for row in done.stdout.splitlines()]
+    assert f"optax {version('optax')} -> 99.9" in done.stdout and "click" not in done.stdout.split("loss")[0]
+    (at,) = [n for n, row in enumerate(rows) if row.startswith(f"- {line}")]
+    assert rows[at + 1].startswith("+ errors = predictions + targets if")
+
+
+def test_labels_of_environments() -> None:
     old = {"jax": "0.10.1", "jaxlib": "0.10.1", "optax": "0.2.5", "flax": None, "equinox": "0.13.8"}
     new = old | {"jax": "0.10.2", "optax": "0.2.8", "flax": "0.12.0", "jax-cuda12-plugin": "0.10.2"}
-    assert [(one.what, one.old, one.new, one.targets) for one in _libraries(old, new)] == [
-        ("optax", "0.2.5", "0.2.8", ()),
-        ("flax", "none", "0.12.0", ()),
-    ]
     assert label_of(old, new) == "jax 0.10.1, jaxlib 0.10.1, optax 0.2.5"
     assert label_of(new, old).startswith("jax 0.10.2, jaxlib 0.10.1, optax 0.2.8, flax 0.12.0")
 

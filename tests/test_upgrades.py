@@ -21,8 +21,6 @@ from hlodiff.report import (
     upgrade_text,
 )
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, library_lines
-from hlodiff.workflows.temporary_environment import OtherEnvironment, imported_as
-from hlodiff.workflows.upgrade import _library_lines as read_library_lines
 from tests.page_parts import parsed
 
 TANH = "HloModule m\n\nENTRY e {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %n.2 = f32[8]{0} tanh(%p.1)\n}\n"
@@ -285,20 +283,6 @@ def test_only_python_of_the_library_itself_is_read(tmp_path: Path) -> None:
     # What no library is known of is no file of the project either.
     side = SourceSide(WORK_TREE)
     assert SourceLines(tmp_path, (side, side))("f", "cpu", 1, "site-packages/optax/a.py", 1) == ""
-
-
-def test_the_sources_of_both_environments_are_read(tmp_path: Path) -> None:
-    site = tmp_path / "site-packages"
-    (site / "click").mkdir(parents=True)
-    (site / "click" / "core.py").write_text("# of the other environment\n")
-    text = TABLES.format(line=1, opcode="tanh").replace("optax/_src/base.py", "click/core.py")
-    found = diff(read_text(text), read_text(text.replace(" tanh(", " sine(")))
-    programs = (ProgramComparison("train", "cpu", "stablehlo", "changed", found),)
-    other = OtherEnvironment(Path("python"), {}, {"click": "0"}, {"click": str(site)})
-    old, new = read_library_lines(programs, ["click"], other)
-    assert "from __future__ import annotations" in old["site-packages/click/core.py"]
-    assert new == {"site-packages/click/core.py": ["# of the other environment"]}
-    assert imported_as("click") == ("click",) and imported_as("no-such-package") == ()
 
 
 def test_nothing_to_compare() -> None:
