@@ -14,7 +14,9 @@ from tests.scenarios import module
 _UNARY = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
 
 
-def program(opcodes: list[str], element_type: str, seed: int, unused: int = 0, first: str = "") -> Module:
+def program(
+    opcodes: list[str], element_type: str, seed: int, unused: int = 0, first: str = "", size: int = 8
+) -> Module:
     """40 fusions, one after another, of 16 instructions each; and arguments that nothing uses.
 
     The first fusion may hold one kind of operation.
@@ -32,7 +34,7 @@ def program(opcodes: list[str], element_type: str, seed: int, unused: int = 0, f
         calls.append(f"  c{number + 1} = f32[8]{{0}} fusion(c{number}), kind=kLoop, calls=fused{number}")
     calls[1:1] = [f"  unused{n} = s32[{n}]{{0}} parameter({n})" for n in range(1, unused + 1)]
     calls[-1] = calls[-1].replace("  c", "  ROOT c", 1)
-    return module("\n".join([*fusions, "ENTRY main {", *calls, "}"]))
+    return module("\n".join([*fusions, "ENTRY main {", *calls, "}"]).replace("[8]", f"[{size}]"))
 
 
 OLD, NEW = program(_UNARY[:4], "f16", 1), program(_UNARY[4:], "bf16", 2)
@@ -100,3 +102,14 @@ def test_equals_that_became_others_pair_as_a_group(count: int) -> None:
     assert found.summary == {"added": 0, "removed": 0, "changed": count, "moved": 0}
     assert not found.limit_hits
     assert found.replay().complete
+
+
+def test_a_program_whose_arrays_all_have_another_size_is_the_same_one() -> None:
+    """One number in Python, such as a width, changes every shape and no operation."""
+    wider = program(_UNARY, "bf16", 3, size=12)
+    found = diff(program(_UNARY, "bf16", 3), wider)
+    assert not found.limit_hits
+    assert {edit.kind for edit in found.edits} == {"changed"}
+    assert found.replay().complete
+    others = diff(program(_UNARY[:2], "f16", 1), wider)
+    assert [hit.name for hit in others.limit_hits] == ["unrelated"]
