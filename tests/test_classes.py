@@ -847,6 +847,8 @@ mhlo.backend_config = {index = 4 : ui64}} : (tensor<4xf32>) -> tensor<4xf32>
     [
         ("", "%c", "copy(%f)", False),
         ("", "%c", "all-gather(%f), replica_groups={{0}}, dimensions={0}", False),
+        ("", "%c", "select(%p, %f, %f)", False),
+        ("", "%c", "pad(%f, %f), padding=0_0x0_0", False),
         ("", "%c", "abs(%f)", True),
         (", operand_precision={highest,highest}", "%c", "copy(%f)", True),
         ("", "%f", "copy(%f)", True),

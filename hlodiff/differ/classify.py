@@ -434,7 +434,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
     if numeric:
-        is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
+        is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER | _HANDED_OVER_IN_PARTS
         handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
     if _is_note(change, "known_"):  # the trip count, which the loop's constants show too
@@ -532,6 +532,8 @@ _HANDED_OVER = frozenset(
      "collective-permute-start", "collective-permute-done", "all-to-all"]
 )  # fmt: skip
 """They return the numbers they take, in other places or on other devices."""
+_HANDED_OVER_IN_PARTS = frozenset(["dynamic-update-slice", "select", "pad", "concatenate", "reverse", "broadcast"])
+"""They return the numbers they take among others, or several times."""
 _Elements = tuple[int, ...]
 _Element = tuple[int, int, _Elements]
 """An instruction, and the element of its tuple: loops carry many values as one."""
@@ -597,7 +599,7 @@ def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> 
     elif it.opcode == "get-tuple-element" and elements:
         if it.attribute("index") == str(elements[0]):
             yield number, at, elements[1:]
-    elif it.opcode in _HANDED_OVER or it.opcode == "dynamic-update-slice":
+    elif it.opcode in _HANDED_OVER or it.opcode in _HANDED_OVER_IN_PARTS:
         yield number, at, elements
     elif it.opcode != "convolution" or "high" in (it.attribute("operand_precision") or ""):
         yield _ELSEWHERE
