@@ -326,6 +326,26 @@ def test_arguments_in_another_order_are_paired_by_path_though_others_are_used_al
     assert found.replay().complete
 
 
+def test_arguments_whose_results_only_have_other_numbers_are_not_listed() -> None:
+    """A layer more puts its results before others: what is donated to them is donated to the same results as before."""
+
+    def stepped(paths: tuple[str, ...]) -> hlodiff.Module:
+        rows = [f'  %{path} = f32[8] parameter({n}), metadata={{op_name="{path}"}}' for n, path in enumerate(paths)]
+        opcodes = {"first": "sine", "second": "cosine", "third": "tanh", "last": "log"}
+        rows += [f"  %of_{path} = f32[8] {opcodes[path]}(%{path})" for path in paths]
+        root = ", ".join(f"%of_{path}" for path in paths)
+        rows.append(f"  ROOT %all = ({', '.join(['f32[8]'] * len(paths))}) tuple({root})")
+        aliases = ", ".join(f"{{{n}}}: ({n}, {{}}, may-alias)" for n in range(len(paths)))
+        header = f"HloModule m, input_output_alias={{ {aliases} }}"
+        return hlodiff.read_text("\n".join([header, "", "ENTRY %e {", *rows, "}", ""]))
+
+    found = hlodiff.diff(stepped(("first", "third", "last")), stepped(("first", "second", "third", "last")))
+    text = to_terminal(Report("check", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", found),)))
+    assert "1 new argument: second; 4 results instead of 3" in text
+    assert "donated to" not in text
+    assert sum(edit.count for edit in found.edits if edit.fields == ("alias",)) == 2, "the script has them"
+
+
 def test_a_donation_that_no_output_uses_is_named() -> None:
     old = program(DONATED, ", input_output_alias={ {}: (0, {}, may-alias) }")
     new = program(DONATED, ", buffer_donor={ (0, {}) }")

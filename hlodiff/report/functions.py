@@ -66,6 +66,7 @@ WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d results? instead of")
+_RENUMBERED = re.compile(r" instead of output | are donated to other results")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
 # No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
@@ -518,7 +519,7 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
     fields = edit_group.group[-1:]
     changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
     if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
-        is_renumbered = " instead of output " in edit_group.what and bool(_OTHER_RESULTS.search(reported))
+        is_renumbered = bool(_RENUMBERED.search(edit_group.what) and _OTHER_RESULTS.search(reported))
         return "donated" in reported or is_renumbered
     if edit_group.group[1:3] == ("return", "return"):
         return fields == (("sharding",),) and bool(_RESHARDED_RESULTS.search(reported))
