@@ -801,3 +801,36 @@ def test_a_number_of_the_same_operation_amid_other_work_is_another_number(names:
     assert found.replay().failures == ()
     assert all("literal" not in edit.fields and not any(c.literals for c in edit.changes) for edit in found.reported)
     assert ProgramComparison("f", "cpu", "compiled", "changed", found).classes == ("structure",)
+
+
+BODIES = """%inner (p0: f32[8], p1: f32[8]) -> f32[8] {{
+  %p0 = f32[8] parameter(0)
+  %p1 = f32[8] parameter(1)
+{body}
+}}
+
+ENTRY %e {{
+  %x = f32[8] parameter(0)
+  %y = f32[8] parameter(1)
+  %s = f32[8] sine(%x)
+  %f = f32[8] fusion(%s, %y), kind={kind}, calls=%inner
+  ROOT %r = f32[8] cosine(%f)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "edits"),
+    [
+        ("%a = f32[8] tanh(%p0)\n  ROOT %b = f32[8] multiply(%a, %p1)", [("changed", "fusion")]),
+        ("%a = f32[8] tanh(%p0)\n  ROOT %b = f32[8] subtract(%a, %p1)", [("changed", "fusion")]),
+        ("%a = f32[8] sqrt(%p1)\n  ROOT %b = f32[8] subtract(%p0, %a)", [("added", "fusion"), ("removed", "fusion")]),
+    ],
+)
+def test_a_fusion_in_the_place_of_another_one_is_not_the_same_one(body: str, edits: list[tuple[str, str]]) -> None:
+    first = "%a = f32[8] tanh(%p0)\n  ROOT %b = f32[8] multiply(%a, %p1)"
+    old, new = BODIES.format(body=first, kind="kLoop"), BODIES.format(body=body, kind="kInput")
+    found = hlodiff.diff(*(hlodiff.read_text("HloModule m\n\n" + text) for text in (old, new)))
+    assert found.replay().failures == ()
+    sites = [(edit.kind, site.opcode) for edit in found.reported if (site := edit.new or edit.old)]
+    assert sorted(one for one in sites if one[1] == "fusion") == edits

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -88,6 +88,8 @@ class _Regions:
             {new: old for old, new in forth.items()},
         )
         self.computations = {pair.old: pair.new for pair in reversed(found.pairs)}
+        self.bodies = {(pair.old, pair.new): pair.pairing for pair in found.pairs}
+        self.of_pair = {(edit.old, edit.new): edit for edit in edits}
         self.at: tuple[dict[Place, int], dict[Place, int]] = ({}, {})
         for index, edit in enumerate(edits):
             for side, place in enumerate((edit.old, edit.new)):
@@ -134,6 +136,7 @@ class _Regions:
                 edit.is_weak |= is_number or {"element_type", "operands"} <= fields
             elif is_number and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
+            edit.is_weak |= self._is_other_fusion(edit)
         for region in regions:
             if self._is_replaced(region):
                 for index in region:
@@ -352,15 +355,35 @@ class _Regions:
         fields = [{change.field for change in self.edits[n].changes} for n in given if n is not None]
         return any({"element_type", "shape"} <= one for one in fields)
 
-    def _shares_work(self, old: Place, new: Place) -> bool:
-        """Whether two fusions share work: one that grew by a slice and a cast is the same one."""
-        callees = at(self.modules[1], new).called
-        for callee in at(self.modules[0], old).called:
-            for n, it in enumerate(self.modules[0].computations[callee].instructions):
-                matched = self.mapping[0].get((callee, n))
-                if it.opcode not in CARRIERS and matched is not None and matched[0] in callees:
-                    edit = self.at[0].get((callee, n))
-                    if edit is None or not ({"opcode", "element_type"} & {c.field for c in self.edits[edit].changes}):
+    def _is_other_fusion(self, edit: RawEdit) -> bool:
+        """Whether an edited pair of fusions has its place in common and none of its work."""
+        if not (edit.old and edit.new) or self._shares_work(edit.old, edit.new, changing=()):
+            return False
+        pair = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+        if any(it.opcode != "fusion" for it in pair):
+            return False
+        bodies = [self.modules[side].computations[callee] for side, it in enumerate(pair) for callee in it.called]
+        work = [it.opcode for body in bodies for it in body.instructions if it.opcode not in CARRIERS]
+        return bool(work) and all(it.opcode not in CALLS for body in bodies for it in body.instructions)
+
+    def _shares_work(self, old: Place, new: Place, changing: Container[str] = ("opcode", "element_type")) -> bool:
+        """Whether two fusions share work: one that grew by a slice and a cast is the same one.
+
+        Args:
+            old, new: the fusions.
+            changing: fields of which one makes an operation another one.
+        """
+        callees = [at(module, place).called for module, place in zip(self.modules, (old, new), strict=True)]
+        for one, other in zip(*callees, strict=False):
+            if (one, other) not in self.bodies:
+                continue
+            pairing = self.bodies[one, other]  # of one body that several fusions call, each match counts
+            if pairing is None:
+                return True
+            for n, it in enumerate(self.modules[0].computations[one].instructions):
+                if it.opcode not in CARRIERS and pairing.old[n] >= 0:
+                    edit = self.of_pair.get(((one, n), (other, pairing.old[n])))
+                    if edit is None or not (edit.is_weak or any(c.field in changing for c in edit.changes)):
                         return True
         return False
 
