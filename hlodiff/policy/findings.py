@@ -18,6 +18,7 @@ SEVERITIES: tuple[Severity, ...] = ("broken", "error", "warning", "info")
 CLEAN, FAILED, UNJUDGED = 0, 1, 2
 # Rules from comparing a program with its snapshot; reports show these findings with the program.
 PROGRAM_RULES = ("changed", "new", "orphaned", "not-checked", "broken")
+_LINES_OF_LOG = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +124,13 @@ def over_programs(findings: Iterable[Judgement]) -> frozenset[tuple[str, str | N
 
 
 SCENARIO_RULES = ("traces", "traces-new", "traces-orphaned", "traces-broken", "traces-budget")
+
+
+def end_of_log(log: str) -> tuple[str, ...]:
+    """The last lines of a worker's log, which say why it failed; () for no log.
+
+    Example:
+        >>> end_of_log("".join(f"line {number}\\n" for number in range(20)))[0]
+        'line 8'
+    """
+    return tuple(log.rstrip().split("\n")[-_LINES_OF_LOG:]) if log else ()

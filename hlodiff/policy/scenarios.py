@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hlodiff.policy.findings import Finding, Severity
+from hlodiff.policy.findings import Finding, Severity, end_of_log
 from hlodiff.tracing.compare import TraceComparison
 from hlodiff.tracing.counts import format_counts
 
@@ -58,7 +58,7 @@ def _compared(one: TraceComparison, everything: bool) -> Iterator[Finding]:
 
 
 def _broken(one: TraceComparison) -> Finding:
-    details = tuple(one.log.rstrip().split("\n")[-12:]) if one.log else ()
+    details = end_of_log(one.log)
     return Finding("broken", "traces-broken", one.name, _TARGET, one.reason, one.advice, details)
 
 

@@ -9,6 +9,7 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.policy.findings import end_of_log
 from hlodiff.report.edits import format_beside, format_listed
 from hlodiff.report.functions import (
     changed_functions,
@@ -53,7 +54,6 @@ _MOST_GROUPS = 100
 _MOST_BRIEFLY = 8
 _WIDEST_TARGETS, _WIDEST_CELL, _WIDEST_NAMES = 32, 48, 20
 _MOST_LINES = 300  # as far as a reviewer scrolls; longer reports become an overview
-_MOST_LINES_OF_LOG = 12
 _MOST_FINDINGS = 10  # distinct ones, worst first
 _MOST_AT_A_GLANCE = 10  # lines, so that the last one, with the next command, is visible together with the first
 _MOST_ON_A_SCREEN = 40
@@ -555,7 +555,7 @@ def _not_checked(report: Report) -> Iterator[Line]:
             yield Line(2, part, wrap=True)
         if first.advice:
             yield Line(2, f"hint: {first.advice}", wrap=True)
-        for part in first.log.rstrip().split("\n")[-_MOST_LINES_OF_LOG:] if first.log else []:
+        for part in end_of_log(first.log):
             yield Line(4, f"| {part}")
         yield Line(0, "")
 

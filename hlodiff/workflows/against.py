@@ -16,6 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
 from hlodiff.policy import PROGRAM_RULES, Finding, closest_margins, judge, judge_scenarios, of_policy
+from hlodiff.policy.findings import end_of_log
 from hlodiff.policy.growth import RULE, growth_record, judge_growth
 from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.wording import format_command
@@ -172,9 +173,7 @@ def _failure_finding(side: ProjectSide, series: GrowthSeries) -> Finding:
     if isinstance(series.failure, NotChecked):
         return Finding("info", RULE, series.key.name, series.key.target, series.failure.reason, series.failure.advice)
     where = f"{side.config.root}/"
-    log = (
-        tuple(series.failure.log_tail.replace(where, "").rstrip().split("\n")[-12:]) if series.failure.log_tail else ()
-    )
+    log = end_of_log(series.failure.log_tail.replace(where, ""))
     what = f"{side.called}: {series.failure.what.replace(where, '')}"
     return Finding("broken", RULE, series.key.name, None, what, "", log)
 

@@ -27,7 +27,7 @@ from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.hlo.metadata import INSTALLED
 from hlodiff.hlo.model import Module
 from hlodiff.policy import Finding
-from hlodiff.policy.findings import Severity
+from hlodiff.policy.findings import Severity, end_of_log
 from hlodiff.policy.growth import RULE, changed_growth, growth_record, judge_growth, recorded_classes
 from hlodiff.report.growth import causes, growing_tables
 from hlodiff.snapshots import (
@@ -265,7 +265,7 @@ def _judged(config: Config, grew: GrowthSeries, pending: PendingWriter) -> tuple
         return (Finding(severity, RULE, key.name, key.target, grew.failure.reason, grew.failure.advice),)
     if grew.failure is not None:
         pending.forget_record(own)
-        log = tuple(grew.failure.log_tail.rstrip().split("\n")[-12:]) if grew.failure.log_tail else ()
+        log = end_of_log(grew.failure.log_tail)
         return (Finding("broken", RULE, key.name, None, grew.failure.what, "", log),)
     found = growth_record(key.function, key.case, grew.growths)
     pending.record(own, found, text, text is None or bool(changed_growth(record, found)[0]), grew.inputs)

@@ -22,7 +22,7 @@ from hlodiff.config import Config
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.policy import Finding
-from hlodiff.policy.findings import Severity
+from hlodiff.policy.findings import Severity, end_of_log
 from hlodiff.policy.parity import RULE, Parity, ParityProgram, judge_parity, judge_surroundings
 from hlodiff.report.parity import explained
 from hlodiff.snapshots import Key
@@ -156,7 +156,7 @@ def _judged(config: Config, one: ParityRun) -> Iterator[Finding]:
         severity: Severity = "warning"
         yield Finding(severity, RULE, one.key.name, one.key.target, one.failure.reason, one.failure.advice)
     elif one.failure is not None:
-        log = tuple(one.failure.log_tail.rstrip().split("\n")[-12:]) if one.failure.log_tail else ()
+        log = end_of_log(one.failure.log_tail)
         yield Finding("broken", RULE, one.key.name, one.key.target, one.failure.what, "", log)
     elif one.parity is not None:
         words = {

@@ -16,6 +16,7 @@ from hlodiff.config import Config, refuse_in_ci, shown_path
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.policy.findings import end_of_log
 from hlodiff.policy.growth import growth_record, recorded_classes
 from hlodiff.progress import OnProgress, reporting_to
 from hlodiff.report.headline import headline
@@ -218,8 +219,7 @@ class _UpdateRun:
         self, key: Key, outcome: Outcome, old: ParsedSnapshot | None, invalid: HlodiffError | None
     ) -> UpdateRow:
         if isinstance(outcome, NotChecked):
-            advice = (f"hint: {outcome.advice}",) if outcome.advice else ()
-            return UpdateRow(key, "not checked", (outcome.reason, *advice))
+            return UpdateRow(key, "not checked", (outcome.reason, *_hint(outcome.advice)))
         if not isinstance(outcome, CapturedProgram):
             return UpdateRow(key, "failed", tuple(outcome.what.split("\n")), outcome.log_tail)
         if outcome.unchanged:
@@ -253,6 +253,10 @@ def _failed(key: Key, error: HlodiffError) -> UpdateRow:
     return UpdateRow(key, "failed", tuple(error.render().split("\n")))
 
 
+def _hint(advice: str) -> tuple[str, ...]:
+    return (f"hint: {advice}",) if advice else ()
+
+
 def _difference(key: Key, old: Snapshot, new: Snapshot, limits: Limits) -> UpdateRow:
     if (old.stablehlo, old.compiled) == (new.stablehlo, new.compiled):
         return UpdateRow(key, "facts")
@@ -278,8 +282,7 @@ def _updated_scenarios(config: Config, chosen: ChosenScenarios, jobs: int | None
 def _counted(root: Path, outcome: ScenarioRun) -> UpdateRow:
     name, key = outcome.name, Key(outcome.name, "", "traces")
     if outcome.what:
-        hint = (f"hint: {outcome.advice}",) if outcome.advice else ()
-        return UpdateRow(key, "failed", (outcome.what, *hint), outcome.log)
+        return UpdateRow(key, "failed", (outcome.what, *_hint(outcome.advice)), outcome.log)
     new = RecordedTraces(name, outcome.jax, count(outcome.events))
     broken = ""
     try:
@@ -312,8 +315,7 @@ def _updated_growth(
 def _grown(config: Config, grew: GrowthSeries) -> UpdateRow:
     key, root = Key(grew.key.function, grew.key.case, PLACE), shown_path(config.snapshots)
     if isinstance(grew.failure, NotChecked):
-        advice = (f"hint: {grew.failure.advice}",) if grew.failure.advice else ()
-        return UpdateRow(key, "not checked", (grew.failure.reason, *advice))
+        return UpdateRow(key, "not checked", (grew.failure.reason, *_hint(grew.failure.advice)))
     if grew.failure is not None:
         return UpdateRow(key, "failed", (grew.failure.what,), grew.failure.log_tail)
     status = "changed"
@@ -380,7 +382,7 @@ def _group_lines(rows: Sequence[UpdateRow], width: int) -> Iterator[str]:
     for row in rows:
         yield f"{f'{row.key.name}  {row.key.target}':<{width}}  {words.get(row.status, row.status)}"
     yield from (f"  {printable(line)}" for line in first.details)
-    yield from (f"    | {printable(line)}" for line in first.log.rstrip().split("\n")[-12:] if first.log)
+    yield from (f"    | {printable(line)}" for line in end_of_log(first.log))
 
 
 def _totals(result: UpdateResult) -> str:
