@@ -16,7 +16,15 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loops
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.report.edits import NAMED, format_listed
-from hlodiff.report.grouping import EditGroup, Key, change_view, format_in_all, importance, most_changed
+from hlodiff.report.grouping import (
+    EditGroup,
+    Key,
+    change_view,
+    collective_of,
+    format_in_all,
+    importance,
+    most_changed,
+)
 from hlodiff.report.headline import headline
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
@@ -465,6 +473,13 @@ def _stage_views(
     reported = " ".join(words for text in own for words in text.sentences)
     ranked = [item for item in groups if not _is_reported(item[0], reported)]
     ranked.sort(key=lambda item: importance(item[0]))
+    # Of collectives first those of the kind that has more or less of them now: others are removed here and added there.
+    net = Counter[str]()
+    for edit_group, _ in ranked:
+        net[collective_of(edit_group)] += {"added": edit_group.size, "removed": -edit_group.size}.get(
+            edit_group.kind, 0
+        )
+    ranked.sort(key=lambda item: (not (name := collective_of(item[0])), -abs(net[name]) if name else 0))
     most = len(ranked) if report.all else most
     chosen = ranked[:most] if own and own[0].stage == "compiled" else ranked
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
@@ -483,7 +498,10 @@ def _stage_views(
     noted_on = _by_targets(((words, text.targets) for words, text in noted), by_targets)
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
-        listed = lines.listed(edit_groups, most - shown, with_callers)
+        listed = tuple(
+            replace(line, old_source="", new_source="") if any(_is_of_line(line, one) for one in found) else line
+            for line in lines.listed(edit_groups, most - shown, with_callers)
+        )
         if with_callers and not edit_groups and not found:  # the sentence covers all changes
             listed = lines.only(report.programs[own[0].programs[0]])
         fresh = [words for words in reported_on.get(targets, ()) if words not in reported_before]
@@ -497,6 +515,11 @@ def _stage_views(
             shown += sum(len(line.changes) for line in listed)
     yield from found[:-1]
     yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
+
+
+def _is_of_line(line: ChangedLine, view: StageView) -> bool:
+    """Whether a view shows this line of Python already, with what it was before."""
+    return any((one.where, one.was, one.new_source) == (line.where, line.was, line.new_source) for one in view.lines)
 
 
 def _by_targets(

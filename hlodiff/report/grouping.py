@@ -253,14 +253,24 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     )
 
 
+def collective_of(edit_group: EditGroup) -> str:
+    """The kind of collective that a change is about; "" for none.
+
+    Example:
+        >>> collective_of(EditGroup((), "added", 1, "all-gather-start f32[8]", ""))
+        'all-gather'
+    """
+    name = stem(edit_group.what.partition(" ")[0].removesuffix(","))
+    return name if name in FAMILIES else ""
+
+
 def importance(edit_group: EditGroup) -> tuple[object, ...]:
     """Sort key: collectives, then replaced subgraphs, then additions and removals; the largest by bytes or flops first.
 
     By flops too, because a product that the compiler only moved to another fusion is removed here and added there.
     """
-    opcode = edit_group.what.partition(" ")[0].removesuffix(",")
     return (
-        stem(opcode) not in FAMILIES,
+        not collective_of(edit_group),
         edit_group.kind != REPLACED,
         edit_group.weight,
         edit_group.kind not in ADDED_OR_REMOVED,
