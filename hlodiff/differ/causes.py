@@ -407,13 +407,14 @@ def _brought(side: _ProgramEdits, place: Place, edit: RawEdit) -> list[int]:
         if sources and sources[0] is not None:
             return [sources[0]]
     if it.opcode in _FOR_USERS:
-        # XLA fills a buffer with one number by a broadcast outside of fusions: a tuple that holds it costs nothing.
+        # XLA fills a buffer with one number by a broadcast outside of fusions. What only holds or passes on the buffer
+        # costs nothing and has not brought it.
         fills = it.opcode == "broadcast" and any(cost and cost.written for cost in edit.cost)
         # A broadcast that maps its operand's dimensions differently had a different operand before.
         users = [
-            _edit_at(
-                side, user, lambda e: e.kind == kind or (not fills and _rewired(e, "attribute:broadcast_dimensions"))
-            )
+            None
+            if fills and side.instruction(user).opcode in _HANDING_ON - _RUN_BODY
+            else _edit_at(side, user, lambda e: e.kind == kind or _rewired(e, "attribute:broadcast_dimensions"))
             for user in side.users(place)
         ]
         known = [user for user in users if user is not None]

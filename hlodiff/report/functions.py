@@ -481,7 +481,7 @@ def _stage_views(
         )
     ranked.sort(key=lambda item: (not (name := collective_of(item[0])), -abs(net[name]) if name else 0))
     most = len(ranked) if report.all else most
-    chosen = ranked[:most] if own and own[0].stage == "compiled" else ranked
+    chosen = _of_every_target(ranked, own, most) if own and own[0].stage == "compiled" else ranked
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -515,6 +515,17 @@ def _stage_views(
             shown += sum(len(line.changes) for line in listed)
     yield from found[:-1]
     yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
+
+
+def _of_every_target(
+    ranked: Sequence[tuple[EditGroup, dict[str, None]]], own: Sequence[ProgramText], most: int
+) -> list[tuple[EditGroup, dict[str, None]]]:
+    """The first changes, of which each target has at least its own first one if there is room."""
+    firsts = [
+        next((n for n, (_, on) in enumerate(ranked) if not on.keys().isdisjoint(text.targets)), 0) for text in own
+    ]
+    numbers = [*dict.fromkeys([*firsts, *range(len(ranked))])][:most]
+    return [item for n, item in enumerate(ranked) if n in numbers]
 
 
 def _is_of_line(line: ChangedLine, view: StageView) -> bool:
