@@ -354,88 +354,42 @@ def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
         old, new: the two computations, prepared with the same `intern`.
         pairing: known matches (parameters); matches are added to it.
     """
-    known = _Known(_same_partitions(old, new))
+    refinement = _Refinement(old, new, pairing)
     for _ in range(_ROUNDS):
         before = len(pairing.matchers)
         for level in (EXACT, SIGNED, OWN):
-            _refine(old, new, pairing, level, known)
-            if level == EXACT:
-                _by_body(old, new, pairing)
-            _ties(old, new, pairing, level, known)
+            refinement.match_unique(level)
+            if level == EXACT:  # calls that are equal including their callees: a body is stronger than neighbours
+                bodies = [
+                    [(side.labels[EXACT][p], p) for p in free if side.computation.instructions[p].opcode in CALLS]
+                    for side, free in ((old, pairing.free_old()), (new, pairing.free_new()))
+                ]
+                _match_once(pairing, bodies[0], bodies[1], "exact:body")
+            refinement.match_ties(level)
         for level in (VALUE, STRUCTURE):
-            _refine(old, new, pairing, level, known)
+            refinement.match_unique(level)
         for level in (VALUE, STRUCTURE):
-            _beside(old, new, pairing, level, known)
-        _refine(old, new, pairing, TYPE, known)
+            refinement.match_beside(level)
+        refinement.match_unique(TYPE)
         for level in (TYPE, ANY):
-            _beside(old, new, pairing, level, known)
-        _ties(old, new, pairing, VALUE, known)
+            refinement.match_beside(level)
+        refinement.match_ties(VALUE)
         if len(pairing.matchers) == before:
             break
 
 
-def _refine(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
-    """Match instructions of unique colour until there are no more."""
-    progress = True
-    while progress and -1 in pairing.old and -1 in pairing.new:
-        last = _last_colours(old, new, pairing, level, known)
-        if last.refined <= level:
-            return
-        last.refined, colours = level, last.colours
-        progress = any(
-            _unique(pairing, keys(old, colours[0], level), keys(new, colours[1], level), f"{LEVELS[level]}:{name}")
-            # A different opcode of the same type is the same instruction only if its whole neighbourhood is unchanged.
-            for name, keys in (_KEYS[:1] if level >= TYPE else _KEYS)
-        )
-
-
-def _last_colours(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> _Last:
-    """Colours of a level: equal on both sides if everything below, or above, the instructions is equal.
-
-    The colour of a matched instruction is its old position, negative to differ from those of neighbourhoods. The last
-    colours are reused if nothing was matched since: during this phase matches are only added.
-    """
-    level = known.stands_for[level]
-    found = known.last.get(level)
-    if found is None or found.count != len(pairing.matchers):
-        below: Neighbourhoods = {}
-        above: Neighbourhoods = {}
-        first, second = (
-            _coloured(side, mapping, anchors, level, below, above)
-            for side, mapping, anchors in (
-                (old, pairing.old, range(-1, -1 - old.size, -1)),
-                (new, pairing.new, [-1 - matched for matched in pairing.new]),
-            )
-        )
-        found = known.last[level] = _Last(len(pairing.matchers), (first, second))
-    return found
-
-
-def _same_partitions(old: MatchGraph, new: MatchGraph) -> list[int]:
-    """For each level the strongest one that distinguishes the same instructions, as their colours then do too."""
-    found: list[int] = []
-    kinds: list[int] = []
-    for level in range(ANY):
-        labels = old.labels[level] + new.labels[level]
-        kinds.append(len(set(labels)))
-        alike = (n for n in dict.fromkeys(found) if kinds[n] == kinds[level])
-        same = (n for n in alike if len({*zip(labels, old.labels[n] + new.labels[n], strict=True)}) == kinds[n])
-        found.append(next(same, level))
-    return [*found, ANY]
-
-
-@dataclass(frozen=True, slots=True)
-class _Colours:
-    """The free instructions of one side, ascending, with the colours below and above each."""
-
-    free: list[int]
-    down: list[int]
-    up: list[int]
+_Colours = tuple[list[int], list[int], list[int]]
+"""The free instructions of one side, ascending, and the colours below and above each instruction."""
+_Edges = tuple[tuple[int, int, int], ...]
+_Neighbours = Sequence[tuple[int, _Edges, _Edges, int]]
+"""Free instructions with their matched users and operands, by colour and slot, and how many operands they have."""
+_Keyed = Sequence[tuple[Hashable, int]]
+"""Instructions with the key that must be equal for a match."""
 
 
 @dataclass(slots=True)
 class _Last:
-    """Colours of both sides at a given number of matches.
+    """What was found at a given number of matches: nothing of it changes until something is matched.
 
     `refined` is the strongest level at which unique colours were matched, `has_no_ties` whether equal ones were too.
     """
@@ -446,54 +400,137 @@ class _Last:
     has_no_ties: bool = False
 
 
-@dataclass(slots=True)
-class _Known:
-    """Colours by level. Levels that distinguish the same instructions share colours."""
+class _Refinement:
+    """Two computations while they are matched, with the colours of their instructions."""
 
-    stands_for: Sequence[int]
-    last: dict[int, _Last] = field(default_factory=dict)
-    beside: _Beside | None = None
+    def __init__(self, old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
+        self.old, self.new, self.pairing = old, new, pairing
+        # For each level the strongest one that distinguishes the same instructions, as their colours then do too.
+        self._stands_for: list[int] = []
+        kinds: list[int] = []
+        for level in range(ANY):
+            labels = old.labels[level] + new.labels[level]
+            kinds.append(len(set(labels)))
+            alike = (n for n in dict.fromkeys(self._stands_for) if kinds[n] == kinds[level])
+            same = (n for n in alike if len({*zip(labels, old.labels[n] + new.labels[n], strict=True)}) == kinds[n])
+            self._stands_for.append(next(same, level))
+        self._stands_for.append(ANY)
+        self._last: dict[int, _Last] = {}
+        # The same of matched neighbours: how many matches there were, the neighbours of both sides, and by level the
+        # strongest level at which unique ones were matched.
+        self._beside: tuple[int, tuple[_Neighbours, _Neighbours], dict[int, int]] = -1, ((), ()), {}
+
+    def match_unique(self, level: int) -> None:
+        """Match instructions of unique colour until there are no more."""
+        pairing, progress = self.pairing, True
+        while progress and -1 in pairing.old and -1 in pairing.new:
+            last = self._colours(level)
+            if last.refined <= level:
+                return
+            last.refined, colours = level, last.colours
+            progress = any(
+                _match_once(
+                    pairing,
+                    _by_colour(self.old, colours[0], level, name),
+                    _by_colour(self.new, colours[1], level, name),
+                    f"{LEVELS[level]}:{name}",
+                )
+                # A different opcode of the same type is the same instruction only if its whole neighbourhood is
+                # unchanged.
+                for name in (("both",) if level >= TYPE else ("both", "down", "up"))
+            )
+
+    def _colours(self, level: int) -> _Last:
+        """Colours of a level: equal on both sides if everything below, or above, the instructions is equal.
+
+        The last colours are reused if nothing was matched since: during this phase matches are only added.
+        """
+        level = self._stands_for[level]
+        found = self._last.get(level)
+        if found is None or found.count != len(self.pairing.matchers):
+            below: Neighbourhoods = {}
+            above: Neighbourhoods = {}
+            first = _coloured(self.old, self.pairing.old, 0, level, below, above)
+            second = _coloured(self.new, self.pairing.new, 1, level, below, above)
+            found = self._last[level] = _Last(len(self.pairing.matchers), (first, second))
+        return found
+
+    def match_ties(self, level: int) -> None:
+        """Match instructions that are equal in every respect, by op_name and then by order, if counts agree.
+
+        Members of one bucket are equal, so any order among them is right; but dependent instructions must follow, so
+        buckets with free neighbours are matched one at a time.
+        """
+        old, new, pairing = self.old, self.new, self.pairing
+        while -1 in pairing.old and -1 in pairing.new:
+            last = self._colours(level)
+            if last.has_no_ties:
+                return
+            ours, theirs = last.colours
+            by_key: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = {}, {}
+            for found, side, colours in ((by_key[0], old, ours), (by_key[1], new, theirs)):
+                for key, position in _by_colour(side, colours, level, "both"):
+                    found.setdefault(key, []).append(position)
+            buckets = [(olds, by_key[1].get(key, [])) for key, olds in by_key[0].items()]
+            buckets = [(olds, news) for olds, news in buckets if len(olds) == len(news)]
+            settled = [pair for pair in buckets if _is_enclosed(old, pairing.old, pair[0][0])]
+            for olds, news in settled or buckets[:1]:
+                _pair_by_name(old, new, pairing, olds, news, f"{LEVELS[level]}:tie")
+            if not buckets:
+                last.has_no_ties = True
+                return
+            self.match_unique(level)
+
+    def match_beside(self, level: int) -> None:
+        """Match free instructions of one label with the same matched users, the same matched operands, or both."""
+        old, new, pairing, progress = self.old, self.new, self.pairing, True
+        while progress and -1 in pairing.old and -1 in pairing.new:
+            if self._beside[0] != len(pairing.matchers):
+                sides = _neighbours(old, pairing.old, 0), _neighbours(new, pairing.new, 1)
+                self._beside = len(pairing.matchers), sides, {}
+            _, (ours, theirs), done = self._beside
+            if done.get(self._stands_for[level], ANY + 1) <= level:
+                return
+            done[self._stands_for[level]] = level
+            progress = any(
+                _match_once(
+                    pairing,
+                    _by_neighbours(ours, old.labels[level], name),
+                    _by_neighbours(theirs, new.labels[level], name),
+                    f"{LEVELS[level]}:{name}",
+                )
+                for name in (("around",) if level >= TYPE else ("around", "users", "operands"))
+            )
 
 
-_Keyed = Sequence[tuple[Hashable, int]]
-"""Instructions with the key that must be equal for a match."""
+def _match_once(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
+    """Match instructions whose key occurs exactly once on each side."""
+    found: tuple[dict[Hashable, int], dict[Hashable, int]] = {}, {}
+    for once, keyed in zip(found, (olds, news), strict=True):
+        for key, position in keyed:
+            once[key] = -1 if key in once else position
+    paired = False
+    for key, position in found[0].items():
+        if position >= 0 and (other := found[1].get(key, -1)) >= 0:
+            pairing.add(position, other, matcher)
+            paired = True
+    return paired
 
 
-def _by_both(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
-    down, up = colours.down, colours.up
-    return [((down[p], up[p]), p) for p in colours.free]
-
-
-def _by_operand_hash(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
-    down, slots = colours.down, side.operand_edges
-    if level == EXACT:
-        return [(down[p], p) for p in colours.free]
-    # A leaf has nothing below it: weak labels of leaves are no evidence.
-    return [(down[p], p) for p in colours.free if slots[p]]
-
-
-def _by_user_hash(side: MatchGraph, colours: _Colours, level: int) -> _Keyed:
-    up, uses, root = colours.up, side.uses, side.computation.root
-    return [(up[p], p) for p in colours.free if uses[p] or p == root]
-
-
-_KEYS = (("both", _by_both), ("down", _by_operand_hash), ("up", _by_user_hash))
+def _anchors(mapping: Sequence[int], which: int) -> list[int]:
+    """The colours of matched instructions: their old positions, negative to differ from those of free ones."""
+    return [-1 - matched for matched in mapping] if which else list(range(-1, -1 - len(mapping), -1))
 
 
 Neighbourhoods = dict[tuple[Any, ...], int]
 
 
 def _coloured(
-    side: MatchGraph,
-    mapping: Sequence[int],
-    anchors: Iterable[int],
-    level: int,
-    below: Neighbourhoods,
-    above: Neighbourhoods,
+    side: MatchGraph, mapping: Sequence[int], which: int, level: int, below: Neighbourhoods, above: Neighbourhoods
 ) -> _Colours:
     labels, slots, uses = side.labels[level], side.operand_edges, side.uses
     ordered = [position for position in side.order if mapping[position] < 0]
-    down = list(anchors)
+    down = _anchors(mapping, which)
     up = down.copy()
     key: tuple[Any, ...]
     for position in ordered:  # most have one operand and one user; building a list would cost a call
@@ -520,65 +557,22 @@ def _coloured(
             users.sort()
             key = (labels[position], position == root, *users)
         up[position] = above.setdefault(key, len(above))
-    return _Colours(sorted(ordered), down, up)
+    return sorted(ordered), down, up
 
 
-def _once(keyed: _Keyed) -> dict[Hashable, int]:
-    """The instruction of each key, -1 if several have it."""
-    found: dict[Hashable, int] = {}
-    for key, position in keyed:
-        found[key] = -1 if key in found else position
-    return found
-
-
-def _unique(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
-    """Match instructions whose key occurs exactly once on each side."""
-    others = _once(news)
-    paired = False
-    for key, position in _once(olds).items():
-        if position >= 0 and (other := others.get(key, -1)) >= 0:
-            pairing.add(position, other, matcher)
-            paired = True
-    return paired
-
-
-def _by_body(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
-    """Match calls that are equal including their callees: a body is stronger evidence than neighbours."""
-    olds, news = (
-        [(side.labels[EXACT][p], p) for p in free if side.computation.instructions[p].opcode in CALLS]
-        for side, free in ((old, pairing.free_old()), (new, pairing.free_new()))
-    )
-    _unique(pairing, olds, news, "exact:body")
-
-
-def _buckets(keyed: _Keyed) -> dict[Hashable, list[int]]:
-    buckets: dict[Hashable, list[int]] = {}
-    for key, position in keyed:
-        buckets.setdefault(key, []).append(position)
-    return buckets
-
-
-def _ties(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
-    """Match instructions that are equal in every respect, by op_name and then by order, if counts agree.
-
-    Members of one bucket are equal, so any order among them is right; but dependent instructions must follow, so
-    buckets with free neighbours are matched one at a time.
-    """
-    while -1 in pairing.old and -1 in pairing.new:
-        last = _last_colours(old, new, pairing, level, known)
-        if last.has_no_ties:
-            return
-        ours, theirs = last.colours
-        new_buckets = _buckets(_by_both(new, theirs, level))
-        buckets = [(olds, new_buckets.get(key, [])) for key, olds in _buckets(_by_both(old, ours, level)).items()]
-        buckets = [(olds, news) for olds, news in buckets if len(olds) == len(news)]
-        settled = [pair for pair in buckets if _is_enclosed(old, pairing.old, pair[0][0])]
-        for olds, news in settled or buckets[:1]:
-            _pair_by_name(old, new, pairing, olds, news, f"{LEVELS[level]}:tie")
-        if not buckets:
-            last.has_no_ties = True
-            return
-        _refine(old, new, pairing, level, known)
+def _by_colour(side: MatchGraph, colours: _Colours, level: int, name: str) -> _Keyed:
+    """Free instructions by what is below and above them, by what is below, or by what is above."""
+    free, down, up = colours
+    if name == "both":
+        return [((down[p], up[p]), p) for p in free]
+    if name == "down":
+        if level == EXACT:
+            return [(down[p], p) for p in free]
+        slots = side.operand_edges
+        # A leaf has nothing below it: weak labels of leaves are no evidence.
+        return [(down[p], p) for p in free if slots[p]]
+    uses, root = side.uses, side.computation.root
+    return [(up[p], p) for p in free if uses[p] or p == root]
 
 
 def _is_enclosed(side: MatchGraph, mapping: Sequence[int], position: int) -> bool:
@@ -591,114 +585,49 @@ def _pair_by_name(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], matcher: str
 ) -> None:
     """Match those equal beyond the bucket's key first, then equal op_names, then the rest; each in order."""
-    for same in (_own_and_name, _own, op_name_of, _anything):
+    ours, theirs = (
+        {position: (side.labels[OWN][position], op_name_of(side, position)) for position in positions}
+        for side, positions in ((old, olds), (new, news))
+    )
+    for parts in ((0, 1), (0,), (1,), ()):
         places: dict[Hashable, list[int]] = {}
-        for position in news:
+        for position, own in theirs.items():
             if pairing.new[position] < 0:
-                places.setdefault(same(new, position), []).append(position)
-        for position in olds:
-            if pairing.old[position] < 0 and (free := places.get(same(old, position))):
+                places.setdefault(tuple([own[n] for n in parts]), []).append(position)
+        for position, own in ours.items():
+            if pairing.old[position] < 0 and (free := places.get(tuple([own[n] for n in parts]))):
                 pairing.add(position, free.pop(0), matcher)
 
 
-def _own_and_name(side: MatchGraph, position: int) -> Hashable:
-    return side.labels[OWN][position], op_name_of(side, position)
-
-
-def _own(side: MatchGraph, position: int) -> Hashable:
-    return side.labels[OWN][position]
-
-
-def _anything(side: MatchGraph, position: int) -> Hashable:
-    return None
-
-
-def _beside(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, level: int, known: _Known) -> None:
-    """Match free instructions of one label with the same matched users, the same matched operands, or both."""
-    progress = True
-    while progress and -1 in pairing.old and -1 in pairing.new:
-        last = known.beside
-        if last is None or last.count != len(pairing.matchers):
-            sides = _neighbours(old, pairing.old, 0), _neighbours(new, pairing.new, 1)
-            last = known.beside = _Beside(len(pairing.matchers), sides)
-        if last.paired.get(known.stands_for[level], ANY + 1) <= level:
-            return
-        last.paired[known.stands_for[level]] = level
-        progress = any(
-            _unique(
-                pairing,
-                keys(last.sides[0], old.labels[level]),
-                keys(last.sides[1], new.labels[level]),
-                f"{LEVELS[level]}:{name}",
-            )
-            for name, keys in (_NEIGHBOUR_KEYS[:1] if level >= TYPE else _NEIGHBOUR_KEYS)
-        )
-
-
-_Edges = tuple[tuple[int, int, int], ...]
-
-
-class _Neighbours(NamedTuple):
-    """A free instruction, and its matched neighbours by colour and slot."""
-
-    position: int
-    users: _Edges
-    operands: _Edges
-    arity: int
-
-
-@dataclass(slots=True)
-class _Beside:
-    """Matched neighbours of the free instructions of both sides at a given number of matches.
-
-    `paired` has, by level, the strongest level at which unique ones were matched.
-    """
-
-    count: int
-    sides: tuple[Sequence[_Neighbours], Sequence[_Neighbours]]
-    paired: dict[int, int] = field(default_factory=dict)
-
-
-def _neighbours(side: MatchGraph, mapping: Sequence[int], which: int) -> list[_Neighbours]:
-    root = side.computation.root
+def _neighbours(side: MatchGraph, mapping: Sequence[int], which: int) -> _Neighbours:
+    root, colours = side.computation.root, _anchors(mapping, which)
     found = []
     for position, matched in enumerate(mapping):
         if matched < 0:
-            users = [(_colour(mapping[u], u, which), s, r) for u, s, r in side.uses[position] if mapping[u] >= 0]
+            users = [(colours[u], s, r) for u, s, r in side.uses[position] if mapping[u] >= 0]
             if len(users) > 1:
                 users.sort()
             if position == root:
                 users.append((0, 0, 0))
             slots = side.operand_edges[position]
-            operands = [(s, _colour(mapping[o], o, which), r) for o, s, r in slots if mapping[o] >= 0]
+            operands = [(s, colours[o], r) for o, s, r in slots if mapping[o] >= 0]
             if len(operands) > 1:
                 operands.sort()
-            found.append(_Neighbours(position, tuple(users), tuple(operands), len(slots)))
+            found.append((position, tuple(users), tuple(operands), len(slots)))
     return found
 
 
-def _by_neighbourhood(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
-    return [
-        ((labels[position], users, operands, arity), position)
-        for position, users, operands, arity in free
-        if users and (operands or arity == 0)
-    ]
-
-
-def _by_users(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
-    return [((labels[position], users), position) for position, users, _, _ in free if users]
-
-
-def _by_operands(free: Sequence[_Neighbours], labels: Sequence[int]) -> _Keyed:
+def _by_neighbours(free: _Neighbours, labels: Sequence[int], name: str) -> _Keyed:
+    """Free instructions of a label by their matched neighbours, by their users, or by their operands."""
+    if name == "around":
+        return [
+            ((labels[position], users, operands, arity), position)
+            for position, users, operands, arity in free
+            if users and (operands or arity == 0)
+        ]
+    if name == "users":
+        return [((labels[position], users), position) for position, users, _, _ in free if users]
     return [((labels[position], operands), position) for position, _, operands, _ in free if operands]
-
-
-def _colour(matched: int, position: int, which: int) -> int:
-    """The colour of a matched instruction: its old position, negative to differ from label numbers."""
-    return -1 - (position if which == 0 else matched)
-
-
-_NEIGHBOUR_KEYS = (("around", _by_neighbourhood), ("users", _by_users), ("operands", _by_operands))
 
 
 # --- Matching without unique evidence: the assignment of least cost among free instructions of a neighbourhood.
@@ -785,6 +714,7 @@ def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> b
 def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -> dict[Hashable, list[int]]:
     """Free instructions next to matched ones, without parameters, by label and neighbours, ascending."""
     mapping = (pairing.old, pairing.new)[which]
+    colours = _anchors(mapping, which)
     groups: dict[Hashable, list[int]] = {}
     for position, matched in enumerate(mapping):
         if matched >= 0 or is_parameter_of(side, position):
@@ -793,7 +723,7 @@ def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -
         if not any(mapping[n] >= 0 for n, _, _ in (*uses, *slots)):
             continue
         around = [
-            tuple(sorted((_colour(mapping[n], n, which) if mapping[n] >= 0 else 0, slot, r) for n, slot, r in found))
+            tuple(sorted((colours[n] if mapping[n] >= 0 else 0, slot, r) for n, slot, r in found))
             for found in (slots, uses)
         ]
         key = side.labels[level][position], position == side.computation.root, *around
@@ -814,8 +744,8 @@ def _assign_once(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], near: _Near | None
 ) -> _Near:
     """Match the best pairs; return their neighbours. After the first time only `near` instructions can score."""
-    ours = [_Around.of(old, pairing, 0, n) if near is None or n in near[0] else None for n in olds]
-    theirs = [_Around.of(new, pairing, 1, n) if near is None or n in near[1] else None for n in news]
+    ours = [Neighbourhood.of(old, pairing, 0, n) if near is None or n in near[0] else None for n in olds]
+    theirs = [Neighbourhood.of(new, pairing, 1, n) if near is None or n in near[1] else None for n in news]
     scores: list[list[float]] = []
     for row, one in enumerate(ours):
         line = [_score(one, other) if other else 0.0 for other in theirs] if one else [0.0] * len(theirs)
@@ -849,35 +779,31 @@ def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _score(ours: _Around, theirs: _Around) -> float:
+def _score(ours: Neighbourhood, theirs: Neighbourhood) -> float:
     """Similarity of two instructions; 0 if they cannot match."""
-    one, other = ours.labels, theirs.labels
-    if one[4] != other[4] or ours.is_parameter != theirs.is_parameter:
+    same = [one == other for one, other in zip(ours.labels, theirs.labels, strict=True)]
+    if not same[ANY] or ours.is_parameter != theirs.is_parameter or not (same[STRUCTURE] or same[TYPE]):
         return 0.0
-    own, value, structure, kind = one[0] == other[0], one[1] == other[1], one[2] == other[2], one[3] == other[3]
-    if not (structure or kind):
+    neighbours, free = ours.in_common(theirs)
+    if neighbours == 0 and not (same[VALUE] and free):
         return 0.0
-    neighbours, free = 0.0, 0
-    for n in (0, 1):
-        if ours.paired[n] and theirs.paired[n]:
-            neighbours += len(ours.paired[n] & theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
-        # Free neighbours of equal structure in the same slot let two chains of free instructions match along each
-        # other.
-        if ours.free[n] and theirs.free[n]:
-            free += len(ours.free[n] & theirs.free[n])
-    if neighbours == 0 and not (value and free):
-        return 0.0
-    return 4.0 * own + 3.0 * value + 3.0 * structure + 1.0 * kind + 2.0 * neighbours + 0.5 * free
+    labels = 4.0 * same[OWN] + 3.0 * same[VALUE] + 3.0 * same[STRUCTURE] + 1.0 * same[TYPE]
+    return labels + 2.0 * neighbours + 0.5 * free
 
 
 Marks = set[tuple[int, ...]]
 """Neighbours by colour or label and slot, see `marks_of`."""
 
 
-class _Around(NamedTuple):
-    """Neighbours of a free instruction: matched and free users, matched and free operands.
+class Neighbourhood(NamedTuple):
+    """An instruction with its neighbours: users, then operands.
 
-    A matched neighbour is its new position with its slot, on both sides; a free one its structure label.
+    Args:
+        labels: its own labels, by level.
+        is_parameter: whether it is a parameter.
+        degrees: the number of users and of operands.
+        paired: matched neighbours, by new position and slot.
+        free: unmatched neighbours, by structure label and slot.
     """
 
     labels: tuple[int, ...]
@@ -887,18 +813,40 @@ class _Around(NamedTuple):
     free: tuple[Marks, Marks]
 
     @staticmethod
-    def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Around:
-        """Of an instruction of one side (0 old, 1 new)."""
+    def of(
+        side: MatchGraph, pairing: InstructionMap, which: int, position: int, most: int | None = None
+    ) -> Neighbourhood:
+        """Of an instruction of one side (0 old, 1 new); with `most`, the first of its neighbours only.
+
+        A search, which gives `most`, may change each match: it takes all neighbours of a new instruction as matched.
+        """
         mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
         uses, slots = side.uses[position], side.operand_edges[position]
-        paired = [
-            marks_of([(n if which else mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0])
-            for around in (uses, slots)
-        ]
-        free = [marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]) for around in (uses, slots)]
+        paired, free = [], []
+        for around in (uses[:most], slots[:most]):
+            if which and most:
+                paired.append(marks_of([(n, slot) for n, slot, _ in around]))
+            elif which:
+                paired.append(marks_of([(n, slot) for n, slot, _ in around if mapping[n] >= 0]))
+            else:
+                paired.append(marks_of([(mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0]))
+            free.append(marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]))
+        own = tuple([level[position] for level in side.labels])
         degrees = len(uses), len(slots)
-        own = tuple([side.labels[level][position] for level in (OWN, VALUE, STRUCTURE, TYPE, ANY)])
-        return _Around(own, is_parameter_of(side, position), degrees, (paired[0], paired[1]), (free[0], free[1]))
+        return Neighbourhood(own, is_parameter_of(side, position), degrees, (paired[0], paired[1]), (free[0], free[1]))
+
+    def in_common(self, other: Neighbourhood) -> tuple[float, int]:
+        """How much two have in common in the same slots: matched neighbours, as a share of the larger neighbourhood.
+
+        And the number of free ones of equal structure, because two chains of free instructions match along each other.
+        """
+        neighbours, free = 0.0, 0
+        for n in (0, 1):
+            if self.paired[n] and other.paired[n]:
+                neighbours += len(self.paired[n] & other.paired[n]) / max(self.degrees[n], other.degrees[n])
+            if self.free[n] and other.free[n]:
+                free += len(self.free[n] & other.free[n])
+        return neighbours, free
 
 
 def marks_of(neighbours: Sequence[tuple[int, int]]) -> Marks:

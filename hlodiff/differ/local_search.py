@@ -22,10 +22,9 @@ from hlodiff.differ.instruction_matches import (
     TYPE,
     VALUE,
     InstructionMap,
-    Marks,
     MatchGraph,
+    Neighbourhood,
     is_parameter_of,
-    marks_of,
 )
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import (
@@ -783,7 +782,7 @@ def candidates(
     buckets = [(level, _by_label(new, news, level, few)) for level, few in _COMMON]
     alike: dict[tuple[int, int], dict[int, None]] = {}  # of equal labels, regardless of place
     found: dict[int, list[int]] = {}
-    around: dict[int, _Vicinity] = {}
+    around: dict[int, Neighbourhood] = {}
     count = 0
     for one in olds:
         label, call, kind = old.labels[OWN][one], old.labels[ANY][one], old.labels[STRUCTURE][one]
@@ -807,17 +806,19 @@ def candidates(
         fitting |= others
         count += len(fitting)
         if len(fitting) > 1:
-            ours: _Vicinity | None = None
+            ours: Neighbourhood | None = None
             scored = []
             for rank, other in enumerate(fitting):
                 both = (other, one) if is_turned else (one, other)
                 score = scores.get(both)
                 if score is None:
-                    ours = ours or _Vicinity.of(old, pairing, 0, one)
+                    ours = ours or Neighbourhood.of(old, pairing, 0, one, _BUSY)
                     theirs = around.get(other)
                     if theirs is None:
-                        theirs = around[other] = _Vicinity.of(new, pairing, 1, other)
-                    score = scores[both] = _similarity(ours, theirs)
+                        theirs = around[other] = Neighbourhood.of(new, pairing, 1, other, _BUSY)
+                    neighbours, free = ours.in_common(theirs)
+                    labels_in_common = sum(compress(_WEIGHTS, map(eq, ours.labels, theirs.labels)))
+                    score = scores[both] = labels_in_common + 2.0 * neighbours + 0.5 * free
                 scored.append((-score, rank, other))
             scored.sort()
             found[one] = [other for _, _, other in scored[:most]]
@@ -876,55 +877,8 @@ def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]
     return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
-class _Vicinity(NamedTuple):
-    """Neighbours of an instruction: users, then operands.
-
-    Args:
-        labels: its own labels, see `_COMPARED`.
-        degrees: the number of users and of operands.
-        paired: matched neighbours, by new position and slot; all neighbours of a new instruction.
-        free: unmatched neighbours, by structure label and slot.
-    """
-
-    labels: list[int]
-    degrees: tuple[int, int]
-    paired: tuple[Marks, Marks]
-    free: tuple[Marks, Marks]
-
-    @staticmethod
-    def of(side: MatchGraph, pairing: InstructionMap, which: int, position: int) -> _Vicinity:
-        """Of an instruction of one side (0 old, 1 new)."""
-        mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
-        uses, slots = side.uses[position], side.operand_edges[position]
-        paired, free = [], []
-        for around in (uses[:_BUSY], slots[:_BUSY]):
-            if which:
-                paired.append(marks_of([(n, slot) for n, slot, _ in around]))
-            else:
-                paired.append(marks_of([(mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0]))
-            free.append(marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]))
-        own = [side.labels[level][position] for level in _COMPARED]
-        return _Vicinity(own, (len(uses), len(slots)), (paired[0], paired[1]), (free[0], free[1]))
-
-
-_COMPARED = (EXACT, OWN, VALUE, STRUCTURE, TYPE)
-_WEIGHTS = (1.0, 4.0, 3.0, 3.0, 1.0)
-
-
-def _similarity(ours: _Vicinity, theirs: _Vicinity) -> float:
-    """Similarity of two instructions, by their labels and their neighbours.
-
-    Neighbours in the same slot count: matches as a share of the larger neighbourhood, and free ones of equal structure,
-    because two chains of free instructions match along each other.
-    """
-    found = sum(compress(_WEIGHTS, map(eq, ours.labels, theirs.labels)))
-    neighbours = free = 0.0
-    for n in (0, 1):
-        if ours.paired[n] and theirs.paired[n]:
-            neighbours += len(ours.paired[n] & theirs.paired[n]) / max(ours.degrees[n], theirs.degrees[n])
-        if ours.free[n] and theirs.free[n]:
-            free += len(ours.free[n] & theirs.free[n])
-    return found + 2.0 * neighbours + 0.5 * free
+# What equal labels count, by level.
+_WEIGHTS = (1.0, 0.0, 4.0, 3.0, 3.0, 1.0, 0.0)
 
 
 _FREE = -1
