@@ -256,7 +256,12 @@ class KnownSearches:
         if size < _KEPT_SIZE or (expected and len(olds) * len(news) > _MOST_ASKED):
             return local_search(model, limits, budget)
         fitting = [(a, b) for a in olds for b in news if expected(a, b)] if expected else []
-        start = *self._start(model.old, model.new, pairing), fitting, model.outside
+        # Labels, operands and pairs; of labels that know the content of what is called, only which are equal.
+        numbers: dict[int, int] = {}
+        exact = [numbers.setdefault(n, len(numbers)) for side in (model.old, model.new) for n in side.labels[EXACT]]
+        roots = model.old.computation.root, model.new.computation.root
+        rows = [(side.labels[EXACT + 1 :], side.operands) for side in (model.old, model.new)]
+        start = roots, exact, pairing.old.copy(), *rows, fitting, model.outside
         key = model.old.computation.name, model.new.computation.name
         known = self._found.get(key)
         if known is None or known.start != start:
@@ -269,14 +274,6 @@ class KnownSearches:
         budget.left -= known.spent
         budget.pending -= size
         return known.is_whole
-
-    @staticmethod
-    def _start(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> tuple[object, ...]:
-        """Labels, operands and pairs; of labels that know the content of what is called, only which are equal."""
-        numbers: dict[int, int] = {}
-        exact = [numbers.setdefault(n, len(numbers)) for side in (old, new) for n in side.labels[EXACT]]
-        roots = old.computation.root, new.computation.root
-        return roots, exact, pairing.old.copy(), *((it.labels[EXACT + 1 :], it.operands) for it in (old, new))
 
 
 def match_programs(
@@ -309,8 +306,22 @@ def match_programs(
                 if old.hashes[child[0]] != new.hashes[child[1]]:
                     budget.pending += _size(old, new, pairs[child])
             pairs[child].callers.append((*key, embedded))
-    _count(pairs)
-    _find_elements(pairs, old, new)
+    # The call sites of every pair: the sum over its callers, 1 if it is embedded.
+    if calls := [((a, b), key) for key, pair in pairs.items() for a, b, _ in pair.callers]:
+        import networkx as nx
+
+        for key in nx.topological_sort(nx.DiGraph(calls)):
+            callers = pairs[key].callers
+            if callers:
+                pairs[key].count = max(sum(0 if embedded else pairs[a, b].count for a, b, embedded in callers), 1)
+    # Loop-carried tuple elements are matched where initial value, body and condition of the loop agree.
+    for key, pair in pairs.items():
+        if pair.pairing and pair.old_side and pair.new_side:
+            both = pair.old_side, pair.new_side, pair.pairing
+            for position, elements in carried_elements(*both, _held(old, new, pair)).items():
+                if position not in pair.elements:
+                    for (holder, place), known in (_handed_on(pairs, key, position, elements) or {}).items():
+                        pairs[holder].elements[place] = known
     ordered = tuple(pairs.values())
     return ProgramMatch(ordered, _alone(old, new.module, ordered, 0), _alone(new, old.module, ordered, 1))
 
@@ -382,18 +393,6 @@ _Child = tuple[tuple[int, int], parameters.CallContext, bool]
 
 _Known = dict[tuple[tuple[int, int], int], Elements]
 """Elements by pair of computations and old position."""
-
-
-def _find_elements(pairs: dict[tuple[int, int], ComputationMatch], old: ProgramSide, new: ProgramSide) -> None:
-    """Match loop-carried tuple elements, where initial value, body and condition of the loop agree."""
-    for key, pair in pairs.items():
-        if pair.pairing is None or pair.old_side is None or pair.new_side is None:
-            continue
-        both = pair.old_side, pair.new_side, pair.pairing
-        for position, elements in carried_elements(*both, _held(old, new, pair)).items():
-            if position not in pair.elements:
-                for (holder, place), known in (_handed_on(pairs, key, position, elements) or {}).items():
-                    pairs[holder].elements[place] = known
 
 
 def _handed_on(
@@ -504,21 +503,6 @@ def matched_calls(one: Instruction, other: Instruction) -> list[tuple[tuple[int,
     return found
 
 
-def _count(pairs: dict[tuple[int, int], ComputationMatch]) -> None:
-    """Count the call sites of every pair: the sum over its callers, 1 if it is embedded."""
-    calls = [((a, b), key) for key, pair in pairs.items() for a, b, _ in pair.callers]
-    if not calls:
-        return
-    import networkx as nx
-
-    for key in nx.topological_sort(nx.DiGraph(calls)):
-        pair = pairs[key]
-        if not pair.callers:
-            continue
-        total = sum(0 if embedded else pairs[(a, b)].count for a, b, embedded in pair.callers)
-        pair.count = max(total, 1)
-
-
 _START = -1
 
 
@@ -529,7 +513,11 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
         return {}
     import networkx as nx
 
-    paired = _still_called(side, pairs, which)
+    # Matched computations, and everything called from those with an equal match.
+    matched_ones = {(pair.old, pair.new)[which] for pair in pairs}
+    equal = {(pair.old, pair.new)[which] for pair in pairs if pair.pairing is None}
+    below = nx.restricted_view(side.calls, matched_ones - equal, [])
+    paired = matched_ones.union(*nx.bfs_layers(below, equal))
     calls: nx.DiGraph[int] = nx.DiGraph()
     for pair in opened:
         assert pair.pairing
@@ -537,7 +525,9 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
         mine = side.module.computations[(pair.old, pair.new)[which]].instructions
         for it, matched in zip(mine, (pair.pairing.old, pair.pairing.new)[which], strict=True):
             if it.calls:
-                met = _met(it, theirs[matched]) if matched >= 0 else set()
+                # Which calls, by attribute and position, have a counterpart in its match.
+                others = {name: len(group) for name, group in theirs[matched].calls} if matched >= 0 else {}
+                met = {(name, n) for name, group in it.calls for n in range(min(len(group), others.get(name, 0)))}
                 _add_calls(calls, _START, it, pair.count, paired, met)
     if not calls:
         return {}
@@ -553,22 +543,6 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
             once = any(data["embedded"] for _, data in callers)
             counts[callee] = sum(counts[caller] * data["times"] for caller, data in callers) + once
     return {callee: counts[callee] for callee in reached}
-
-
-def _still_called(side: ProgramSide, pairs: tuple[ComputationMatch, ...], which: int) -> set[int]:
-    """Matched computations, and everything called from those with an equal match."""
-    import networkx as nx
-
-    matched = {(pair.old, pair.new)[which] for pair in pairs}
-    equal = {(pair.old, pair.new)[which] for pair in pairs if pair.pairing is None}
-    calls = nx.restricted_view(side.calls, matched - equal, [])
-    return matched.union(*nx.bfs_layers(calls, equal))
-
-
-def _met(it: Instruction, matched: Instruction) -> set[tuple[str, int]]:
-    """Which calls of an instruction, by attribute and position, have a counterpart in its match."""
-    theirs = {name: len(group) for name, group in matched.calls}
-    return {(name, n) for name, group in it.calls for n in range(min(len(group), theirs.get(name, 0)))}
 
 
 def _add_calls(
