@@ -78,8 +78,12 @@ class Bodies:
     def __getitem__(self, computation: int) -> frozenset[tuple[str, int]]:
         found = self._counted.get(computation)
         if found is None:
-            instructions = self.computation(computation).instructions
-            kinds = Counter([_kind(it) for it in instructions if it.opcode != "parameter"])
+            kinds: Counter[str] = Counter()
+            for it in self.computation(computation).instructions:
+                if it.opcode != "parameter":  # a kind is text because its hash is cached
+                    literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
+                    attributes = sorted([pair for pair in it.attributes if pair[0] not in _SPELLED])
+                    kinds[f"{it.opcode} {shape_text(it.shape)} {literal!r} {attributes if it.attributes else ''}"] += 1
             found = frozenset([(kind, n) for kind, times in kinds.items() for n in range(times)])
             self._counted[computation] = found
         return found
@@ -93,24 +97,8 @@ class Bodies:
         return found
 
 
-# Attributes with many spellings; `_kind` is also used on programs as read.
+# Attributes with many spellings; kinds are also taken of programs as read.
 _SPELLED = frozenset(["backend_config", "frontend_attributes", "sharding", "replica_groups", "channel_id"])
-
-
-def _kind(it: Instruction) -> str:
-    """The kind of an instruction, as text because its hash is cached."""
-    literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
-    attributes = sorted([pair for pair in it.attributes if pair[0] not in _SPELLED]) if it.attributes else ""
-    return f"{it.opcode} {shape_text(it.shape)} {literal!r} {attributes}"
-
-
-def _distance(bodies: tuple[Bodies, Bodies], old: int, new: int) -> int:
-    """A lower bound of the edits between two computations."""
-    if bodies[0].hashes[old] == bodies[1].hashes[new]:
-        return 0
-    ours, theirs = bodies[0][old], bodies[1][new]
-    return max(max(len(ours), len(theirs)) - len(ours & theirs), 1)
-
 
 Move = tuple[int, int]
 """An old instruction and its new match; -1 for none."""
@@ -303,7 +291,12 @@ class CostModel:
         for position in certain:
             self._set_cost(0, position, self._cost_alone(0, position))
         olds.difference_update(certain)
-        saved = {n: most for n in olds if costs[0][n] and (most := self._saved_by_operands(n))}
+        saved: dict[int, int] = {}  # how much cheaper those with a cost can get while keeping their match
+        for n in olds:
+            if costs[0][n]:
+                is_whole = n >= self._size or self._is_parameter[n]
+                if most := costs[0][n] if is_whole else self.operands_cost(n):
+                    saved[n] = most
         least = self.total - sum(saved.values())
         for position in [*saved, *(n for n in olds if n not in saved)]:
             if least >= limit:
@@ -320,14 +313,6 @@ class CostModel:
             self._known.append((which, position, before))
             self.costs[which][position] = cost
             self.total += cost - before
-
-    def _saved_by_operands(self, position: int) -> int:
-        """How much cheaper an instruction with a cost can get while keeping its match."""
-        cost = self.costs[0][position]
-        if position >= self._size or self._is_parameter[position]:
-            return cost
-        inside, own = self._pair(position, self.pairing.old[position])
-        return cost - inside - own
 
     def cost(self, position: int) -> int:
         """The cost of an old instruction with its match, including their callees."""
@@ -678,7 +663,11 @@ class CostModel:
         own = 0 if same else EDIT + _FIELD * fields + _OPCODE * (one.opcode != other.opcode)
         inside = 0
         if one.opcode in CALLS:
-            inside = sum(_distance(self.bodies, a, b) for a, b in zip(one.called, other.called, strict=False))
+            for a, b in zip(one.called, other.called, strict=False):
+                if self.bodies[0].hashes[a] != self.bodies[1].hashes[b]:
+                    # A lower bound of the edits between the two.
+                    ours, theirs = self.bodies[0][a], self.bodies[1][b]
+                    inside += max(max(len(ours), len(theirs)) - len(ours & theirs), 1)
         elif not (one.calls and other.calls):  # applied ones come or go with the applying instruction
             inside = sum(
                 bodies.size(n) for it, bodies in zip((one, other), self.bodies, strict=True) for n in it.called

@@ -43,7 +43,14 @@ def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: 
     """Match parameters before anything else: by the caller's operands, by argument name, or by number."""
     olds, news = old.parameters, new.parameters
     if call:
-        _by_operands(pairing, olds, news, call)
+        places: dict[int, list[int]] = {}
+        for parameter, slot in zip(news, call.slots[1], strict=True):
+            if slot >= 0:
+                places.setdefault(call.operands[1][slot], []).append(parameter)
+        for parameter, slot in zip(olds, call.slots[0], strict=True):
+            free = places.get(call.operands[2][call.operands[0][slot]]) if slot >= 0 else None
+            if free:
+                pairing.add(parameter, free.pop(0), "parameter:caller")
         if call.elements is not None and pairing.old[olds[0]] >= 0:
             match_elements(old, new, pairing, olds[0], call.elements)
         olds, news = (
@@ -56,7 +63,11 @@ def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: 
             return
     if call is None and len(olds) == len(news):
         _by_place(old, new, pairing, olds, news)
-    _by_name(old, new, pairing, olds, news)
+    named = [_names(side, positions) for side, positions in ((old, olds), (new, news))]
+    for name, positions in named[0].items():
+        others = named[1].get(name, ())
+        if len(positions) == 1 and len(others) == 1 and pairing.old[positions[0]] < 0 and pairing.new[others[0]] < 0:
+            pairing.add(positions[0], others[0], "parameter:name")
     if len(olds) == len(news):
         _by_number(old, new, pairing, olds, news)
 
@@ -166,17 +177,6 @@ def _shape(side: MatchGraph, position: int) -> Shape:
     return side.computation.instructions[position].shape
 
 
-def _by_operands(pairing: InstructionMap, olds: Sequence[int], news: Sequence[int], call: CallContext) -> None:
-    places: dict[int, list[int]] = {}
-    for parameter, slot in zip(news, call.slots[1], strict=True):
-        if slot >= 0:
-            places.setdefault(call.operands[1][slot], []).append(parameter)
-    for parameter, slot in zip(olds, call.slots[0], strict=True):
-        free = places.get(call.operands[2][call.operands[0][slot]]) if slot >= 0 else None
-        if free:
-            pairing.add(parameter, free.pop(0), "parameter:caller")
-
-
 # Users and their users: further down most arguments look the same, and any edit there would change it.
 _FAR = 2
 
@@ -212,16 +212,6 @@ def _by_place(
         return
     for one, other in placed:
         pairing.add(one, other, "parameter:place")
-
-
-def _by_name(
-    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: Sequence[int], news: Sequence[int]
-) -> None:
-    named = [_names(side, positions) for side, positions in ((old, olds), (new, news))]
-    for name, positions in named[0].items():
-        others = named[1].get(name, ())
-        if len(positions) == 1 and len(others) == 1 and pairing.old[positions[0]] < 0 and pairing.new[others[0]] < 0:
-            pairing.add(positions[0], others[0], "parameter:name")
 
 
 def _names(side: MatchGraph, positions: Sequence[int]) -> dict[str, list[int]]:
