@@ -829,13 +829,13 @@ def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -
     """Users of the matches of its operands, operands of the matches of its users; also across one free instruction."""
     mapping, back = pairing.old, pairing.new
     found: list[int] = []
-    for operand in _sources(old, mapping, one):
+    for operand in _matched_beside(old.operand_edges, mapping, one):
         source = mapping[operand]
         for user in new.users[source] if len(new.uses[source]) <= _BUSY else ():
             found.append(user)
             if back[user] < 0 and len(new.uses[user]) <= _BUSY:
                 found += new.users[user]
-    for user in _users(old, mapping, one):
+    for user in _matched_beside(old.uses, mapping, one):
         slots = new.operand_edges[mapping[user]]
         for operand, _, _ in slots if len(slots) <= _BUSY else ():
             found.append(operand)
@@ -844,25 +844,16 @@ def _near(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int) -
     return found
 
 
-def _sources(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]:
-    """Matched operands, and those of free operands, each once."""
+def _matched_beside(
+    edges: Sequence[Sequence[tuple[int, int, int]]], mapping: Sequence[int], position: int
+) -> list[int]:
+    """Matched operands, or users, and those of free ones, each once."""
     found: list[int] = []
-    for operand, _, _ in side.operand_edges[position][:_BUSY]:
-        if mapping[operand] >= 0:
-            found.append(operand)
+    for near, _, _ in edges[position][:_BUSY]:
+        if mapping[near] >= 0:
+            found.append(near)
         else:
-            found += [n for n, _, _ in side.operand_edges[operand][:_BUSY] if mapping[n] >= 0]
-    return list(dict.fromkeys(found)) if len(found) > 1 else found
-
-
-def _users(side: MatchGraph, mapping: Sequence[int], position: int) -> list[int]:
-    """Matched users, and those of free users, each once."""
-    found: list[int] = []
-    for user, _, _ in side.uses[position][:_BUSY]:
-        if mapping[user] >= 0:
-            found.append(user)
-        else:
-            found += [n for n, _, _ in side.uses[user][:_BUSY] if mapping[n] >= 0]
+            found += [n for n, _, _ in edges[near][:_BUSY] if mapping[n] >= 0]
     return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
@@ -1051,19 +1042,12 @@ class _LocalSearch:
             if pairing.old[one] < 0:
                 continue
             news.add(pairing.old[one])
-            for a, b in self._misfits(one, pairing.old[one]):
-                olds |= {a, pairing.new[b]} - {-1}
-                news |= {b, pairing.old[a]} - {-1}
+            slots = zip(model.old.operand_edges[one], model.new.operand_edges[pairing.old[one]], strict=False)
+            for (a, _, _), (b, _, _) in slots:
+                if pairing.old[a] != b:  # operands in the same slot that are not matched with each other
+                    olds |= {a, pairing.new[b]} - {-1}
+                    news |= {b, pairing.old[a]} - {-1}
         return sorted(olds), sorted(news)
-
-    def _misfits(self, one: int, other: int) -> Iterator[Move]:
-        """Operands in the same slot of a pair that are not matched with each other."""
-        mapping = self.model.pairing.old
-        for (a, _, _), (b, _, _) in zip(
-            self.model.old.operand_edges[one], self.model.new.operand_edges[other], strict=False
-        ):
-            if mapping[a] != b:
-                yield a, b
 
     def _look_around(self, olds: Sequence[int], news: Sequence[int]) -> None:
         model = self.model

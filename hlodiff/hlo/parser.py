@@ -345,8 +345,7 @@ def _read_lines(
         if line[:1] not in _NO_HEAD and line.rstrip().endswith(("{", "*/")) and (head := COMPUTATION_HEAD.match(line)):
             names.setdefault(head[2], len(names))
     reader = _TextReader(path, lines, AttributeReader(names, FrameTable()), places=places)
-    name, attributes, number = _read_module_line(reader)
-    number = _read_tables(reader, number)
+    name, attributes, number = _read_head(reader)
     while number <= len(lines):
         line = lines[number - 1]
         if not line.strip() or line.startswith("//"):
@@ -461,8 +460,7 @@ def _head_of(
     start = text.find("\n}", header)
     head = text[: start if start >= 0 else header]
     reader = _TextReader(path, head.split("\n"), AttributeReader({}, FrameTable()), places=places)
-    name, attributes, number = _read_module_line(reader)
-    number = _read_tables(reader, number)
+    name, attributes, number = _read_head(reader)
     first = sum(len(line) + 1 for line in reader.lines[: number - 1])
     spans = computation_spans(text, first, number - 1)
     return reader, name, attributes, spans or ()
@@ -479,7 +477,11 @@ _NO_NAME = re.compile(r"[\s=]")
 _NO_HEADER = "expected `HloModule NAME`"
 
 
-def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], ...], int]:
+def _read_head(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], ...], int]:
+    """Parse what is above the first computation: name and attributes of the module, and the debug tables.
+
+    Returns the line of the first computation too.
+    """
     for number, line in enumerate(reader.lines, 1):
         if not line.strip() or line.startswith("//"):
             continue
@@ -508,8 +510,22 @@ def _read_module_line(reader: _TextReader) -> tuple[str, tuple[tuple[str, str], 
             if not is_header_value(key, value):
                 raise reader.error(f"`{key}` has a malformed value", number, line.find(key) + 1, TRUNCATED)
         kept = tuple(pair for pair in attributes if HEADER_DEFAULTS.get(pair[0]) != pair[1])
-        return parts[0].removeprefix("%"), kept, last + 1
-    raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
+        break
+    else:
+        raise reader.error("the file is empty", 0, hint="expected compiled HLO text that starts with `HloModule`")
+    table = ""
+    for number, line in enumerate(map(str.rstrip, reader.lines[last:]), last + 1):
+        if line in DEBUG_TABLES:
+            table = line
+        elif table and line[:1].isdigit():
+            if not reader.tails.frames.add(table, line):
+                raise reader.error(f"not a row of the table {table}", number, 1)
+        elif line:
+            last = number - 1
+            break
+    else:
+        last = len(reader.lines)
+    return parts[0].removeprefix("%"), kept, last + 1
 
 
 def _repeated(reader: _TextReader, name: str, number: int) -> ReadError:
@@ -528,22 +544,6 @@ def _refuse_conflict(reader: _TextReader, number: int, line: str) -> None:
     if line.startswith(_CONFLICT):
         hint = "settle the merge, then record the program again with `hlodiff update`"
         raise reader.error("merge conflict marker: this program is neither side", number, 1, hint)
-
-
-def _read_tables(reader: _TextReader, number: int) -> int:
-    """Parse the debug tables; returns the line of the first computation."""
-    table = ""
-    while number <= len(reader.lines):
-        line = reader.lines[number - 1].rstrip()
-        if line in DEBUG_TABLES:
-            table = line
-        elif table and line[:1].isdigit():
-            if not reader.tails.frames.add(table, line):
-                raise reader.error(f"not a row of the table {table}", number, 1)
-        elif line:
-            return number
-        number += 1
-    return number
 
 
 def _read_computation(reader: _TextReader, number: int) -> int:
@@ -755,7 +755,11 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
     operands: list[str] = []
     if opcode in _VERBATIM:
         arguments = arguments if names is None else f"%{names}"
-        literal, wrong = _literal(opcode, arguments, shape)
+        literal, wrong = arguments.strip(), ""
+        if opcode == "parameter" and not (literal.isdecimal() and literal.isascii() and len(literal) < 10):
+            wrong = "expected the number of the parameter"
+        elif opcode == "constant" and not (wrong := literal_error(arguments, shape)):
+            literal = canonical_literal(arguments, shape.element_type).strip()
         if wrong:
             raise reader.error(wrong, number, end - len(arguments) + 1)
     elif names is not None:
@@ -799,18 +803,6 @@ def _split(reader: _TextReader, line: str, position: int, number: int) -> tuple[
         last = closing(line, inside - 1)
         arguments = line[inside:last]
     return line[position:end], head[1], arguments, last
-
-
-def _literal(opcode: str, text: str, shape: Shape) -> tuple[str, str]:
-    """The value of a constant or parameter, and what is wrong with it."""
-    number = text.strip()
-    if opcode == "parameter" and not (number.isdecimal() and number.isascii() and len(number) < 10):
-        return "", "expected the number of the parameter"
-    if opcode == "constant":
-        if wrong := literal_error(text, shape):
-            return "", wrong
-        text = canonical_literal(text, shape.element_type)
-    return text.strip(), ""
 
 
 def _read_tail(reader: _TextReader, text: str, number: int, column: int) -> tuple[Tail, tuple[str, int, str]]:
