@@ -209,22 +209,13 @@ def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
     return ProgramMatch((pair,), _alone(old, new.module, (pair,), 0), _alone(new, old.module, (pair,), 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Start and result of the search in a pair of computations; `spent` counts against the programs' budget."""
-
-    start: tuple[object, ...]
-    old: list[int]
-    new: list[int]
-    matchers: dict[int, str]
-    is_whole: bool
-    spent: int
-
-
 # Size of two computations from which a search is cached: a smaller search takes little more than the lookup.
 _KEPT_SIZE = 80
 # Pairs of parameters of computations that are called that are asked what the caller says of them.
 _MOST_ASKED = 4096
+
+
+_Matches = tuple[list[int], list[int], dict[int, str]]
 
 
 @dataclass(slots=True)
@@ -239,7 +230,8 @@ class KnownSearches:
     """
 
     intern: Intern = field(default_factory=dict)
-    _found: dict[tuple[str, str], _Search] = field(default_factory=dict)
+    # The start, the matches found, whether no limit ended the search, and what it counts against the programs' budget.
+    _found: dict[tuple[str, str], tuple[tuple[object, ...], _Matches, bool, int]] = field(default_factory=dict)
 
     def run(
         self, model: CostModel, limits: Limits, budget: SearchBudget, expected: Callable[[int, int], bool] | None
@@ -264,16 +256,17 @@ class KnownSearches:
         start = roots, exact, pairing.old.copy(), *rows, fitting, model.outside
         key = model.old.computation.name, model.new.computation.name
         known = self._found.get(key)
-        if known is None or known.start != start:
+        if known is None or known[0] != start:
             before = budget.left
             is_whole = local_search(model, limits, budget)
             kept = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
-            self._found[key] = _Search(start, *kept, is_whole, before - budget.left)
+            self._found[key] = start, kept, is_whole, before - budget.left
             return is_whole
-        pairing.exchange(known.old, known.new, known.matchers)
-        budget.left -= known.spent
+        _, kept, is_whole, spent = known
+        pairing.exchange(*kept)
+        budget.left -= spent
         budget.pending -= size
-        return known.is_whole
+        return is_whole
 
 
 def match_programs(
