@@ -123,8 +123,8 @@ def changed_functions(
     views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
     # Edited lines that changed several functions, most functions first, without their changes.
     edited = [own for _, own in found]
-    by_text = {_edited_text(line): replace(line, changes=()) for own in reversed(edited) for line in own}
-    counts = Counter(text for own in edited for text in dict.fromkeys(map(_edited_text, own)))
+    by_text = {line.edit: replace(line, changes=()) for own in reversed(edited) for line in own}
+    counts = Counter(text for own in edited for text in dict.fromkeys(line.edit for line in own))
     several = [by_text[text] for text, count in counts.most_common(MOST_CHANGED_LINES) if count > 1]
     return programs, tuple(views), tuple(several)
 
@@ -184,23 +184,18 @@ def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> Funct
         >>> without_lines(function, [line]).stages
         ()
     """
-    known = set(map(_edited_text, shown))
+    known = {line.edit for line in shown}
 
     def left(stage: StageView) -> StageView:
         lines = [
-            replace(line, old_source="", new_source="") if _edited_text(line) in known else line
+            replace(line, old_source="", new_source="") if line.edit in known else line
             for line in stage.lines
-            if line.changes or _edited_text(line) not in known
+            if line.changes or line.edit not in known
         ]
         return replace(stage, lines=tuple(lines))
 
     stages = tuple(left(stage) if stage.stage == "stablehlo" else stage for stage in function.stages)
     return replace(function, stages=tuple(one for one in stages if one.what or one.lines or one.left or one.notes))
-
-
-def _edited_text(line: ChangedLine) -> tuple[str, str, str]:
-    """Identifies an edited line, whichever Python function its operations are in."""
-    return line.where.partition(" (")[0], line.old_source, line.new_source
 
 
 def _function_view(
@@ -240,7 +235,7 @@ def _function_view(
         on = [target for one in verdicts for target in one.targets]
         elsewhere = format_targets([target for target in rounded if target]) if len(rounded) < len(on) else ""
         sentence += f", floating-point results may differ{elsewhere}" if rounded else ""
-    at = f"{where.file}:{where.line}" if where else ""
+    at = where.at if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     # No number shows added large constants or what only the compiler decided differently.
     firsts = [report.programs[text.programs[0]] for text in own]
@@ -722,7 +717,7 @@ def verdict_rows(
     """
     rows: list[VerdictRow] = []
     for view in functions:
-        where = f"{view.where.file}:{view.where.line}" if view.where else ""
+        where = view.where.at if view.where else ""
         by: dict[Verdict, list[TargetVerdict]] = {}
         for one in view.targets:
             by.setdefault(one.verdict, []).append(one)
@@ -741,7 +736,7 @@ def verdict_rows(
     judged_names = {view.name for view in functions}
     for program in programs:  # results of an older hlodiff have no verdicts
         if program.status == "changed" and program.name not in judged_names:
-            where = f"{program.where.file}:{program.where.line}" if program.where else ""
+            where = program.where.at if program.where else ""
             on = (program.target,) if program.target else ()
             rows.append(VerdictRow(program.name, on, "changed", program.headline, where))
     found_once: dict[tuple[str, str], dict[str, None]] = {}

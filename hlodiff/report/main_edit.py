@@ -158,7 +158,7 @@ def written_name(line: ChangedLine) -> str:
 
 def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
     """Both sides of the only edited line, even if several functions use it; ("", "") if there is no such line."""
-    edited = {(line.where.partition(" (")[0], line.old_source, line.new_source) for line in lines if line.is_edited}
+    edited = {line.edit for line in lines if line.is_edited}
     _, old, new = next(iter(edited), ("", "", ""))
     return (old, new) if len(edited) == 1 and old and new else ("", "")
 

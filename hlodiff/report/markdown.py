@@ -127,7 +127,7 @@ def table(every: Sequence[VerdictRow], view: ReportView, links: Links = NO_LINKS
     sources: dict[str, str] = {}  # the address of each line that a row may show, keyed by its text there
     for where in (*(one.where for one in view.functions), *(one.where for one in view.programs)):
         if links.source and where and (at := line_in_repository(where, view.folder)):
-            sources[f"{where.file}:{where.line}"] = f"{links.source}{quote(at[0])}#L{at[1]}"
+            sources[where.at] = f"{links.source}{quote(at[0])}#L{at[1]}"
     lines = [*verdict_table(shown, links, sources), ""]
     if more:
         names = {name for row in more for name in row.names}

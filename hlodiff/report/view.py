@@ -198,6 +198,11 @@ class ChangedLine:
         """Whether the line was added, deleted or rewritten; False if the sources are unknown."""
         return self.old_source != self.new_source
 
+    @property
+    def edit(self) -> tuple[str, str, str]:
+        """Identifies its edit, whichever Python function its operations are in: the place and both texts."""
+        return self.where.partition(" (")[0], self.old_source, self.new_source
+
 
 @dataclass(frozen=True, slots=True)
 class StageView:

@@ -311,7 +311,7 @@ def format_place(where: Place | None) -> str:
     if where is None:
         return ""
     function = f" ({where.function})" if where.function else ""
-    return f"{where.file}:{where.line}{function}" + (f", called from {where.caller}" if where.caller else "")
+    return f"{where.at}{function}" + (f", called from {where.caller}" if where.caller else "")
 
 
 def format_targets(targets: Sequence[str]) -> str:
@@ -409,6 +409,11 @@ class Place:
     function: str = ""
     library: bool = False
     caller: str = ""
+
+    @property
+    def at(self) -> str:
+        """The file and the line: `model.py:31`."""
+        return f"{self.file}:{self.line}"
 
     @property
     def stored(self) -> str:
