@@ -843,6 +843,29 @@ mhlo.backend_config = {index = 4 : ui64}} : (tensor<4xf32>) -> tensor<4xf32>
 
 
 @pytest.mark.parametrize(
+    ("result", "is_numeric"), [("f32[8,8] negate(%c)", False), ("(f32[8,8], TYPE[8,8]) tuple(%c, %k)", True)]
+)
+def test_a_product_whose_result_another_product_takes_now_may_round_it_itself(result: str, is_numeric: bool) -> None:
+    """What was between two products of a TPU went; it was computed in float32, and the second product rounds."""
+    text = """HloModule m
+
+ENTRY e {
+  %x = f32[8,8] parameter(0)
+  %w = f32[8,8] parameter(1)
+  %v = f32[8,8] parameter(2)
+  %k = TYPE[8,8] convolution(%x, %w), dim_labels=bf_io->bf
+  BETWEEN
+  %c = f32[8,8] convolution(%between, %v), dim_labels=bf_io->bf
+  ROOT %r = RESULT
+}
+""".replace("RESULT", result)
+    old = text.replace("BETWEEN", "%between = f32[8,8] cosine(%k)").replace("TYPE", "f32")
+    new = text.replace("  BETWEEN\n", "").replace("%between", "%k").replace("TYPE", "bf16")
+    for one, other in ((old, new), (new, old)):
+        assert ("numerics" in classes_of(diff(read_text(one), read_text(other)))) == is_numeric
+
+
+@pytest.mark.parametrize(
     ("precision", "result", "handed_on", "is_numeric"),
     [
         ("", "%c", "copy(%f)", False),

@@ -293,6 +293,8 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
                 scopes[edit.kind].add(edit.op_name)
     for n, edit in enumerate(diff.reported):
         site = edit.new or edit.old
+        if edit.kind == "changed" and _is_rounded_anyway(edit, diff):
+            by_edit[n] = [("cost", follows) if name == "numerics" else (name, follows) for name, follows in by_edit[n]]
         if site is None or edit.kind not in scopes or not by_edit[n]:
             continue
         module = (diff.old, diff.new)[edit.new is not None]
@@ -312,6 +314,17 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
                 by_edit[n] = [("structure", True)]
             elif edit.op_name is None and _only_products_take(module, (site.computation, site.instruction)):
                 by_edit[n] = [("cost", False)]  # its users round it anyway
+
+
+def _is_rounded_anyway(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether one side keeps values in bfloat16 and only matrix products take them, which round them anyway."""
+    types = [(change.old, change.new) for change in edit.changes if change.field == "element_type"]
+    if len(types) != 1 or set(types[0]) != {"f32", "bf16"}:
+        return False
+    side = types[0].index("bf16")
+    module = (diff.old, diff.new)[side]
+    sites = [pair[side] for pair in edit.sites]
+    return all(site and _only_products_take(module, (site.computation, site.instruction)) for site in sites)
 
 
 def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
