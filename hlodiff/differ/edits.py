@@ -25,7 +25,7 @@ from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import aliased_buffers, load_json
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
@@ -175,9 +175,7 @@ LEFT_OVER = "attribute:sharding"
 """The field of a sharding that nobody asked for."""
 
 
-def with_left_over_shardings(
-    old: Module, new: Module, edits: Sequence[RawEdit], entries: Sequence[Computation]
-) -> None:
+def with_left_over_shardings(old: Module, new: Module, edits: Sequence[RawEdit], whole: tuple[Module, Module]) -> None:
     """Give the shardings that XLA leaves behind a field of their own.
 
     A compiled program's copies of an argument have its attributes until they are fused or cloned. The program is
@@ -186,7 +184,8 @@ def with_left_over_shardings(
     Args:
         old, new: the programs as they were matched.
         edits: of these programs; changed in place.
-        entries: both entry computations, with all arguments.
+        whole: both programs as they were read; their entries, which have all arguments, are read only if an edit needs
+            them.
     """
     if old.stage != "compiled":
         return
@@ -197,7 +196,8 @@ def with_left_over_shardings(
         if any(_may_be_asked_for(module, place) for module, place in ((old, edit.old), (new, edit.new))):
             continue
         if given is None:
-            parameters = (it for entry in entries for it in entry.instructions if it.opcode == "parameter")
+            its = (it for module in whole for it in module.entry_computation.instructions)
+            parameters = (it for it in its if it.opcode == "parameter")
             given = frozenset(["", *(it.attribute("sharding") or "" for it in parameters)])
         edit.changes = in_order(
             [

@@ -269,7 +269,7 @@ def _edits_of(
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
-    with_left_over_shardings(old.module, new.module, edits, [module.entry_computation for module in whole])
+    with_left_over_shardings(old.module, new.module, edits, whole)
     edits = [*edits, *computation_edits(old, new, found)]
     schedule, tuning = list(schedule_edits(old, new, mappings)), tuning_edits(mappings, tuned, edits)
     if canonical.is_reversed:
