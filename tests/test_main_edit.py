@@ -179,6 +179,12 @@ def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None
     assert main_edit("worse: +1 all-gather (8 B)", (), (), groups) == words
 
 
+def test_a_loop_in_another_function_is_not_gone() -> None:
+    groups = [one("removed", "while", ""), one("added", "", "func.call", count=5)]
+    assert main_edit("mixed", (), (), groups, op_counts={"while": (4, 3)}) == "1 loop gone"
+    assert "loop" not in main_edit("mixed", (), (), groups, op_counts={"while": (4, 4)})
+
+
 def test_operations_of_the_edited_line_come_first() -> None:
     line, long = ChangedLine("a.py:1", "", "y = (", f"y = {'long_' * 20}("), [one("added", "", "add", where="a.py:1")]
     others = [one("removed", "divide", "", where="b.py:9", count=40), one("added", "", "sine", where="b.py:9")]

@@ -834,3 +834,35 @@ def test_a_fusion_in_the_place_of_another_one_is_not_the_same_one(body: str, edi
     assert found.replay().failures == ()
     sites = [(edit.kind, site.opcode) for edit in found.reported if (site := edit.new or edit.old)]
     assert sorted(one for one in sites if one[1] == "fusion") == edits
+
+
+def test_a_mask_from_the_same_position_is_no_index_of_another_type() -> None:
+    """A loop that keeps an index and a mask of each step: the position in both arrays is the same."""
+    body = (
+        "%a = s32[4] parameter(1)\n%b = pred[4] parameter(2)\n%n = s32[] parameter(3)\n"
+        "%f = TYPE[1] dynamic-slice(ARRAY, %n), dynamic_slice_sizes={1}\n"
+        "ROOT %r = (TYPE[1], s32[4], pred[4]) tuple(%f, %a, %b)"
+    )
+    old, new = (
+        program(body.replace("TYPE", kind).replace("ARRAY", of)) for kind, of in (("s32", "%a"), ("pred", "%b"))
+    )
+    found = hlodiff.diff(old, new)
+    kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "dynamic-slice"}
+    assert kinds == {"added", "removed"} and found.replay().complete
+
+
+def test_a_comparison_of_other_shape_and_direction_amid_other_work_is_another_one() -> None:
+    """An index that was compared with 0 is now checked against the last one."""
+    start = "%n = s32[] parameter(1)\n%w = f32[9,4] parameter(2)\n%z = s32[] constant(0)\n"
+    end = (
+        "%k = s32[] constant(9)\n%a = s32[] add(%n, %k)@\n%i = s32[] select(MASK, %a, %n)@\n"
+        "%s = f32[1,4] dynamic-slice(%w, %i, %z), dynamic_slice_sizes={1,4}@\nROOT %r = f32[1,4] negate(%s)"
+    )
+    old = "%c = pred[] compare(%n, %z), direction=LT@\n" + end.replace("MASK", "%c")
+    new = (
+        "%v = s32[1] reshape(%n)@\n%l = s32[1] reshape(%z)@\n%c = pred[1] compare(%v, %l), direction=LE@\n"
+        "%p = pred[] reshape(%c)@\n" + end.replace("MASK", "%p")
+    )
+    found = hlodiff.diff(program(start + old), program(start + new))
+    kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "compare"}
+    assert kinds == {"added", "removed"} and found.replay().complete

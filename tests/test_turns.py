@@ -276,6 +276,13 @@ def ended(turns: int, by_data: bool) -> str:
             "worse on cpu: more flops, more all-reduces; a loop turns 9 times instead of at most 9",
         ),
         (ended(9, False), ended(9, True), "a loop turns at most 9 times instead of 9"),
+        (
+            ended(9, True), ended(4, False),
+            "mixed on cpu: total work cannot be judged (flops 24 to 177 -> 92); "
+            "a loop turns 4 times instead of at most 9",
+        ),
+        (ended(9, True), open_loop(), "a loop may turn any number of times instead of at most 9"),
+        (open_loop(), ended(9, True), "a loop turns at most 9 times instead of any number of times"),
         (ended(9, True), ended(4, True), "a loop turns at most 4 times instead of at most 9"),
     ],
 )  # fmt: skip

@@ -88,17 +88,18 @@ def has_same_bounds(diff: ModuleDiff) -> bool:
     return old == new
 
 
-def has_data_loops(diff: ModuleDiff) -> bool:
-    """Whether both sides have a loop whose trip count depends on data, so that numbers compare at equal trip counts.
+def data_loops(diff: ModuleDiff) -> tuple[bool, bool]:
+    """Whether each side has a loop whose trip count depends on data; if both have, numbers hold at equal trip counts.
 
     Example:
-        >>> has_data_loops(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
-        False
+        >>> data_loops(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        (False, False)
     """
-    known = ((side, trip_counts(side).values()) for side in (diff.old, diff.new))
-    return all(
-        len(counts) < sum(1 for _ in _whiles(side)) or not all(one.exact for one in counts) for side, counts in known
+    old, new = (
+        len(counts) < sum(1 for _ in _whiles(side)) or not all(one.exact for one in counts.values())
+        for side, counts in ((side, trip_counts(side)) for side in (diff.old, diff.new))
     )
+    return old, new
 
 
 def format_loops(module: Module) -> list[str]:

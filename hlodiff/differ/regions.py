@@ -38,6 +38,11 @@ CARRIERS = (BOOKKEEPING - CALLS) | {
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
 _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
 _REPEATING = ("broadcast", "broadcast_in_dim")
+_COMPARED = ("attribute:comparison_direction", "attribute:direction")
+# Their result is the first operand or a part of it; the others say which part.
+_OF_FIRST = frozenset(
+    ["gather", "dynamic-slice", "dynamic-update-slice", "slice", "scatter", "transpose", "reshape", "bitcast", "copy"]
+)
 # Their callee only defines how two numbers are combined.
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
@@ -302,7 +307,7 @@ class _Regions:
             return False
         if "replica_groups" not in fields and _carry_the_same(one, other):
             return False
-        is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups"))
+        is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups", *_COMPARED))
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
         if fields == {"shape"} and one.opcode in _REPEATING:  # a number fits everywhere
@@ -327,13 +332,13 @@ class _Regions:
         assert edit.old and edit.new
         if "opcode" in fields or (one.opcode == "parameter" and edit.old[0] == self.modules[0].entry):
             return False
-        is_other_kind = _is_float(one) != _is_float(other) and one.opcode not in _ELEMENTS
+        is_other_kind = _kind(one) != _kind(other) and one.opcode not in _ELEMENTS
         if {"element_type", "shape"} <= fields and not (_are_alike(one, other) and self._is_of_argument(edit)):
             return True
         if {"element_type", "operands"} <= fields and is_other_kind:
             return True
         if "element_type" in fields and _kind(one) != _kind(other) and not one.called:
-            is_value = one.operands and one.opcode not in CARRIERS - _FEEDERS
+            is_value = one.operands and (one.opcode not in CARRIERS - _FEEDERS or one.opcode in _OF_FIRST)
             if is_value and not self._rests_on_operands(edit.old, edit.new):
                 return True
         if {"replica_groups", "shape"} <= fields and not _carry_the_same(one, other):
@@ -402,11 +407,13 @@ class _Regions:
     def _rests_on_operands(self, old: Place, new: Place) -> bool:
         """Whether the two share an operand, directly or through a convert, by a match on more than weak evidence.
 
-        Why converts: where the element type changed, operands changed it too or were cast on the way.
+        Why converts: where the element type changed, operands changed it too or were cast on the way. The position from
+        which a value is taken says nothing of it.
         """
         sides: list[list[int]] = []
+        most = 1 if at(self.modules[0], old).opcode.replace("_", "-") in _OF_FIRST else None
         for module, place in zip(self.modules, (old, new), strict=True):
-            instructions, operands = module.computations[place[0]].instructions, at(module, place).operands
+            instructions, operands = module.computations[place[0]].instructions, at(module, place).operands[:most]
             casts = [instructions[n] for n in operands if instructions[n].opcode == "convert"]
             sides.append([*operands, *(behind for it in casts for behind in it.operands)])
         before, after = sides

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import has_data_loops
+from hlodiff.differ.loops import data_loops
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.report.edits import NAMED, format_listed
 from hlodiff.report.grouping import (
@@ -52,6 +52,7 @@ from hlodiff.report.verdict import (
     both_sides,
     decisive_numbers,
     format_short,
+    is_unknown_work,
     judged,
     other_memory,
     product_work,
@@ -158,7 +159,11 @@ def _program_view(
         broken=program.broken,
         recorded=program.recorded,
         id=program.id,
-        verdict=verdict_of(numbers, reordered_write(diff) is not None, product_work(diff, program.target)),
+        verdict=verdict_of(
+            numbers,
+            reordered_write(diff) is not None or is_unknown_work(diff, numbers),
+            product_work(diff, program.target),
+        ),
     )
 
 
@@ -329,7 +334,8 @@ def _verdict_in_words(
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
             where = f" on {' and '.join(unjudged)}" if len(unjudged) < len(targets) else ""
-            doubt = f", total work cannot be judged{where}{_per_turn(of_memory, programs, root)}"
+            size = _per_turn(of_memory, programs, root) or _flops(of_memory)
+            doubt = f", total work cannot be judged{where}{size}"
         elif verdict != "worse" and any(map(_is_unknown, group)):
             doubt = ", as far as trip counts are known"
         changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
@@ -338,7 +344,8 @@ def _verdict_in_words(
         is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
             doubt = f", but a buffer is written in another order{doubt}"
-        parts.append(f"{verdict}{on}: {', '.join(words[verdict]) or 'no number changed'}{doubt}")
+        listed = ", ".join(words[verdict]) or ("" if doubt else "no number changed")
+        parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = ", as far as trip counts are known" if any(map(_is_unknown, verdicts)) else ""
@@ -367,10 +374,21 @@ def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, Prog
     return f" ({words}{on})" if words else ""
 
 
+def _flops(group: Sequence[TargetVerdict]) -> str:
+    """Both sides of the flops of the first target where they are a range on one side, and no more than that."""
+    found = ((one.targets, number) for one in group for number in one.numbers if number.name == "flops")
+    unknown = ((on, one) for on, one in found if not one.comparable and not one.mark)
+    ranges = ((on, one) for on, one in unknown if " of " not in f"{one.old_words}{one.new_words}")  # of loops
+    targets, number = next(ranges, ((), None))
+    is_only = sum(len(one.targets) for one in group) < 2
+    on = "" if is_only or not targets else f" on {targets[0]}"
+    return f" ({both_sides(number)}{on})" if number else ""
+
+
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
     """The condition under which numbers hold if trip counts depend on data; else ""."""
     found = (diffs.get(target) for one in group for target in one.targets or (None,))
-    return " at equal trip counts" if any(diff and has_data_loops(diff) for diff in found) else ""
+    return " at equal trip counts" if any(diff and all(data_loops(diff)) for diff in found) else ""
 
 
 def _on(targets: Sequence[str], compared: int) -> str:

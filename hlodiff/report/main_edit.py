@@ -106,7 +106,7 @@ def main_edit(
     # Whether only the returned values changed.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
     cause = next(iter(causes), "")
-    loops = _loops(edit_groups, lines)
+    loops = _loops(edit_groups, lines, op_counts)
     both = f"{text}, {loops}"
     if loops and text.endswith((" added", " gone")) and len(both) <= _MOST:
         loops = both
@@ -167,8 +167,13 @@ _GOES_WITH = frozenset(["shape", "operands", "literal", "layout", "element_type"
 # --- what it made of the program -------------------------------------------------------------------------------------
 
 
-def _loops(edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine]) -> str:
+def _loops(
+    edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine], op_counts: Mapping[str, tuple[int, int]]
+) -> str:
     """The net number of added or removed loops, with the first one's line if no line is known to have been edited."""
+    counts = [op_counts[opcode] for opcode in _LOOPS if opcode in op_counts]
+    if counts and all(old == new for old, new in counts):  # in another function
+        return ""
     net, where = 0, ""
     for group in edit_groups:
         if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*_LOOPS}:

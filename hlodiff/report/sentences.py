@@ -460,6 +460,10 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
     what, turn = ("a loop", "turns") if count == 1 else (f"{count} loops", "turn")
     if was and now and was != now:
         yield f"{what} {turn} {now} {'time' if now == '1' else 'times'} instead of {was}"
+    elif was.startswith("at most") and not now:
+        yield f"{what} may turn any number of times instead of {was}"
+    elif now.startswith("at most") and not was:
+        yield f"{what} {turn} {now} times instead of any number of times"
     elif was and not now:
         yield f"how often {what} {turn} is no longer known (was {was} {'time' if was == '1' else 'times'})"
     elif now and not was:

@@ -14,7 +14,7 @@ from math import log2, sqrt
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed import ExecutedCount
-from hlodiff.differ.loops import has_same_bounds
+from hlodiff.differ.loops import data_loops, has_same_bounds
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.model import Module
@@ -318,6 +318,17 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
         return "mixed"
     verdict: Verdict = "better" if better > worse else "worse"
     return "mixed" if _is_trade(numbers, verdict) else verdict
+
+
+def is_unknown_work(diff: ModuleDiff | None, numbers: Iterable[Number]) -> bool:
+    """Whether work cannot be compared because only one side has loops whose trip counts depend on data.
+
+    Example:
+        >>> is_unknown_work(None, [])
+        False
+    """
+    unknown = any(one.relevant and not one.comparable and not one.mark for one in numbers)
+    return unknown and diff is not None and len(set(data_loops(diff))) == 2
 
 
 def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
