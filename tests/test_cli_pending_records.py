@@ -239,7 +239,8 @@ def grower(runner: Runner, said: Ask, monkeypatch: pytest.MonkeyPatch) -> Grower
     for name in ("check", "update"):
         monkeypatch.setattr(f"hlodiff.workflows.{name}.discover", lambda config: Discovery((found,)))
     monkeypatch.setattr("hlodiff.workflows.growth.measure_growth", stand_in.grown)
-    monkeypatch.setattr("hlodiff.workflows.growth.growing_keys", lambda *_: (Key("walk", "", "cpu"),))
+    for name in ("growth", "update"):
+        monkeypatch.setattr(f"hlodiff.workflows.{name}.growing_keys", lambda *_: (Key("walk", "", "cpu"),))
     said("update")
     assert Path("snapshots/walk/growth.yaml").is_file()
     return stand_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -75,19 +75,6 @@ class Selection:
         return bool(self.words or self.targets or self.patterns or self.classes or self.everything)
 
 
-@dataclass(slots=True)
-class SelectionResult:
-    """The programs that a selection matches.
-
-    Args:
-        keys: the selected programs, in order.
-        left: programs not selected because they have other changes too, with the reason.
-    """
-
-    keys: list[Key] = field(default_factory=list)
-    left: dict[Key, str] = field(default_factory=dict)
-
-
 def by_name(selection: Selection, ids: Mapping[Key, str]) -> tuple[Key, ...]:
     """Programs that match the words and the targets of a selection.
 
@@ -145,7 +132,7 @@ def _of_word(word: str, ids: Mapping[Key, str]) -> list[Key]:
     return found
 
 
-def by_change(config: Config, selection: Selection, programs: Sequence[PendingProgram]) -> SelectionResult:
+def by_change(config: Config, selection: Selection, programs: Sequence[PendingProgram]) -> dict[Key, str]:
     """Programs whose every change is selected by pattern or class; all if neither is given.
 
     Args:
@@ -154,52 +141,43 @@ def by_change(config: Config, selection: Selection, programs: Sequence[PendingPr
         programs: those that match by name.
 
     Returns:
-        the selected programs, and those that have other changes too.
+        "" for each program that is selected, and for each that has other changes too, which these are.
 
     Raises:
         UsageError: no program has the pattern, or there is no such class.
     """
     if not (selection.patterns or selection.classes):
-        return SelectionResult([one.key for one in programs])
+        return {one.key: "" for one in programs}
     for word in selection.classes:
         if word not in (known := (*CLASSES, *RECORDS)):
             raise UsageError(f"there is no class of change called `{word}`", hint=suggestion(word, known, "classes"))
-    compared = {}
+    # Both stages of each program, compared with its snapshot, and whether one toolchain made both sides.
+    compared: dict[Key, tuple[tuple[ProgramComparison, ...], bool]] = {}
     for one in programs:
         base = base_of(config, one.key)
         before = base.stored.snapshot.summary.get("toolchain") if base.stored else None
         same_toolchain = before == one.pending.snapshot.summary.get("toolchain")
-        compared[one.key] = _PendingComparison(compare_pending(config, one, base).programs, same_toolchain)
-    result = SelectionResult()
+        compared[one.key] = compare_pending(config, one, base).programs, same_toolchain
+    result: dict[Key, str] = {}
     of_pattern = _by_pattern(config, selection.patterns, compared)
-    for key, comparison in compared.items():
+    for key, (stages, _) in compared.items():
         reasons = [of_pattern[key]] if selection.patterns else []
         if selection.classes:
-            found = classes_of_program(comparison.stages)
+            found = classes_of_program(stages)
             others = [name for name in found if name not in selection.classes]
             reason = f"is also {', '.join(others)}" if others else ""
             reasons.append(reason if len(others) < len(found) else None)
-        if all(reason == "" for reason in reasons):
-            result.keys.append(key)
-        elif all(reason is not None for reason in reasons):
-            result.left[key] = "; ".join(reason for reason in reasons if reason)
+        if all(reason is not None for reason in reasons):
+            result[key] = "; ".join(reason for reason in reasons if reason)
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingComparison:
-    """A program compared with its snapshot, both stages, and whether one toolchain made both sides."""
-
-    stages: tuple[ProgramComparison, ...]
-    same_toolchain: bool
-
-
 def _by_pattern(
-    config: Config, patterns_given: Sequence[str], compared: Mapping[Key, _PendingComparison]
+    config: Config, patterns_given: Sequence[str], compared: Mapping[Key, tuple[tuple[ProgramComparison, ...], bool]]
 ) -> dict[Key, str | None]:
     """For each program: "" if it has only these changes, None if it has none of them, else its other changes."""
-    programs = [stage for one in compared.values() for stage in one.stages]
-    owners = [key for key, one in compared.items() for _ in one.stages]
+    programs = [stage for stages, _ in compared.values() for stage in stages]
+    owners = [key for key, (stages, _) in compared.items() for _ in stages]
     has: dict[tuple[Key, str], dict[str, None]] = {}
     known: dict[str, None] = {}
     for entry in texts_of(Report("check", "", "", tuple(programs), root=str(config.root))).patterns:
@@ -211,10 +189,10 @@ def _by_pattern(
             raise UsageError(f"no pending program has the pattern `{word}`", hint="`hlodiff check` shows patterns")
     chosen = {own for own in known if any(own.startswith(word) for word in patterns_given)}
     found: dict[Key, str | None] = {}
-    for key, one in compared.items():
+    for key, (_, same_toolchain) in compared.items():
         written, made = has.get((key, "stablehlo"), {}), has.get((key, "compiled"), {})
         # With the same compiler, changes in the compiled program follow from those in StableHLO.
-        rest = made if not written or not one.same_toolchain else {}
+        rest = made if not written or not same_toolchain else {}
         others = [own for own in {**written, **rest} if own not in chosen]
         more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
         words = f"has other changes too: pattern{'s' * (len(others) > 1)} {', '.join(others[:5])}{more}"
@@ -422,9 +400,9 @@ def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
     reasons = {key: tuple(filter(None, broken[key].render().split("\n"))) for key in named if key in broken}
     kinds = {key: kind_of(config, records[key]) for key in named if key in records}
     return PendingSelection(
-        tuple(everything[key] for key in matching.keys),
+        tuple(everything[key] for key, others in matching.items() if not others),
         tuple(Decision(key, "refused", why) for key, why in reasons.items()),
-        tuple(Decision(key, "left", (why,), ids[key]) for key, why in matching.left.items()),
+        tuple(Decision(key, "left", (why,), ids[key]) for key, why in matching.items() if why),
         tuple(records[key] for key in records_by_change(selection, kinds)),
     )
 
