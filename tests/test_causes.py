@@ -338,3 +338,53 @@ def test_a_collective_in_steps_came_once() -> None:
         assert {edit.kind for edit in steps} == {kind}
         assert [edit.count for edit in steps if edit.cause is None] == [1]
         assert sum(edit.count for edit in steps) == 3
+
+
+# A layer and its activation, which JAX writes as a function of its own.
+LAYER = """module @m {
+  func.func public @main(%arg0: tensor<6x8xf32>, %arg1: tensor<4x8xf32>) -> tensor<6x4xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [1] : \
+(tensor<6x8xf32>, tensor<4x8xf32>) -> tensor<6x4xf32>
+    %1 = call @silu(%0) : (tensor<6x4xf32>) -> tensor<6x4xf32>
+    return %1 : tensor<6x4xf32>
+  }
+  func.func private @silu(%arg0: tensor<6x4xf32>) -> tensor<6x4xf32> {
+    %0 = stablehlo.logistic %arg0 : tensor<6x4xf32>
+    %1 = stablehlo.multiply %arg0, %0 : tensor<6x4xf32>
+    return %1 : tensor<6x4xf32>
+  }
+}
+"""
+WITH_BIAS = """module @m {
+  func.func public @main(%arg0: tensor<6x8xf32>, %arg1: tensor<4x8xf32>, %arg2: tensor<6xf32>) -> tensor<4x6xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [1] : \
+(tensor<6x8xf32>, tensor<4x8xf32>) -> tensor<6x4xf32>
+    %t = stablehlo.transpose %0, dims = [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+    %b = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<6xf32>) -> tensor<4x6xf32>
+    %a = stablehlo.add %t, %b : tensor<4x6xf32>
+    %1 = call @silu(%a) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return %1 : tensor<4x6xf32>
+  }
+  func.func private @silu(%arg0: tensor<4x6xf32>) -> tensor<4x6xf32> {
+    %0 = stablehlo.logistic %arg0 : tensor<4x6xf32>
+    %1 = stablehlo.multiply %arg0, %0 : tensor<4x6xf32>
+    return %1 : tensor<4x6xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "kind"), [(LAYER, WITH_BIAS, "added"), (WITH_BIAS, LAYER, "removed")])
+def test_arithmetic_before_a_call_whose_values_have_another_shape_follows_from_nothing(
+    old: str, new: str, kind: str
+) -> None:
+    assert story(diff(read_text(old), read_text(new))) == [
+        f"{kind} transpose",
+        f"{kind} add",
+        "  changed func.call shape",
+        "  changed parameter shape",
+        "  changed logistic shape",
+        "  changed multiply shape",
+        f"  {kind} parameter",
+        f"  {kind} broadcast_in_dim",
+    ]

@@ -208,6 +208,11 @@ def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
 
 # Instructions that contain the work of several others are independent.
 _LOOPS_AND_BRANCHES = ("while", "conditional", "case", "if")
+_SLICES_AND_STACKS = frozenset(
+    ["slice", "dynamic-slice", "dynamic_slice", "dynamic-update-slice", "dynamic_update_slice", "concatenate", "pad",
+     "reshape", "bitcast", "transpose", "copy", "convert", "select", "reverse", "fusion", "parameter", *_FOR_USERS,
+     *_OF_SOURCE]
+)  # fmt: skip
 _FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # initial zeros of a loop
 
 
@@ -224,6 +229,9 @@ def _is_of_loop(sides: _Sides, edit: RawEdit, loops: Sequence[frozenset[Place]])
         return False
     if sides[which].instruction(place).opcode in _LOOPS_AND_BRANCHES:
         return False
+    it = sides[which].instruction(place)
+    if edit.kind != "changed" and it.opcode not in _SLICES_AND_STACKS and it.shape.element_type.startswith(("f", "bf")):
+        return False  # no loop or call adds arithmetic of its own: it has a cause of its own, as a bias has
     side, line = sides[which], _line(sides[which], place)
     return any(near in loops[which] and line in (None, _line(side, near)) for near in _near(side, place))
 
