@@ -866,3 +866,30 @@ def test_a_comparison_of_other_shape_and_direction_amid_other_work_is_another_on
     found = hlodiff.diff(program(start + old), program(start + new))
     kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "compare"}
     assert kinds == {"added", "removed"} and found.replay().complete
+
+
+def test_a_combined_collective_with_one_value_more_is_one_changed_collective() -> None:
+    """Neither its type nor the number of any of its results is what it was."""
+
+    def text(sizes: list[int]) -> str:
+        names = [f"%v{size}" for size in sizes]
+        shapes = ", ".join(f"f32[{size}]{{0}}" for size in sizes)
+        lines = [
+            *(f"%p{size} = f32[{size}]{{0}} parameter({n})" for n, size in enumerate((8, 16, 32, 4))),
+            *(f"%v{size} = f32[{size}]{{0}} exponential(%p{size})" for size in sizes),
+            f"%all = ({shapes}) all-reduce({', '.join(names)}), replica_groups={{{{0,1}}}}, to_apply=%sum",
+            *(f"%g{n} = f32[{size}]{{0}} get-tuple-element(%all), index={n}" for n, size in enumerate(sizes)),
+            *(f"%t{size} = f32[{size}]{{0}} tanh(%g{n})" for n, size in enumerate(sizes)),
+        ]
+        kept = [f"%t{size}" if size in sizes else f"%p{size}" for size in (8, 16, 32, 4)]
+        lines.append(f"ROOT %r = (f32[8]{{0}}, f32[16]{{0}}, f32[32]{{0}}, f32[4]{{0}}) tuple({', '.join(kept)})")
+        added = "%sum {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %c = f32[] add(%a, %b)\n}\n\n"
+        body = "".join(f"  {line}\n" for line in lines)
+        return f"HloModule m, num_partitions=2\n\n{added}ENTRY e {{\n{body}}}\n"
+
+    few, more = text([8, 16, 32]), text([4, 8, 16, 32])
+    for old, new in ((few, more), (more, few)):
+        found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(new))
+        sites = [(edit.kind, edit.new or edit.old) for edit in found.reported]
+        assert [kind for kind, site in sites if site is not None and site.opcode == "all-reduce"] == ["changed"]
+        assert found.replay().complete

@@ -13,7 +13,17 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from hlodiff.differ import parameters
-from hlodiff.differ.instruction_matches import EXACT, OWN, InstructionMap, Intern, MatchGraph, assign, match, pair_ends
+from hlodiff.differ.instruction_matches import (
+    EXACT,
+    OWN,
+    InstructionMap,
+    Intern,
+    MatchGraph,
+    assign,
+    match,
+    pair_collectives,
+    pair_ends,
+)
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.local_search import Bodies, CostModel, PairCosts, SearchBudget, local_search
 from hlodiff.differ.operands import (
@@ -353,6 +363,7 @@ def _open(
     model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
     if not search.run(model, limits, budget, None if entry else expected.fits):
         pair.limits_hit.append("search")
+    pair_collectives(pair.old_side, pair.new_side, pair.pairing)
     pair_ends(pair.old_side, pair.new_side, pair.pairing)
     if entry:
         parameters.exchange(pair.old_side, pair.new_side, pair.pairing)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlodiff.differ.limits import Limits
+from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction, is_commutative
 from hlodiff.hlo.traversal import operands_first
@@ -690,6 +691,60 @@ def pair_ends(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None
         ]
         if len(ends) == 1 and pairing.new[ends[0]] < 0:
             pairing.add(one, ends[0], "end")
+
+
+# How far the matched neighbours of a collective may be: between them are a few copies, bitcasts and fusions.
+_MOST_BETWEEN = 50
+_BY_SLOT = frozenset(["tuple", "while", "conditional", "call"])
+
+
+def pair_collectives(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
+    """Match collectives of one kind and one group of devices whose neighbours the compiler arranged differently.
+
+    One into which XLA combined one value more has another type, and each of its results has another number, so no
+    neighbour has a match. The nearest instructions with one tell which collective is which. A change is one edit where
+    a removal and an addition are two.
+    """
+    olds, news = (
+        [(n, found) for n in free if (found := _kind_of_collective(side.computation.instructions[n]))]
+        for side, free in ((old, pairing.free_old()), (new, pairing.free_new()))
+    )
+    if not olds or not news:
+        return
+    ours = [_nearest(old, pairing.old, 0, n) for n, _ in olds]
+    theirs = [_nearest(new, pairing.new, 1, n) for n, _ in news]
+    scores = {
+        (row, column): shared
+        for row, (_, kind) in enumerate(olds)
+        for column, (_, other) in enumerate(news)
+        if kind == other and (shared := len(ours[row] & theirs[column]))
+    }
+    for (row, column), score in scores.items():
+        rivals = [s for (r, c), s in scores.items() if (r == row) != (c == column)]
+        if score > max(rivals, default=0):
+            pairing.add(olds[row][0], news[column][0], "collective")
+
+
+def _kind_of_collective(it: Instruction) -> tuple[str, ...] | None:
+    if family(it.opcode) is None:
+        return None
+    return it.opcode, it.attribute("replica_groups") or "", it.attribute("source_target_pairs") or ""
+
+
+def _nearest(side: MatchGraph, mapping: Sequence[int], which: int, position: int) -> set[tuple[int, int, int]]:
+    """The nearest matched users and operands, through instructions without a match; new positions on both sides."""
+    found: set[tuple[int, int, int]] = set()
+    for direction in (0, 1):
+        worklist = [position]
+        for at in worklist:  # nearest first; the list grows
+            edges = side.uses[at] if direction == 0 else side.operand_edges[at]
+            for other, slot, _ in edges:
+                if mapping[other] >= 0:
+                    is_by_slot = direction == 0 and side.computation.instructions[other].opcode in _BY_SLOT
+                    found.add((direction, other if which else mapping[other], slot if is_by_slot else 0))
+                elif other not in worklist and len(worklist) < _MOST_BETWEEN:
+                    worklist.append(other)
+    return found
 
 
 def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
