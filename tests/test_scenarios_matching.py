@@ -242,6 +242,15 @@ def test_a_limit_that_was_hit_is_said() -> None:
     assert "assignment" in [hit.name for hit in compare(other, chain("cosine")).limit_hits]
 
 
+def test_much_that_was_added_beside_a_little_that_was_removed_is_no_limit() -> None:
+    def program(added: int, first: str) -> str:
+        rows = [f"  c{n} = s8[{n + 1}] constant({n})" for n in range(added)]
+        return "\n".join([*rows, "  p = f32[4] parameter(0)", f"  a = {first}", "  ROOT r = f32[4] negate(p)"])
+
+    old, new = program(0, "f32[4,2] broadcast(p), dimensions={0}"), program(300, "f32[3] slice(p), slice={[0:3]}")
+    assert compare(old, new).limits == ()
+
+
 def test_of_two_operations_in_the_reverse_order_the_one_with_the_shorter_list_moves() -> None:
     """A scale that is applied before the product: the product takes and gives what it took and gave, scaled."""
     old = """

@@ -660,7 +660,7 @@ def assign(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, limits: Li
         olds, news = pairing.free_old(), pairing.free_new()
         if not olds or not news:
             return True
-        if max(len(olds), len(news)) > limits.assignment:
+        if len(olds) * len(news) > limits.assignment**2:
             groups += 1
             if groups > _GROUP_ROUNDS or not _pair_groups(old, new, pairing):
                 return False

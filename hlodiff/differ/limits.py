@@ -11,8 +11,8 @@ class Limits:
     """Limits on the search for the shortest list of edits; the list is complete whatever they are.
 
     Args:
-        assignment: unmatched instructions of a computation, on the larger side, that are assigned at once by least
-            cost; the time is quadratic, 0.4 s for 200.
+        assignment: unmatched instructions of a computation, on both sides, that are assigned at once by least cost;
+            where one side has fewer, the other may have more. The time goes with their product, 0.4 s for 200 and 200.
         search: instruction costs computed per edited instruction in one round of the search for shorter lists; all
             computations of two programs together get 200 times that, by size, and then keep their result.
         moves: pairs of equal instructions, of one opcode and type, compared to find which moved where.
