@@ -299,15 +299,13 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             continue
         module = (diff.old, diff.new)[edit.new is not None]
         is_cast = _is_cast(site, module)
+        # A cast that the compiler put around an operation has the operation's name or none, not its own.
+        is_users = "convert_element_type" in (edit.op_name or "").rpartition("/")[2]
         if is_cast and _REMATERIALISED in (edit.op_name or ""):  # recomputed as before
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
-        elif (
-            is_cast
-            and edit.region not in retyped
-            and "convert_element_type" not in (edit.op_name or "").rpartition("/")[2]
-        ):
+        elif is_cast and edit.region not in retyped and not is_users:
             operands = site.instruction_in(module).operands
             is_with_its_operand = any((site.computation, operand) in places[edit.kind] for operand in operands)
             if is_with_its_operand if edit.op_name is None else edit.op_name in scopes[edit.kind]:

@@ -641,6 +641,10 @@ def is_pruned(computation: Computation) -> bool:
     return first.opcode == PLACEHOLDER and not first.attributes
 
 
+# --- What must be read after all: an edit is in a shared copy or touches a call that needs pruned ones.
+#
+# Pruning explains why that is enough. The pair is compared again with these parts read.
+
 _Pair = tuple[int, int]
 _Opened = Mapping[_Pair, Sequence[int]]
 

@@ -25,6 +25,8 @@ from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import CALLS, COMMUTATIVE, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities, operands_first
 
+# --- The proof that a computation repeats one body, copy after copy, each fed by the one before.
+
 _MOST_STEPS = 5_000_000  # about ten seconds; a program of 20,000 operations with a loop takes 200,000
 Scope = Mapping[int, None]
 
@@ -319,6 +321,8 @@ def only_sums(computation: Computation, proof: Proof) -> bool:
     """Whether copies pass on only a running sum, product or maximum whose inputs depend on no other copy."""
     return len(proof.carry) == 1 and computation.instructions[proof.carry[0][0]].opcode in COMMUTATIVE
 
+
+# --- Lines of Python, the loops around them, and the copies that they left.
 
 # Maps a file and a line to the first lines of the enclosing Python loops, outermost first; comprehensions are negative.
 # True means one loop, False and () none, None an unreadable file.

@@ -280,11 +280,8 @@ def _new_numbers(
     for number in order:
         if exact[number] in given:
             continue  # the same group in two equal computations, which a later pass merges
-        base = (
-            0
-            if kind.counted
-            else 1 + int.from_bytes(blake2b(keys[number][0].encode(), digest_size=8).digest()[:4], "big") % _SPREAD
-        )
+        hashed = blake2b(keys[number][0].encode(), digest_size=8).digest()
+        base = 0 if kind.counted else 1 + int.from_bytes(hashed[:4], "big") % _SPREAD
         candidate = free.get(base, base)
         while candidate in used:
             candidate += 1
