@@ -19,6 +19,8 @@ from hlodiff.policy import Finding, judge
 from hlodiff.report import Report, to_form, to_json, to_terminal, upgrade_text
 from hlodiff.report.numbers import format_executed_pair
 from hlodiff.report.sections import format_cost
+from hlodiff.report.verdict import judged
+from hlodiff.report.view import Number
 from hlodiff.workflows.check import following
 from tests.page_parts import parsed
 from tests.past import Past
@@ -345,6 +347,15 @@ def test_work_that_only_moved_to_another_fusion_is_not_told_as_new() -> None:
     text = to_terminal(Report("diff", "a", "b", (program,)), width=200)
     assert "(196,608 -> 32,768 flops, 26.0 KiB -> 11.0 KiB; flops in all unchanged)" in text
     assert text.count("in all") == 1
+
+
+def test_a_number_whose_two_sides_read_the_same_is_not_listed() -> None:
+    """Loops of unknown length that are behind "2 other loops" do other work, of which a reader sees nothing."""
+    program = compared(open_loop(), open_loop(inside=2))
+    same = Number("copies", 1, 2, comparable=False, old_words="27 to 28", new_words="27 to 28")
+    (unread,) = judged(program, (same,))
+    (read_,) = judged(program, (replace(same, new_words="27 to 29"),))
+    assert (unread.relevant, read_.relevant) == (False, True)
 
 
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:

@@ -164,8 +164,9 @@ def _judged(
     way, doublings, by = change
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
-        # An unknown change is not below a threshold.
-        is_unknown = weight is not None and not number.comparable and not _is_slight(program, number, threshold)
+        # An unknown change is not below a threshold, unless a reader sees the same on both sides.
+        is_same = bool(number.old_words) and number.old_words == number.new_words
+        is_unknown = bool(weight) and not (number.comparable or is_same or _is_slight(program, number, threshold))
         return replace(number, relevant=always or by >= threshold or is_unknown)
     whole = wholes.get(weight.whole, 0)
     difference = abs(number.new_bytes - number.old_bytes) if weight.whole == "bytes" else abs(number.new - number.old)
