@@ -179,6 +179,13 @@ def test_the_only_kind_of_operation(groups: list[EditGroup], words: str) -> None
     assert main_edit("worse: +1 all-gather (8 B)", (), (), groups) == words
 
 
+def test_what_was_written_is_said_where_the_sentence_is_too_long() -> None:
+    line = ChangedLine("a.py:1", "", "saveat=SaveAt(ts=times),", "saveat=SaveAt(t1=True),")
+    results = "result 0 is f32[1,3,2] instead of f32[20,3,2], result 1 is f32[1,3,2] instead of f32[20,3,2]"
+    assert main_edit("better: temp -35 %", (results,), (line,), ()) == "SaveAt(ts=times) -> SaveAt(t1=True)"
+    assert main_edit("better: temp -35 %", (results[:45],), (line,), ()) == results[:45]
+
+
 def test_a_loop_in_another_function_is_not_gone() -> None:
     groups = [one("removed", "while", ""), one("added", "", "func.call", count=5)]
     assert main_edit("mixed", (), (), groups, op_counts={"while": (4, 3)}) == "1 loop gone"

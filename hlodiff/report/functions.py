@@ -344,7 +344,7 @@ def _verdict_in_words(
         is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
             doubt = f", but a buffer is written in another order{doubt}"
-        listed = ", ".join(words[verdict]) or ("" if doubt else "no number changed")
+        listed = ", ".join(words[verdict]) or ("" if doubt.startswith(", total") else "no number changed")
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)

@@ -736,6 +736,8 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
         >>> format_in_all([], ProgramComparison("f", "cpu", "compiled", "identical")) is None
         True
     """
+    # The bytes of a collective are those of its result, and are transferred.
+    edit_groups = [one for one in edit_groups if not any(cost and cost.collective for cost in one.cost)]
     for metric, name, measure, show in _OF_PROGRAM:
         sides = executed_pair(program, metric)
         old, new = (one.once for one in sides)

@@ -105,7 +105,8 @@ def main_edit(
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
     # Whether only the returned values changed.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
-    cause = next(iter(causes), "")
+    cause = _short(next(iter(causes), ""))
+    cause = cause if len(cause) <= _MOST else ""  # what was written may be shorter
     loops = _loops(edit_groups, lines, op_counts)
     both = f"{text}, {loops}"
     if loops and text.endswith((" added", " gone")) and len(both) <= _MOST:
@@ -130,11 +131,16 @@ def main_edit(
         or next(iter(sentences), "")
         or _amount(counts, edit_groups)
     )
+    words = _short(words)
+    return words if len(words) <= _MOST and words not in sentence else ""
+
+
+def _short(words: str) -> str:
+    """Without what the list shows too, if it is too long for a first line."""
     if len(words) > _MOST:
         words = _FUNCTION.sub(r"\1", words)
-    if len(words) > _MOST:  # keep which argument; the list shows before and after
-        words = words.partition(" (")[0]
-    return words if len(words) <= _MOST and words not in sentence else ""
+    # Which argument is kept; the list shows before and after.
+    return words.partition(" (")[0] if len(words) > _MOST else words
 
 
 def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
