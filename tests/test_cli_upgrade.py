@@ -170,9 +170,13 @@ def test_a_library_of_another_version_is_named_with_its_lines_on_both_sides(proj
     (project / "programs.py").write_text(LIBRARY)
     done = run(project, "--env", str(other), "--details")
     assert done.returncode == 0, done.stderr
-    # jaxlib is in the toolchain of each program, which asks jaxlib itself.
-    libraries = [f"optax {version('optax')} -> 99.9", f"diffrax {version('diffrax')} -> none", ""]
-    assert done.stdout.splitlines()[:3] == libraries
+    # The toolchain of a program has its jaxlib, so it is no library beside it.
+    assert done.stdout.splitlines()[:4] == [
+        f"jaxlib {version('jaxlib')} -> 99.9 (cpu)",
+        f"optax {version('optax')} -> 99.9",
+        f"diffrax {version('diffrax')} -> none",
+        "",
+    ]
     rows = [row.strip() for row in done.stdout.splitlines()]
     (at,) = [n for n, row in enumerate(rows) if row.startswith(f"- {line}")]
     assert rows[at + 1].startswith("+ errors = predictions + targets if")
