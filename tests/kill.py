@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hlodiff.capture.temporary import TemporaryFolder
+from hlodiff.capture import TemporaryFolder
 from hlodiff.snapshots import FolderTree, Key, digest, list_snapshots, read_pending, read_whole_snapshot
 from hlodiff.workflows.build_snapshot import parse
 

@@ -11,8 +11,7 @@ import tarfile
 from functools import cache
 from pathlib import Path
 
-from hlodiff.differ.passes.dumps import Dump, dumps_of
-from hlodiff.differ.passes.steps import PassStep, pass_steps
+from hlodiff.differ.passes import Dump, PassStep, dumps_of, pass_steps
 
 FOLDER = Path(__file__).parent / "fixtures/passes"
 

@@ -11,13 +11,14 @@ import pytest
 
 from hlodiff.cli import run
 from hlodiff.differ import Limits, ModuleDiff, diff
+from hlodiff.differ.passes import Dump, PassBlame, dumps_of
 from hlodiff.differ.passes import blame as blame_module
-from hlodiff.differ.passes.blame import LabelCounter, PassBlame, blame, clean, label_of
-from hlodiff.differ.passes.dumps import Dump, dumps_of
+from hlodiff.differ.passes.blame import LabelCounter, blame, clean, label_of
 from hlodiff.differ.passes.steps import Texts
 from hlodiff.graph import call_graph
 from hlodiff.hlo import Instruction, Module, read_hlo
-from hlodiff.report.passes import blame_lines, edit_words, parted_words
+from hlodiff.report import edit_words
+from hlodiff.report.passes import blame_lines, parted_words
 from tests.pass_dumps import dump, unpack
 
 SCATTER = ("scatter-cuda-h100-jax-0.9.1", "scatter-cuda-h100-jax-0.9.2")

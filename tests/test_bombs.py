@@ -13,7 +13,7 @@ from hlodiff.errors import HlodiffError, StoreError
 from hlodiff.hlo import read_bytes, read_hlo, read_text
 from hlodiff.normalizer import normalize, to_text
 from hlodiff.snapshots import FolderTree, Key, Snapshot, read_snapshot, unpack, write_snapshot
-from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows import load_if_any
 from tests.fuzzing.bombs import COMPILED, CONFIGURATIONS, PACKED, STABLEHLO
 from tests.work import bounded_work
 

@@ -19,8 +19,7 @@ from hlodiff.hlo import native_process, read_bytes, read_stablehlo, read_text
 from hlodiff.normalizer import normalize, to_text
 from hlodiff.snapshots import SUMMARY_VERSION
 from hlodiff.snapshots.yaml_format import dump, load
-from hlodiff.workflows import pending
-from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows import load_if_any, pending
 from tests.fuzzing import commands, folders
 from tests.fuzzing.structured import with_other_values
 from tests.fuzzing.targets import TARGETS, outcome

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import availability, targets
+from hlodiff.capture import availability, is_target, targets
 from hlodiff.capture.environment import Setting, flags_that_matter, worker_environment
-from hlodiff.capture.targets import KNOWN, is_target, parse
+from hlodiff.capture.targets import KNOWN, parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, UsageError
 

@@ -10,12 +10,11 @@ from typing import Literal
 
 import pytest
 
-from hlodiff.differ import Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
-from hlodiff.differ.classify import CLASSES, Class
+from hlodiff.differ import CLASSES, Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
+from hlodiff.differ.classify import Class
 from hlodiff.hlo import Frame, Stage, read_text
 from hlodiff.policy import judge
-from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.edits import format_field_change
+from hlodiff.report import Report, format_field_change, to_json, to_markdown, to_terminal
 from tests.shown import happened, headline
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy.md"

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from hlodiff.capture.cases import check_growth, limits_of
-from hlodiff.differ import QUANTITIES, FrameTree, Growth, growth_series
-from hlodiff.differ.program_analysis import ProgramAnalysis, Table
+from hlodiff.differ import QUANTITIES, FrameTree, Growth, ProgramAnalysis, Table, growth_series
 from hlodiff.errors import RegistryError
-from hlodiff.policy.growth import growth_record, judge_growth
+from hlodiff.policy import growth_record, judge_growth
 from hlodiff.registry import Case, Registration
-from hlodiff.report.growth import growing_tables
+from hlodiff.report import growing_tables
 from tests.test_docs import blocks, played
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 
 
 @pytest.fixture(autouse=True)

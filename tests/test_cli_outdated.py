@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture import CapturedProgram, Inputs
-from hlodiff.capture.imports import ImportedInputs, file_digest, package_version
+from hlodiff.capture import CapturedProgram, Inputs, file_digest, package_version
+from hlodiff.capture.imports import ImportedInputs
 from tests.test_cli_accept import (
     changed,  # noqa: F401  # the fixture
     pending,  # the fixture

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.errors import UsageError
+from hlodiff.workflows import compare_environments
 from hlodiff.workflows.temporary_environment import label_of, other_environment, refuse_unsupported, with_plugins
-from hlodiff.workflows.upgrade import compare_environments
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """import os

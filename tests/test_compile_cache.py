@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import hlodiff
+from hlodiff.capture import COMPILE_CACHE, CacheFolder, facts
 from hlodiff.capture import compile_cache as cache
-from hlodiff.capture import facts
-from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder, trim
+from hlodiff.capture.cache_folder import trim
 from hlodiff.capture.compile_cache import (
     XlaResult,
     numbered_places,

@@ -8,7 +8,7 @@ import pytest
 
 from hlodiff.config import Config, closest
 from hlodiff.errors import ConfigError
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 
 
 def write(folder: Path, table: str) -> Path:

@@ -16,7 +16,7 @@ from hlodiff.config import Budget, Config, Limit, RuleUse, option, rules, schema
 from hlodiff.errors import ConfigError
 from hlodiff.policy import RULES_BY_NAME
 from hlodiff.policy.rules import Rule
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from tests.configuration_page import PAGE, page, schema_text
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,11 +10,10 @@ import pytest
 
 import hlodiff
 from hlodiff.config import Config, RuleUse
-from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site
-from hlodiff.differ.comparison import donated_parameters
+from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site, donated_parameters
 from hlodiff.hlo import read
 from hlodiff.policy import judge
-from hlodiff.report.edits import format_edit
+from hlodiff.report import format_edit
 from tests.shown import happened
 
 WITHOUT = "HloModule step, entry_computation_layout={(f32[8]{0})->f32[]}\n\nENTRY %main {\n"

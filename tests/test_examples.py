@@ -22,7 +22,7 @@ import pytest
 import hlodiff
 from hlodiff import capture
 from hlodiff.hlo import parser
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from tests import oracle
 
 ROOT = Path(__file__).resolve().parent.parent

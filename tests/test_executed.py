@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.executed import ZERO, ExecutedCount, executed, runs
+from hlodiff.differ import ExecutedCount
+from hlodiff.differ.executed import ZERO, executed, runs
 from hlodiff.differ.trip_counts import TripCount, trip_counts
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from tests.test_turns import copies, loop

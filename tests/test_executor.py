@@ -19,9 +19,18 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.capture import CapturedProgram, Inputs, NotChecked, Request, capture, jobs, worker_reuse
+from hlodiff.capture import (
+    CapturedProgram,
+    Inputs,
+    NotChecked,
+    Request,
+    capture,
+    file_digest,
+    jobs,
+    package_version,
+    worker_reuse,
+)
 from hlodiff.capture.executor import EXECUTOR, RunningExecutor, executed_on
-from hlodiff.capture.imports import file_digest, package_version
 from hlodiff.capture.jobs import JobContext, JobResult, capture_on, examined, own_code, run_job
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError, UsageError

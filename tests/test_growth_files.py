@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import QUANTITIES, FrameTree, Growth, growth_series
+from hlodiff.differ import QUANTITIES, FrameTree, Growth, Repeat, growth_series
 from hlodiff.differ.growth import GrowingLine, GrownRepeat, fit
-from hlodiff.differ.repeats import Repeat
 from hlodiff.errors import StoreError
-from hlodiff.policy.growth import growth_record
+from hlodiff.policy import growth_record
 from hlodiff.report import growth_json, growth_markdown, growth_text
 from hlodiff.snapshots import list_growth, read_growth, remove_growth, write_growth, writing
-from hlodiff.workflows.growth import PythonLoops
+from hlodiff.workflows import PythonLoops
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide
 
 SIZES = (8, 16, 32)

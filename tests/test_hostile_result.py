@@ -17,9 +17,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from hlodiff.cli.entry import COMMANDS, FORMER
-from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
+from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_result, read_untrusted_view, saved_to_form
 from hlodiff.report.known_text import ORDERS, REMOVED, known_text
-from hlodiff.report.untrusted_result import known_command, read_result
+from hlodiff.report.untrusted_result import known_command
 from tests.known_words import FILE, NEEDED, PROGRAMS
 
 Ask = Callable[..., tuple[int, str, str]]

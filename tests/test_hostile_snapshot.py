@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.report import format_bytes, format_count, json_text, read_untrusted_view
-from hlodiff.report.lines import unordered
+from hlodiff.report import format_bytes, format_count, json_text, read_untrusted_view, unordered
 from hlodiff.snapshots import Snapshot, write_snapshot
 from tests.shown import in_words as by_how_much
 

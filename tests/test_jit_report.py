@@ -15,6 +15,7 @@ from hlodiff import registry
 from hlodiff.capture import Executable, VariantRun, VariantsResult
 from hlodiff.errors import ConfigError, RegistryError
 from hlodiff.hlo import Frame, read_text
+from hlodiff.inspect import variants_json, variants_markdown, variants_text
 from hlodiff.inspect.variants import (
     Calls,
     Comparison,
@@ -25,9 +26,6 @@ from hlodiff.inspect.variants import (
     over_limits,
     part_of,
     variant_limits,
-    variants_json,
-    variants_markdown,
-    variants_text,
 )
 from tests.test_cli_capture import hlodiff as run
 

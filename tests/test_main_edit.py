@@ -9,8 +9,7 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
-from hlodiff.report import Report
-from hlodiff.report.grouping import EditGroup
+from hlodiff.report import EditGroup, Report
 from hlodiff.report.main_edit import OperationCounts, main_edit, new_and_gone
 from hlodiff.report.sentences import buffer_sentences
 from hlodiff.report.view import ChangedLine, ChangeView

@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import count, donations, metrics_by_kind, module_metrics, op_counts, placements, raw_metrics
-from hlodiff.differ.placement import format_memory_space, format_sharding, platform_of
+from hlodiff.differ import (
+    count,
+    donations,
+    format_memory_space,
+    metrics_by_kind,
+    module_metrics,
+    op_counts,
+    placements,
+    platform_of,
+    raw_metrics,
+)
+from hlodiff.differ.placement import format_sharding
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import normalize
 

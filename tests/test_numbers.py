@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hlodiff.differ import count, metrics_of, module_metrics, raw_metrics
-from hlodiff.differ.comparison import flat_facts
+from hlodiff.differ import count, flat_facts, metrics_of, module_metrics, raw_metrics
 from hlodiff.differ.executed import executed, executed_table, static_costs
 from hlodiff.hlo import Module, read_text
 from tests import hlo_count, stablehlo_count

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ.passes.dumps import Dump, ModuleKey, dumps_of
-from hlodiff.differ.passes.origin import InstructionOrigin, PassHistory, origin_of
+from hlodiff.differ.passes import Dump, InstructionOrigin, PassHistory, dumps_of, origin_of
+from hlodiff.differ.passes.dumps import ModuleKey
 from hlodiff.inspect.origin import headline, touch_words
 from tests.pass_dumps import dump, files, steps, unpack
 

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from hlodiff.cli import run
 from hlodiff.differ import ProgramComparison, diff
-from hlodiff.hlo import Frame, read_hlo
-from hlodiff.hlo.printer import print_instruction
+from hlodiff.hlo import Frame, print_instruction, read_hlo
 from hlodiff.report import Report, build_view, format_totals, to_form, to_json
 from hlodiff.report.html import PageLimits, to_page
 from hlodiff.report.html.bodies import Sources, places_of, stored

@@ -15,10 +15,8 @@ import pytest
 import hlodiff
 from hlodiff.capture import DiscoveredFunction, Discovery, availability
 from hlodiff.capture.targets import parse
-from hlodiff.policy import exit_code
-from hlodiff.policy.parity import Parity, ParityProgram, judge_parity
-from hlodiff.report import parity_markdown, parity_text
-from hlodiff.report.parity import explained
+from hlodiff.policy import Parity, ParityProgram, exit_code, judge_parity
+from hlodiff.report import explained, parity_markdown, parity_text
 from hlodiff.snapshots import Key
 from hlodiff.workflows.parity import running_target, warn_of_surroundings
 from tests.test_docs import blocks, played

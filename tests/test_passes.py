@@ -10,12 +10,13 @@ import pytest
 
 from hlodiff.cli import run
 from hlodiff.differ import Limits
+from hlodiff.differ.passes import PassStep, dumps_of, followed, pass_steps
 from hlodiff.differ.passes import dumps as dumps_module
-from hlodiff.differ.passes.dumps import dumps_of
-from hlodiff.differ.passes.steps import PassStep, followed, pass_steps, same_program
+from hlodiff.differ.passes.steps import same_program
 from hlodiff.errors import ReadError
 from hlodiff.hlo import read_hlo
-from hlodiff.inspect.passes import PassesView, passes_markdown, passes_text
+from hlodiff.inspect import passes_markdown, passes_text
+from hlodiff.inspect.passes import PassesView
 from tests.pass_dumps import dump, files, steps, unpack
 
 MATMUL = ("matmul-cpu", "matmul-cuda-h100", "matmul-tpu-v5e-2x2")

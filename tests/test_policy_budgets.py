@@ -10,8 +10,7 @@ import pytest
 
 from hlodiff import config as config_module
 from hlodiff.config import Budget, Config, budgets, measured_as
-from hlodiff.differ import ProgramComparison, diff, metrics
-from hlodiff.differ.classify import CLASSES
+from hlodiff.differ import CLASSES, ProgramComparison, diff, metrics
 from hlodiff.errors import ConfigError
 from hlodiff.hlo import collectives, read_text
 from hlodiff.hlo.traversal import KINDS

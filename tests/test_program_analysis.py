@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import hlodiff
-from hlodiff.differ import FrameTree
-from hlodiff.differ.program_analysis import analyze_program, computed_twice, loops, lowered_again, tables
+from hlodiff.differ import FrameTree, analyze_program
+from hlodiff.differ.program_analysis import computed_twice, loops, lowered_again, tables
 from hlodiff.differ.repeats import repeats
 from hlodiff.hlo import Module
-from hlodiff.report.program_analysis import analysis_notes, listed, program_analysis_json
+from hlodiff.report import analysis_notes, listed, program_analysis_json
 from hlodiff.snapshots import numbered, restored
 from tests.shown import happened
 

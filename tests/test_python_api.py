@@ -17,8 +17,7 @@ from hlodiff.cli.output import messages
 from hlodiff.errors import ConfigError, UsageError
 from hlodiff.progress import Progress, progress, reporting_to
 from hlodiff.report import to_json
-from hlodiff.workflows.accept import decisions_json
-from hlodiff.workflows.update import update_json
+from hlodiff.workflows import decisions_json, update_json
 
 PROGRAM = """import jax.numpy as jnp
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from hlodiff.capture.run_reader import RawProgram, read_raw
+from hlodiff.capture import RawProgram, read_raw
 from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo import mlir
-from hlodiff.tracing import Call, CapturedValue, Function, Leaf
-from hlodiff.tracing.records import call_of, call_row
+from hlodiff.tracing import Call, CapturedValue, Function, Leaf, call_of, call_row
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
 from tests.test_cli_capture import hlodiff
 

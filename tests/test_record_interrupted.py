@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture.temporary import TemporaryFolder, drop_abandoned
+from hlodiff.capture import TemporaryFolder
+from hlodiff.capture.temporary import drop_abandoned
 from hlodiff.workflows.record_run import replacing
 
 _SLEEPER = "import os, pathlib, time\npathlib.Path('up').write_text(str(os.getpid()))\ntime.sleep(600)\n"

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from hlodiff.differ import STATUSES, Edit, FieldChange, ModuleDiff, ProgramComparison, Status, diff
-from hlodiff.differ.executed import ExecutedCount
+from hlodiff.differ import STATUSES, Edit, ExecutedCount, FieldChange, ModuleDiff, ProgramComparison, Status, diff
 from hlodiff.hlo import Frame, Stage
 from hlodiff.policy import Finding, judge
 from hlodiff.report import (

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
-from hlodiff.differ.placement import format_partition
+from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff, format_partition
 from hlodiff.hlo import Frame, Module, read_hlo, read_text
-from hlodiff.report import Report, to_json, to_markdown, to_terminal
-from hlodiff.report.edits import format_field_change, listed_changes
+from hlodiff.report import Report, format_field_change, to_json, to_markdown, to_terminal
+from hlodiff.report.edits import listed_changes
 from hlodiff.report.sentences import other_element_types
 from hlodiff.snapshots import source_of
 from tests.shown import PROGRAM, headline, line_of, marks

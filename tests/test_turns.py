@@ -10,15 +10,11 @@ from pathlib import Path
 import pytest
 
 from hlodiff.config import Config, budgets
-from hlodiff.differ import Cost, ProgramComparison, diff
-from hlodiff.differ.executed import ExecutedCount
-from hlodiff.differ.loops import format_loops
-from hlodiff.differ.trip_counts import UncountedLoop
+from hlodiff.differ import Cost, ExecutedCount, ProgramComparison, UncountedLoop, diff, format_loops
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
-from hlodiff.report import Report, to_form, to_json, to_terminal, upgrade_text
+from hlodiff.report import Report, format_cost, to_form, to_json, to_terminal, upgrade_text
 from hlodiff.report.numbers import format_executed_pair
-from hlodiff.report.sections import format_cost
 from hlodiff.report.verdict import judged
 from hlodiff.report.view import Number
 from hlodiff.workflows.check import following

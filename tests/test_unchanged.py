@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.capture import CapturedProgram, Inputs, Outcome, Request
-from hlodiff.capture.imports import file_digest
+from hlodiff.capture import CapturedProgram, Inputs, Outcome, Request, file_digest
 from hlodiff.config import Config
 from hlodiff.workflows.notes import as_before_notes
 from tests.test_cli_check import EXP, Compiler, compiler

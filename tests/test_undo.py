@@ -8,11 +8,8 @@ import pytest
 
 from hlodiff.errors import StoreError
 from hlodiff.snapshots import FolderTree, Key, back_up, drop_record, holding, keep_record, read_record, restore
-from hlodiff.workflows.accept import Selection, find
-from hlodiff.workflows.configuration import load
-from hlodiff.workflows.pending_writer import pending_folder
-from hlodiff.workflows.review import PendingReview
-from hlodiff.workflows.staleness import Freshness
+from hlodiff.workflows import Freshness, PendingReview, Selection, load, pending_folder
+from hlodiff.workflows.accept import find
 from tests.test_cli_accept import changed, contents  # noqa: F401  # the fixture
 from tests.test_cli_check import Ask, Compiler, compiler  # noqa: F401  # the fixture
 

@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 from hlodiff import errors
-from hlodiff.capture.imports import package_version
+from hlodiff.capture import package_version
 from hlodiff.config import Config
 from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, expected_error
 from hlodiff.hlo import read, read_text
@@ -20,10 +20,9 @@ from hlodiff.integrations.git import diff_driver
 from hlodiff.integrations.history import commits
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
 from hlodiff.snapshots.pending import from_plain
-from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows import Freshness, load_if_any, open_side
 from hlodiff.workflows.passes import pass_dumps
-from hlodiff.workflows.sides import Side, SideProgram, open_side, pair
-from hlodiff.workflows.staleness import Freshness
+from hlodiff.workflows.sides import Side, SideProgram, pair
 from tests.test_store import NEW, OLD
 
 HLO = "HloModule m\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n"

@@ -25,8 +25,7 @@ from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, 
 from hlodiff.differ.script import AddStep, EditReference, RemoveStep
 from hlodiff.differ.verify import dataflow_graph, row_of
 from hlodiff.errors import DiffError
-from hlodiff.hlo import Computation, LazyComputations, Module, read_hlo, read_text
-from hlodiff.hlo.text_fingerprint import TextFingerprinter
+from hlodiff.hlo import Computation, LazyComputations, Module, TextFingerprinter, read_hlo, read_text
 from tests.scenarios import module
 from tests.test_ground_truth import COMPILED, LOWERED
 

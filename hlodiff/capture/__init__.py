@@ -1,6 +1,7 @@
 """Captures programs. The only package that uses JAX and Equinox, and only in worker processes."""
 
-from hlodiff.capture.imports import Inputs
+from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder
+from hlodiff.capture.imports import Inputs, file_digest, package_version
 from hlodiff.capture.jobs import capture
 from hlodiff.capture.messages import (
     CalledProgram,
@@ -26,10 +27,15 @@ from hlodiff.capture.messages import (
     VariantsResult,
 )
 from hlodiff.capture.pool import Answer, Job, discover, targets, worker_reuse
+from hlodiff.capture.run_reader import RawProgram, read_raw
 from hlodiff.capture.scenario_runs import ran
+from hlodiff.capture.targets import is_target
+from hlodiff.capture.temporary import TemporaryFolder
 
 __all__ = [
+    "COMPILE_CACHE",
     "Answer",
+    "CacheFolder",
     "CallResult",
     "CalledProgram",
     "CaptureFailure",
@@ -47,15 +53,21 @@ __all__ = [
     "Outcome",
     "ParityRequest",
     "PassTime",
+    "RawProgram",
     "Request",
     "ScenarioRun",
     "SizedProgram",
     "TargetStatus",
+    "TemporaryFolder",
     "VariantRun",
     "VariantsResult",
     "capture",
     "discover",
+    "file_digest",
+    "is_target",
+    "package_version",
     "ran",
+    "read_raw",
     "targets",
     "worker_reuse",
 ]

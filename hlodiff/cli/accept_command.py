@@ -8,7 +8,8 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.workflows.accept import accept, decisions_json, decisions_text
+from hlodiff.workflows import decisions_json
+from hlodiff.workflows.accept import accept, decisions_text
 
 
 @click.command(

@@ -23,7 +23,7 @@ def complete_names(context: click.Context, _: click.Parameter, incomplete: str) 
 
 def complete_targets(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Targets of the configuration and of the snapshots."""
-    from hlodiff.workflows.configuration import load
+    from hlodiff.workflows import load
 
     try:
         known = list(load(_project(context)).targets)
@@ -72,7 +72,7 @@ def _project(context: click.Context) -> Path:
 def _recorded(context: click.Context) -> list[tuple[str, str, str]]:
     """Function, case and target of each snapshot."""
     from hlodiff.snapshots import FolderTree, list_snapshots
-    from hlodiff.workflows.configuration import load
+    from hlodiff.workflows import load
 
     try:
         keys = list_snapshots(FolderTree(load(_project(context)).snapshots)).keys

@@ -44,7 +44,7 @@ def install_command(project: Path) -> int:
     from hlodiff.cli.output import emit
     from hlodiff.config import shown_path
     from hlodiff.integrations.git.setup import install, read_attributes, repository_of
-    from hlodiff.workflows.configuration import load
+    from hlodiff.workflows import load
 
     repository = repository_of(load(project))
     before = read_attributes(repository.attributes)
@@ -61,7 +61,7 @@ def uninstall_command(project: Path) -> int:
     """Remove exactly what `hlodiff git install` wrote here."""
     from hlodiff.cli.output import emit
     from hlodiff.integrations.git.setup import repository_of, uninstall
-    from hlodiff.workflows.configuration import load
+    from hlodiff.workflows import load
 
     done = list(uninstall(repository_of(load(project))))
     emit("".join(f"{line}\n" for line in done or ["nothing was installed here"]), None)
@@ -79,7 +79,7 @@ def status_command(form: str, project: Path) -> int:
     from hlodiff.cli.output import emit
     from hlodiff.integrations.git.setup import repository_of, status
     from hlodiff.report.lines import json_text, printable
-    from hlodiff.workflows.configuration import load
+    from hlodiff.workflows import load
 
     parts = status(repository_of(load(project)))
     ill = [part for part in parts if not part.is_well]

@@ -11,8 +11,7 @@ from hlodiff.cli.output import emit
 from hlodiff.config import shown_path
 from hlodiff.integrations.ci_recipes import RECIPES, CiFiles, ci_files
 from hlodiff.snapshots.paths import refuse_links, write_project_file
-from hlodiff.workflows.configuration import load_if_any
-from hlodiff.workflows.set_up import set_up_project
+from hlodiff.workflows import load_if_any, set_up_project
 
 
 @click.command(

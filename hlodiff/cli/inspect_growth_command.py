@@ -10,7 +10,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit, tell
 from hlodiff.errors import UsageError
 from hlodiff.report.growth import growth_json, growth_markdown, growth_text
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from hlodiff.workflows.growth import measure_named_growth
 
 _FORMS = {"text": growth_text, "json": growth_json, "markdown": growth_markdown}

@@ -12,7 +12,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import emit, tell
 from hlodiff.errors import UsageError
 from hlodiff.report.parity import parity_json, parity_markdown, parity_text
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from hlodiff.workflows.parity import parity_keys, ran
 from hlodiff.workflows.select import choose
 

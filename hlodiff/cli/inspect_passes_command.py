@@ -10,15 +10,8 @@ import click
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
 from hlodiff.errors import UsageError
-from hlodiff.inspect.passes import (
-    dumped_programs,
-    limits_of,
-    passes_json,
-    passes_markdown,
-    passes_page,
-    passes_text,
-    passes_view,
-)
+from hlodiff.inspect import passes_json, passes_markdown, passes_text, passes_view
+from hlodiff.inspect.passes import dumped_programs, limits_of, passes_page
 
 
 @click.command(

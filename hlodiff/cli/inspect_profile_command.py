@@ -9,9 +9,10 @@ import click
 from hlodiff.capture import discover
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit
-from hlodiff.inspect.profile import measure_profiles, profiles_json, profiles_markdown, profiles_text
+from hlodiff.inspect import profiles_json, profiles_markdown, profiles_text
+from hlodiff.inspect.profile import measure_profiles
 from hlodiff.snapshots import Key
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from hlodiff.workflows.select import select
 
 

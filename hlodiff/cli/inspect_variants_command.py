@@ -8,8 +8,9 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit
-from hlodiff.inspect.variants import compare_variants, variants_json, variants_markdown, variants_text
-from hlodiff.workflows.configuration import load
+from hlodiff.inspect import variants_json, variants_markdown, variants_text
+from hlodiff.inspect.variants import compare_variants
+from hlodiff.workflows import load
 
 
 @click.command(

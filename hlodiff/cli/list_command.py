@@ -16,7 +16,7 @@ from hlodiff.errors import ConfigError, UsageError
 from hlodiff.report.lines import json_text, printable
 from hlodiff.report.wording import many
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, stale_of
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from hlodiff.workflows.scenarios import scenario_states
 from hlodiff.workflows.select import ChosenFunctions, choose
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.capture.temporary import TemporaryFolder
+from hlodiff.capture import TemporaryFolder
 from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, width
 from hlodiff.config import refuse_in_ci, shown_path
@@ -25,16 +25,8 @@ from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
 from hlodiff.report.wording import format_names, many
 from hlodiff.snapshots import PendingRecord
-from hlodiff.workflows.accept import (
-    Selection,
-    classes_of_program,
-    decisions_json,
-    decisions_text,
-    find,
-    pending_folder_of,
-    reject,
-)
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import Freshness, PendingReview, Selection, decisions_json, load, pending_folder
+from hlodiff.workflows.accept import classes_of_program, decisions_text, find, pending_folder_of, reject
 from hlodiff.workflows.pending import (
     PendingProgram,
     base_record,
@@ -42,9 +34,6 @@ from hlodiff.workflows.pending import (
     record_summary,
     standing_record,
 )
-from hlodiff.workflows.pending_writer import pending_folder
-from hlodiff.workflows.review import PendingReview
-from hlodiff.workflows.staleness import Freshness
 
 _EACH_TARGET = "t each target   "
 _UNDO = "u undo   "

@@ -11,21 +11,13 @@ from hlodiff.cli.output import emit
 from hlodiff.config import Config, shown_path
 from hlodiff.errors import UsageError
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.inspect.summary import (
-    file_picture,
-    file_reasons,
-    file_summary,
-    reasons_text,
-    snapshot_picture,
-    snapshot_reasons,
-    summary_text,
-    traces_text,
-)
+from hlodiff.inspect import file_reasons, file_summary, reasons_text, summary_text
+from hlodiff.inspect.summary import file_picture, snapshot_picture, snapshot_reasons, traces_text
 from hlodiff.report.lines import json_text, printable
 from hlodiff.snapshots import FolderTree, RecordedTraces, list_snapshots, open_revision, read_summary
 from hlodiff.snapshots.trees import Tree
 from hlodiff.tracing.counts import to_plain
-from hlodiff.workflows.configuration import load
+from hlodiff.workflows import load
 from hlodiff.workflows.program_text import fresh_text, one_program, printed_text, stored_text
 from hlodiff.workflows.scenarios import shown_scenarios
 from hlodiff.workflows.select import select, selected

@@ -8,7 +8,8 @@ import click
 
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, messages
-from hlodiff.workflows.update import update, update_json, update_text
+from hlodiff.workflows import update_json
+from hlodiff.workflows.update import update, update_text
 
 
 @click.command(

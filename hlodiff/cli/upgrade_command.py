@@ -12,7 +12,7 @@ from hlodiff.cli import options
 from hlodiff.cli.output import color, emit, messages, width
 from hlodiff.report import upgrade_json, upgrade_markdown, upgrade_text
 from hlodiff.report.forms import to_form
-from hlodiff.workflows.upgrade import compare_environments
+from hlodiff.workflows import compare_environments
 
 
 @click.command(

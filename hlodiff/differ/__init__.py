@@ -6,16 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hlodiff.differ.classify import CLASSES as CLASSES
     from hlodiff.differ.classify import classes_of as classes_of
     from hlodiff.differ.comparison import STATUSES as STATUSES
     from hlodiff.differ.comparison import ProgramComparison as ProgramComparison
     from hlodiff.differ.comparison import Status as Status
+    from hlodiff.differ.comparison import donated_parameters as donated_parameters
+    from hlodiff.differ.comparison import flat_facts as flat_facts
     from hlodiff.differ.comparison import with_compiler as with_compiler
+    from hlodiff.differ.executed import ExecutedCount as ExecutedCount
     from hlodiff.differ.growth import QUANTITIES as QUANTITIES
     from hlodiff.differ.growth import Growth as Growth
     from hlodiff.differ.growth import growth_series as growth_series
     from hlodiff.differ.limits import LimitHit as LimitHit
     from hlodiff.differ.limits import Limits as Limits
+    from hlodiff.differ.loops import format_loops as format_loops
     from hlodiff.differ.metrics import count as count
     from hlodiff.differ.metrics import metrics_by_kind as metrics_by_kind
     from hlodiff.differ.metrics import metrics_of as metrics_of
@@ -24,8 +29,16 @@ if TYPE_CHECKING:
     from hlodiff.differ.metrics import raw_metrics as raw_metrics
     from hlodiff.differ.pipeline import diff as diff
     from hlodiff.differ.placement import donations as donations
+    from hlodiff.differ.placement import format_memory_space as format_memory_space
+    from hlodiff.differ.placement import format_partition as format_partition
     from hlodiff.differ.placement import placements as placements
+    from hlodiff.differ.placement import platform_of as platform_of
+    from hlodiff.differ.program_analysis import ProgramAnalysis as ProgramAnalysis
+    from hlodiff.differ.program_analysis import Table as Table
+    from hlodiff.differ.program_analysis import analyze_program as analyze_program
+    from hlodiff.differ.program_analysis import part_costs as part_costs
     from hlodiff.differ.repeats import FrameTree as FrameTree
+    from hlodiff.differ.repeats import Repeat as Repeat
     from hlodiff.differ.result import Cost as Cost
     from hlodiff.differ.result import Edit as Edit
     from hlodiff.differ.result import FieldChange as FieldChange
@@ -34,13 +47,16 @@ if TYPE_CHECKING:
     from hlodiff.differ.result import Site as Site
     from hlodiff.differ.result import summarize as summarize
     from hlodiff.differ.subsequence import longest_common_subsequence as longest_common_subsequence
+    from hlodiff.differ.trip_counts import UncountedLoop as UncountedLoop
     from hlodiff.differ.verify import Replay as Replay
     from hlodiff.differ.verify import replay as replay
 
 
 _HOME = {
+    "CLASSES": "classify",
     "Cost": "result",
     "Edit": "result",
+    "ExecutedCount": "executed",
     "FieldChange": "result",
     "FrameTree": "repeats",
     "FusionChange": "result",
@@ -48,23 +64,35 @@ _HOME = {
     "LimitHit": "limits",
     "Limits": "limits",
     "ModuleDiff": "result",
+    "ProgramAnalysis": "program_analysis",
     "ProgramComparison": "comparison",
     "QUANTITIES": "growth",
+    "Repeat": "repeats",
     "Replay": "verify",
     "STATUSES": "comparison",
     "Site": "result",
     "Status": "comparison",
+    "Table": "program_analysis",
+    "UncountedLoop": "trip_counts",
+    "analyze_program": "program_analysis",
     "classes_of": "classify",
     "count": "metrics",
     "diff": "pipeline",
+    "donated_parameters": "comparison",
     "donations": "placement",
+    "flat_facts": "comparison",
+    "format_loops": "loops",
+    "format_memory_space": "placement",
+    "format_partition": "placement",
     "growth_series": "growth",
     "longest_common_subsequence": "subsequence",
     "metrics_by_kind": "metrics",
     "metrics_of": "metrics",
     "module_metrics": "metrics",
     "op_counts": "metrics",
+    "part_costs": "program_analysis",
     "placements": "placement",
+    "platform_of": "placement",
     "raw_metrics": "metrics",
     "replay": "verify",
     "summarize": "result",

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from hlodiff.hlo.parser import LazyComputations as LazyComputations
     from hlodiff.hlo.parser import read_hlo as read_hlo
     from hlodiff.hlo.printer import print_hlo as print_hlo
+    from hlodiff.hlo.printer import print_instruction as print_instruction
     from hlodiff.hlo.stablehlo_parser import read_stablehlo as read_stablehlo
     from hlodiff.hlo.stablehlo_printer import print_stablehlo as print_stablehlo
+    from hlodiff.hlo.text_fingerprint import TextFingerprinter as TextFingerprinter
 
 
 _HOME = {
     "LazyComputations": "parser",
+    "TextFingerprinter": "text_fingerprint",
     "contents": "fingerprint",
     "print_hlo": "printer",
+    "print_instruction": "printer",
     "print_stablehlo": "stablehlo_printer",
     "read_hlo": "parser",
     "read_stablehlo": "stablehlo_parser",

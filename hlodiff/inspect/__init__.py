@@ -2,3 +2,41 @@
 
 The core does not import this package.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.inspect.passes import passes_json as passes_json
+    from hlodiff.inspect.passes import passes_markdown as passes_markdown
+    from hlodiff.inspect.passes import passes_text as passes_text
+    from hlodiff.inspect.passes import passes_view as passes_view
+    from hlodiff.inspect.profile import profiles_json as profiles_json
+    from hlodiff.inspect.profile import profiles_markdown as profiles_markdown
+    from hlodiff.inspect.profile import profiles_text as profiles_text
+    from hlodiff.inspect.summary import file_reasons as file_reasons
+    from hlodiff.inspect.summary import file_summary as file_summary
+    from hlodiff.inspect.summary import reasons_text as reasons_text
+    from hlodiff.inspect.summary import summary_text as summary_text
+    from hlodiff.inspect.variants import variants_json as variants_json
+    from hlodiff.inspect.variants import variants_markdown as variants_markdown
+    from hlodiff.inspect.variants import variants_text as variants_text
+
+_FILES = {
+    "passes": "passes_json passes_markdown passes_text passes_view",
+    "profile": "profiles_json profiles_markdown profiles_text",
+    "summary": "file_reasons file_summary reasons_text summary_text",
+    "variants": "variants_json variants_markdown variants_text",
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
+
+    def __getattr__(name: str) -> object:
+        """Import a name on first use: a command needs one of them."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -25,8 +25,8 @@ from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, l
 from hlodiff.report.report import Report
 from hlodiff.report.wording import format_bytes, format_names, many
 from hlodiff.snapshots import Key
-from hlodiff.workflows.configuration import load, load_if_any
-from hlodiff.workflows.passes import DumpedProgram, dumped_program, folder_dumps, is_dump_folder
+from hlodiff.workflows import folder_dumps, is_dump_folder, load, load_if_any
+from hlodiff.workflows.passes import DumpedProgram, dumped_program
 from hlodiff.workflows.select import select
 from hlodiff.workflows.sides import SideFailure
 

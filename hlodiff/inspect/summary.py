@@ -12,7 +12,7 @@ from hlodiff.report.program_analysis import AnalysisNote, analysis_notes, listed
 from hlodiff.report.wording import format_bytes, format_count
 from hlodiff.snapshots import Key, RecordedTraces, Tree, attach_source, read_snapshot, table_in
 from hlodiff.tracing.counts import format_counts
-from hlodiff.workflows.growth import PythonLoops
+from hlodiff.workflows import PythonLoops
 
 if TYPE_CHECKING:
     pass

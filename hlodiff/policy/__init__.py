@@ -17,12 +17,21 @@ if TYPE_CHECKING:
     from hlodiff.policy.findings import exit_code as exit_code
     from hlodiff.policy.findings import of_policy as of_policy
     from hlodiff.policy.findings import over_programs as over_programs
+    from hlodiff.policy.growth import changed_growth as changed_growth
+    from hlodiff.policy.growth import checked_record as checked_record
+    from hlodiff.policy.growth import growth_record as growth_record
+    from hlodiff.policy.growth import judge_growth as judge_growth
+    from hlodiff.policy.parity import Parity as Parity
+    from hlodiff.policy.parity import ParityProgram as ParityProgram
+    from hlodiff.policy.parity import judge_parity as judge_parity
     from hlodiff.policy.rules import RULES_BY_NAME as RULES_BY_NAME
     from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
     from hlodiff.policy.verdict import closest_margins as closest_margins
     from hlodiff.policy.verdict import judge as judge
 
 _FILES = {
+    "parity": "Parity ParityProgram judge_parity",
+    "growth": "changed_growth checked_record growth_record judge_growth",
     "findings": "CLEAN FAILED PROGRAM_RULES SCENARIO_RULES UNJUDGED Finding Judgement Severity exit_code of_policy"
     " over_programs",
     "rules": "RULES_BY_NAME",

@@ -15,7 +15,7 @@ from hlodiff.config import Config, in_ci
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.registry import Case, folder_name_problem
 from hlodiff.snapshots import PYTEST, Key
-from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows import load_if_any
 from hlodiff.workflows.unchanged import UnchangedPrograms
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class CaseChecker:
         return tuple(marker.kwargs.get("targets") or ("cpu",))
 
     def _key(self, name: str, target: str) -> Key:
-        from hlodiff.capture.targets import is_target
+        from hlodiff.capture import is_target
 
         problem = folder_name_problem(name) if name else ""
         if problem or is_target(name.lower()):

@@ -7,30 +7,45 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hlodiff.report.comment import to_comment as to_comment
+    from hlodiff.report.edits import format_edit as format_edit
+    from hlodiff.report.edits import format_field_change as format_field_change
     from hlodiff.report.forms import FORM_NAMES as FORM_NAMES
     from hlodiff.report.forms import FORMS as FORMS
     from hlodiff.report.forms import SAVED_FORM_NAMES as SAVED_FORM_NAMES
     from hlodiff.report.forms import saved_to_form as saved_to_form
     from hlodiff.report.forms import to_form as to_form
+    from hlodiff.report.grouping import EditGroup as EditGroup
+    from hlodiff.report.growth import growing_tables as growing_tables
     from hlodiff.report.growth import growth_json as growth_json
     from hlodiff.report.growth import growth_markdown as growth_markdown
     from hlodiff.report.growth import growth_text as growth_text
     from hlodiff.report.json_form import to_json as to_json
+    from hlodiff.report.lines import Line as Line
     from hlodiff.report.lines import json_text as json_text
+    from hlodiff.report.lines import lay_out as lay_out
     from hlodiff.report.lines import printable as printable
+    from hlodiff.report.lines import unordered as unordered
     from hlodiff.report.markdown import to_markdown as to_markdown
     from hlodiff.report.numbers import by_how_much as by_how_much
     from hlodiff.report.numbers import format_number as format_number
+    from hlodiff.report.parity import explained as explained
     from hlodiff.report.parity import parity_markdown as parity_markdown
     from hlodiff.report.parity import parity_text as parity_text
+    from hlodiff.report.passes import edit_words as edit_words
+    from hlodiff.report.program_analysis import AnalysisNote as AnalysisNote
+    from hlodiff.report.program_analysis import analysis_notes as analysis_notes
+    from hlodiff.report.program_analysis import listed as listed
+    from hlodiff.report.program_analysis import program_analysis_json as program_analysis_json
     from hlodiff.report.report import Report as Report
     from hlodiff.report.report import Timing as Timing
     from hlodiff.report.report import ToolchainChange as ToolchainChange
     from hlodiff.report.report import toolchain_changes as toolchain_changes
     from hlodiff.report.sarif import to_sarif as to_sarif
+    from hlodiff.report.sections import format_cost as format_cost
     from hlodiff.report.text import to_terminal as to_terminal
     from hlodiff.report.totals import format_checked as format_checked
     from hlodiff.report.totals import format_totals as format_totals
+    from hlodiff.report.untrusted_result import read_result as read_result
     from hlodiff.report.untrusted_result import read_untrusted_view as read_untrusted_view
     from hlodiff.report.upgrade_table import upgrade_json as upgrade_json
     from hlodiff.report.upgrade_table import upgrade_markdown as upgrade_markdown
@@ -42,27 +57,41 @@ if TYPE_CHECKING:
 
 
 _HOME = {
+    "AnalysisNote": "program_analysis",
+    "EditGroup": "grouping",
     "FORMS": "forms",
     "FORM_NAMES": "forms",
+    "Line": "lines",
     "Report": "report",
     "ReportView": "view",
     "SAVED_FORM_NAMES": "forms",
     "Timing": "report",
     "ToolchainChange": "report",
+    "analysis_notes": "program_analysis",
     "build_view": "view_builder",
     "by_how_much": "numbers",
+    "edit_words": "passes",
+    "explained": "parity",
     "format_bytes": "wording",
     "format_checked": "totals",
+    "format_cost": "sections",
     "format_count": "wording",
+    "format_edit": "edits",
+    "format_field_change": "edits",
     "format_number": "numbers",
     "format_totals": "totals",
+    "growing_tables": "growth",
     "growth_json": "growth",
     "growth_markdown": "growth",
     "growth_text": "growth",
     "json_text": "lines",
+    "lay_out": "lines",
+    "listed": "program_analysis",
     "parity_markdown": "parity",
     "parity_text": "parity",
     "printable": "lines",
+    "program_analysis_json": "program_analysis",
+    "read_result": "untrusted_result",
     "read_untrusted_view": "untrusted_result",
     "saved_to_form": "forms",
     "to_comment": "comment",
@@ -72,6 +101,7 @@ _HOME = {
     "to_sarif": "sarif",
     "to_terminal": "text",
     "toolchain_changes": "report",
+    "unordered": "lines",
     "upgrade_json": "upgrade_table",
     "upgrade_markdown": "upgrade_table",
     "upgrade_text": "upgrade_table",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hlodiff.tracing.records import Function as Function
     from hlodiff.tracing.records import Leaf as Leaf
     from hlodiff.tracing.records import Trace as Trace
+    from hlodiff.tracing.records import call_of as call_of
+    from hlodiff.tracing.records import call_row as call_row
 
 
 _HOME = {
@@ -28,6 +30,8 @@ _HOME = {
     "Observer": "observer",
     "Trace": "records",
     "TraceCounts": "counts",
+    "call_of": "records",
+    "call_row": "records",
     "observing": "observer",
 }
 

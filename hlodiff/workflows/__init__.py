@@ -1,1 +1,48 @@
 """The application that the command line, pytest and Python call. Nothing here prints or parses arguments."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.workflows.accept import Selection as Selection
+    from hlodiff.workflows.accept import decisions_json as decisions_json
+    from hlodiff.workflows.configuration import load as load
+    from hlodiff.workflows.configuration import load_if_any as load_if_any
+    from hlodiff.workflows.diff import diff_sides as diff_sides
+    from hlodiff.workflows.growth import PythonLoops as PythonLoops
+    from hlodiff.workflows.passes import folder_dumps as folder_dumps
+    from hlodiff.workflows.passes import is_dump_folder as is_dump_folder
+    from hlodiff.workflows.pending_writer import pending_folder as pending_folder
+    from hlodiff.workflows.review import PendingReview as PendingReview
+    from hlodiff.workflows.set_up import set_up_project as set_up_project
+    from hlodiff.workflows.sides import open_side as open_side
+    from hlodiff.workflows.staleness import Freshness as Freshness
+    from hlodiff.workflows.update import update_json as update_json
+    from hlodiff.workflows.upgrade import compare_environments as compare_environments
+
+_FILES = {
+    "accept": "Selection decisions_json",
+    "configuration": "load load_if_any",
+    "diff": "diff_sides",
+    "growth": "PythonLoops",
+    "passes": "folder_dumps is_dump_folder",
+    "pending_writer": "pending_folder",
+    "review": "PendingReview",
+    "set_up": "set_up_project",
+    "sides": "open_side",
+    "staleness": "Freshness",
+    "update": "update_json",
+    "upgrade": "compare_environments",
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
+
+    def __getattr__(name: str) -> object:
+        """Import a name on first use: a command needs one of them."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

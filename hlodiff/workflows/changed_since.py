@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from hlodiff.capture import Discovery
-from hlodiff.capture.imports import package_version
+from hlodiff.capture import Discovery, package_version
 from hlodiff.config import Config
 from hlodiff.errors import HlodiffError
 from hlodiff.snapshots import FolderTree, Key, read_summary

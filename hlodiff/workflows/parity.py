@@ -15,9 +15,10 @@ from hlodiff.capture import (
     Discovery,
     NotChecked,
     ParityRequest,
+    is_target,
 )
 from hlodiff.capture.messages import LONGEST_CALL
-from hlodiff.capture.targets import is_target, parse
+from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.result import ModuleDiff

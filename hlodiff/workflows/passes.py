@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from hlodiff.capture import CapturedProgram, CaptureFailure, NotChecked, Request, capture
-from hlodiff.capture.temporary import TemporaryFolder
+from hlodiff.capture import CapturedProgram, CaptureFailure, NotChecked, Request, TemporaryFolder, capture
 from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits

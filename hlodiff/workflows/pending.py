@@ -12,8 +12,7 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import op_counts
 from hlodiff.errors import HlodiffError, StoreError, expected_error
 from hlodiff.hlo.model import STAGES
-from hlodiff.policy import judge_scenarios
-from hlodiff.policy.growth import changed_growth, checked_record
+from hlodiff.policy import changed_growth, checked_record, judge_scenarios
 from hlodiff.snapshots import (
     RECORDS,
     SUMMARY_VERSION,

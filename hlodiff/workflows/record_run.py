@@ -20,9 +20,9 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hlodiff.capture.run_reader import RawProgram, RawRun, read_raw
+from hlodiff.capture import RawProgram, TemporaryFolder, read_raw
+from hlodiff.capture.run_reader import RawRun
 from hlodiff.capture.supervision import adopt_orphans, bound_to_parent, end_adopted
-from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import UsageError, expected_error
 from hlodiff.interrupts import SIGNALS, deferred

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hlodiff.capture.temporary import TREE, TemporaryFolder
+from hlodiff.capture import TemporaryFolder
+from hlodiff.capture.temporary import TREE
 from hlodiff.config import process_environment
 from hlodiff.errors import UsageError
 from hlodiff.interrupts import deferred, terminable

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder, CacheUse, trim
+from hlodiff.capture import COMPILE_CACHE, CacheFolder
+from hlodiff.capture.cache_folder import CacheUse, trim
 from hlodiff.config import process_environment, shown_path
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.report.wording import many

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from hlodiff.capture import file_digest, package_version
 from hlodiff.capture.environment import compiled_by
-from hlodiff.capture.imports import file_digest, package_version
 from hlodiff.config import Config, process_environment
 from hlodiff.report.lines import clip
 from hlodiff.snapshots import CaptureOrigin, Key

@@ -20,9 +20,9 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from hlodiff.capture import TemporaryFolder
 from hlodiff.capture.availability import OLDEST_JAX, installed_version, is_too_old
 from hlodiff.capture.supervision import die_with_parent
-from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, UsageError, one_line
 from hlodiff.interrupts import install

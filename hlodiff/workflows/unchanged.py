@@ -17,8 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hlodiff.capture import Inputs
-from hlodiff.capture.imports import package_version
+from hlodiff.capture import Inputs, package_version
 from hlodiff.config import Config, in_ci, process_environment
 from hlodiff.snapshots import CaptureOrigin, Key, Snapshot
 from hlodiff.snapshots.pending import digest, from_plain, to_plain

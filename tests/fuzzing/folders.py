@@ -17,8 +17,7 @@ from hlodiff.differ import QUANTITIES, Growth, Limits
 from hlodiff.differ.growth import CLASSES, Fit, Series
 from hlodiff.errors import HlodiffError
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, read_growth, read_snapshot
-from hlodiff.workflows import pending
-from hlodiff.workflows.staleness import Freshness
+from hlodiff.workflows import Freshness, pending
 from tests import pass_dumps
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
@@ -116,7 +115,7 @@ def growth_files() -> Sequence[bytes]:
 
 def read_damaged_growth(data: bytes) -> None:
     """What `check` and the git driver do with a recorded growth.yaml."""
-    from hlodiff.policy.growth import changed_growth, checked_record, judge_growth
+    from hlodiff.policy import changed_growth, checked_record, judge_growth
 
     good = yaml.safe_load(growth_files()[0])
     function = str(good["function"])
@@ -142,8 +141,9 @@ def dump_files() -> Files:
 
 def read_dump(data: bytes) -> None:
     """What `inspect passes` does with a folder of texts; the names of files may be damaged too."""
-    from hlodiff.inspect.passes import passes_json, passes_text, passes_view
-    from hlodiff.workflows.passes import folder_dumps, is_dump_folder, last_module
+    from hlodiff.inspect import passes_json, passes_text, passes_view
+    from hlodiff.workflows import folder_dumps, is_dump_folder
+    from hlodiff.workflows.passes import last_module
 
     name, _, content = data.partition(b"\n")
     file = os.fsdecode(name.replace(b"/", b"_").replace(b"\0", b"_")[:_LONGEST_NAME]) or "_"
@@ -178,7 +178,7 @@ def recording_files() -> Files:
 def read_recording(data: bytes) -> None:
     """What `diff` and `show` do with the folder that `hlodiff record` writes."""
     from hlodiff.report import to_form
-    from hlodiff.workflows.diff import diff_sides
+    from hlodiff.workflows import diff_sides
 
     with folder(recording_files()) as good, folder(_damaged(recording_files(), data)) as root:
         to_form(diff_sides(str(good), str(root), project=root), "text")

@@ -90,7 +90,7 @@ def diff_lowered(data: bytes) -> None:
 
 def inspect(data: bytes) -> None:
     """What `show` says of a program file, and what a snapshot keeps of where the program came from."""
-    from hlodiff.inspect.summary import file_reasons, file_summary, reasons_text, summary_text
+    from hlodiff.inspect import file_reasons, file_summary, reasons_text, summary_text
     from hlodiff.snapshots import attach_source, source_of
 
     with tempfile.TemporaryDirectory() as root:

@@ -212,7 +212,7 @@ def _results() -> Sequence[bytes]:
 
 
 def _config(data: bytes) -> None:
-    from hlodiff.workflows.configuration import load_if_any
+    from hlodiff.workflows import load_if_any
 
     with _folder() as root:
         (root / "pyproject.toml").write_bytes(data)
@@ -252,7 +252,7 @@ def _without_table() -> Sequence[bytes]:
 def _set_up(data: bytes) -> None:
     """What `init` does with a pyproject.toml and with a .gitattributes."""
     from hlodiff.integrations.git.setup import with_block, with_row, without_block, without_row
-    from hlodiff.workflows.set_up import set_up_project
+    from hlodiff.workflows import set_up_project
 
     text = data.decode(errors="surrogateescape")
     for changed in (with_block(text, "snapshots"), with_row(text, "a b"), without_block(text), without_row(text, "a")):
@@ -319,7 +319,7 @@ def _history(data: bytes) -> None:
 
 def _shown_summary(data: bytes) -> None:
     """What `show` prints of a summary, of which nothing has to have the right type."""
-    from hlodiff.inspect.summary import summary_text
+    from hlodiff.inspect import summary_text
     from hlodiff.report import json_text, printable
     from hlodiff.snapshots import SUMMARY_VERSION
     from hlodiff.snapshots.yaml_format import load

@@ -1,1 +1,34 @@
 """XLA's pass dumps: which text is which stage, what each pass did, where an instruction comes from, where two part."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlodiff.differ.passes.blame import PassBlame as PassBlame
+    from hlodiff.differ.passes.dumps import Dump as Dump
+    from hlodiff.differ.passes.dumps import dumps_of as dumps_of
+    from hlodiff.differ.passes.origin import InstructionOrigin as InstructionOrigin
+    from hlodiff.differ.passes.origin import PassHistory as PassHistory
+    from hlodiff.differ.passes.origin import origin_of as origin_of
+    from hlodiff.differ.passes.steps import PassStep as PassStep
+    from hlodiff.differ.passes.steps import followed as followed
+    from hlodiff.differ.passes.steps import pass_steps as pass_steps
+
+_FILES = {
+    "blame": "PassBlame",
+    "dumps": "Dump dumps_of",
+    "origin": "InstructionOrigin PassHistory origin_of",
+    "steps": "PassStep followed pass_steps",
+}
+_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
+
+    def __getattr__(name: str) -> object:
+        """Import a name on first use: a command needs one of them."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -30,7 +30,7 @@ from hlodiff.snapshots import RECORDS, Key, marked_stale
 from hlodiff.snapshots.keys import PYTEST, is_safe
 from hlodiff.snapshots.read import STALE, refuse_conflict
 from hlodiff.snapshots.yaml_format import FORMAT_VERSION, SUMMARY_VERSION, load
-from hlodiff.workflows.configuration import load_if_any
+from hlodiff.workflows import load_if_any
 
 _LOG = logging.getLogger(__name__)
 
