@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from hlodiff.config import FAMILIES
-from hlodiff.differ import count, metrics_by_kind, module_metrics, op_counts, placements
+from hlodiff.differ import ProgramComparison, count, diff, metrics_by_kind, module_metrics, op_counts, placements
 from hlodiff.differ import count as count_all
 from hlodiff.hlo import read, read_hlo
+from hlodiff.report import Report, to_terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path(__file__).parent / "fixtures" / "collectives"
@@ -146,3 +147,24 @@ def test_an_all_reduce_of_which_each_device_keeps_its_slice(size: int, number: s
     """How XLA writes a reduce-scatter for TPUs where it partitions a program."""
     found = count(read_hlo(SLICED.format(size=size, number=number, root=root))).collectives
     assert found == {family: {"count": 1, "async": 0, "bytes": 8 if family == "reduce-scatter" else 32}}
+
+
+def test_the_bytes_beside_a_collective_are_its_own() -> None:
+    """Not those of what came with it."""
+    old = """HloModule m, num_partitions=2
+
+ENTRY e {
+  %p = f32[1024]{0} parameter(0)
+  %t = f32[1024]{0} tanh(%p)
+  ROOT %r = (f32[1024]{0}) tuple(%t)
+}
+"""
+    gathered = (
+        "  %g = f32[2048]{0} all-gather(%p), replica_groups={{0,1}}, dimensions={0}\n"
+        "  %s = f32[2,1024]{1,0} reshape(%g)\n  ROOT %r = (f32[1024]{0}, f32[2,1024]{1,0}) tuple(%t, %s)\n"
+    )
+    new = old.replace("  ROOT %r = (f32[1024]{0}) tuple(%t)\n", gathered)
+    found = diff(read_hlo(old), read_hlo(new))
+    shown = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", "cpu-2", "compiled", "changed", found),)))
+    (line,) = (line for line in shown.splitlines() if "added all-gather" in line)
+    assert line.endswith("(+8.0 KiB)")

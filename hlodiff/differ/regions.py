@@ -303,9 +303,8 @@ class _Regions:
         if "element_type" in fields and one.opcode in _REPEATING and self._marked((edit.old[0], one.operands[0])):
             return True  # another number
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
-        if alone or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
-            return False
-        if "replica_groups" not in fields and _carry_the_same(one, other):
+        is_same = "replica_groups" not in fields and _carry_the_same(one, other)
+        if alone or is_same or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
         is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups", *_COMPARED))
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):

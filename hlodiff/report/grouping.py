@@ -206,6 +206,8 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
     # replaced subgraph both sides count: a pair reported as removed and added follows from one of them.
     kinds = ("removed", "added") if key[1:2] == (REPLACED,) else () if first.kind == "changed" else (first.kind,)
     along = [edit for edit in followers if edit.kind in kinds]
+    if _is_collective(first):  # its bytes are read as those that it sends
+        along = [edit for edit in along if _is_collective(edit)]
     costs = [edit.cost for edit in (*edits, *along) if edit.cost]
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     if key[1:2] == (REPLACED,):
@@ -251,6 +253,11 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
         cost=format_cost(*edit_group.cost, str(edit_group.key[0] if edit_group.key else "")),
         where=tuple(filter(None, frames)),
     )
+
+
+def _is_collective(edit: Edit) -> bool:
+    site = edit.new or edit.old
+    return site is not None and stem(site.opcode) in FAMILIES
 
 
 def collective_of(edit_group: EditGroup) -> str:
