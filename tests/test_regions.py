@@ -893,3 +893,23 @@ def test_a_combined_collective_with_one_value_more_is_one_changed_collective() -
         sites = [(edit.kind, edit.new or edit.old) for edit in found.reported]
         assert [kind for kind, site in sites if site is not None and site.opcode == "all-reduce"] == ["changed"]
         assert found.replay().complete
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_zeros_in_the_place_of_a_computed_gradient_are_no_changed_broadcast(is_reversed: bool) -> None:
+    computed = """%zero = f32[] constant(0)
+%s = f32[4,8] sine(%x)
+%sum = f32[8] reduce(%s, %zero), dimensions={0}, to_apply=%add
+%wide = f32[1,8] broadcast(%sum), dimensions={1}
+%gradient = f32[8] reduce(%wide, %zero), dimensions={0}, to_apply=%add
+ROOT %r = (f32[4,8], f32[8]) tuple(%x, %gradient)"""
+    zeros = """%zero = f32[] constant(0)
+%zeros = f32[8] broadcast(%zero), dimensions={}
+ROOT %r = (f32[4,8], f32[8]) tuple(%x, %zeros)"""
+    add = "%add {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %c = f32[] add(%a, %b)\n}\n\n"
+    head = "HloModule m\n\n{}ENTRY %e {{\n%x = f32[4,8] parameter(0)\n{}\n}}\n"
+    sides = [hlodiff.read_text(head.format(add, computed)), hlodiff.read_text(head.format("", zeros))]
+    found = hlodiff.diff(*(sides[::-1] if is_reversed else sides))
+    assert found.replay().failures == ()
+    changed = [edit for edit in found.reported if edit.kind == "changed"]
+    assert not any(site and site.opcode == "broadcast" for edit in changed for site in (edit.old, edit.new))

@@ -300,8 +300,8 @@ class _Regions:
             return is_other or ("shape" in fields and not _are_alike(one, other))
         if one.opcode == "constant" and not {"literal", "element_type"}.isdisjoint(fields):
             return self._is_other_constant(edit, fields, alone)
-        if "element_type" in fields and one.opcode in _REPEATING and self._marked((edit.old[0], one.operands[0])):
-            return True  # another number
+        if one.opcode in _REPEATING and self._repeats_another(edit.old, edit.new, fields):
+            return True
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         is_same = "replica_groups" not in fields and _carry_the_same(one, other)
         if alone or is_same or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
@@ -314,6 +314,12 @@ class _Regions:
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
+
+    def _repeats_another(self, old: Place, new: Place, fields: set[str]) -> bool:
+        """Whether two broadcasts are of another number, or one of a number and one of what was computed."""
+        if "element_type" in fields and self._marked((old[0], at(self.modules[0], old).operands[0])):
+            return True
+        return self._is_literal(0, old) != self._is_literal(1, new) and not self._shares_user(old, new)
 
     def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:
         assert edit.old and edit.new
