@@ -429,7 +429,8 @@ class _Refinement:
             if last.refined <= level:
                 return
             last.refined, colours = level, last.colours
-            progress = any(
+            # Every key of one colouring is used before the next: colours cost more than a new anchor adds to them.
+            found = [
                 _match_once(
                     pairing,
                     _by_colour(self.old, colours[0], level, name),
@@ -439,7 +440,8 @@ class _Refinement:
                 # A different opcode of the same type is the same instruction only if its whole neighbourhood is
                 # unchanged.
                 for name in (("both",) if level >= TYPE else ("both", "down", "up"))
-            )
+            ]
+            progress = any(found)
 
     def _colours(self, level: int) -> _Last:
         """Colours of a level: equal on both sides if everything below, or above, the instructions is equal.
@@ -493,7 +495,7 @@ class _Refinement:
             if done.get(self._stands_for[level], ANY + 1) <= level:
                 return
             done[self._stands_for[level]] = level
-            progress = any(
+            found = [
                 _match_once(
                     pairing,
                     _by_neighbours(ours, old.labels[level], name),
@@ -501,18 +503,21 @@ class _Refinement:
                     f"{LEVELS[level]}:{name}",
                 )
                 for name in (("around",) if level >= TYPE else ("around", "users", "operands"))
-            )
+            ]
+            progress = any(found)
 
 
 def _match_once(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
-    """Match instructions whose key occurs exactly once on each side."""
+    """Match free instructions whose key occurs exactly once on each side."""
     found: tuple[dict[Hashable, int], dict[Hashable, int]] = {}, {}
     for once, keyed in zip(found, (olds, news), strict=True):
         for key, position in keyed:
             once[key] = -1 if key in once else position
     paired = False
+    mapping, back = pairing.old, pairing.new
     for key, position in found[0].items():
-        if position >= 0 and (other := found[1].get(key, -1)) >= 0:
+        other = found[1].get(key, -1)
+        if other >= 0 and position >= 0 and mapping[position] < 0 and back[other] < 0:
             pairing.add(position, other, matcher)
             paired = True
     return paired
