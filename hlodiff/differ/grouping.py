@@ -13,7 +13,7 @@ from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import LEFT_OVER, RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
-from hlodiff.differ.result import KINDS, Cost, Edit
+from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
@@ -374,7 +374,7 @@ def _edit(
         tuple(change.field for change in first.changes),
         sum(member.count for member in members),
         sites,
-        tuple(replace(c, old=_cut(c.old), new=_cut(c.new)) for c in first.changes),
+        tuple([_with_cut_values(change) for change in first.changes]),
         (origin.op_name(*place) or None) if place else None,
         origin.stack(*place).frames if place else (),
         first.matcher,
@@ -385,8 +385,17 @@ def _edit(
     )
 
 
-def _cut(text: str, limit: int = 500) -> str:
-    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text)} characters)"
+_LONG = 500
+
+
+def _with_cut_values(change: FieldChange) -> FieldChange:
+    if max(len(change.old), len(change.new)) <= _LONG:
+        return change
+    return replace(change, old=_cut(change.old), new=_cut(change.new))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(text)} characters)"
 
 
 # --- Whether one subgraph really replaced another: the work of a line of Python, counted in both whole programs.
