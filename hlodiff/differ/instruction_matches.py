@@ -900,12 +900,14 @@ class Neighbourhood(NamedTuple):
 
         And the number of free ones of equal structure, because two chains of free instructions match along each other.
         """
+        _, _, degrees, paired, apart = self
+        _, _, other_degrees, other_paired, other_apart = other
         neighbours, free = 0.0, 0
         for n in (0, 1):
-            if self.paired[n] and other.paired[n]:
-                neighbours += len(self.paired[n] & other.paired[n]) / max(self.degrees[n], other.degrees[n])
-            if self.free[n] and other.free[n]:
-                free += len(self.free[n] & other.free[n])
+            if paired[n] and other_paired[n] and (both := paired[n] & other_paired[n]):
+                neighbours += len(both) / max(degrees[n], other_degrees[n])
+            if apart[n] and other_apart[n]:
+                free += len(apart[n] & other_apart[n])
         return neighbours, free
 
 

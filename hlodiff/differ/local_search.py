@@ -160,7 +160,7 @@ class CostModel:
         self._parameters = old.parameters
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
         self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
-        self._exact = old.labels[EXACT], new.labels[EXACT]
+        self._exact_old, self._exact_new = old.labels[EXACT], new.labels[EXACT]
         self._taken = tuple([[operand for operand, _ in row] for row in side.operands] for side in (old, new))
         self._is_plain = not any(result for side in (old, new) for row in side.operands for _, result in row)
         self._elements, self._operand_symmetric = elements, operand_symmetric
@@ -287,23 +287,33 @@ class CostModel:
         for position in news:
             self._set_cost(1, position, self.cost_of_new(position))
         news.clear()
-        certain = [n for n in olds if n < self._size and mapping[n] < 0]
-        for position in certain:
-            self._set_cost(0, position, self._cost_alone(0, position))
-        olds.difference_update(certain)
-        saved: dict[int, int] = {}  # how much cheaper those with a cost can get while keeping their match
-        for n in olds:
-            if costs[0][n]:
-                is_whole = n >= self._size or self._is_parameter[n]
-                if most := costs[0][n] if is_whole else self.operands_cost(n):
-                    saved[n] = most
-        least = self.total - sum(saved.values())
-        for position in [*saved, *(n for n in olds if n not in saved)]:
+        set_cost, size = self._set_cost, self._size
+        saved: list[tuple[int, int]] = []  # how much cheaper those with a cost can get while keeping their match
+        others: list[int] = []
+        for position in olds:
+            if position < size and mapping[position] < 0:
+                set_cost(0, position, self._cost_alone(0, position))
+                continue
+            most = costs[0][position]
+            if most and position < size and not self._is_parameter[position]:
+                most = self.operands_cost(position)
+            if most:
+                saved.append((position, most))
+            else:
+                others.append(position)
+        least = self.total - sum([most for _, most in saved])
+        for position, most in saved:
             if least >= limit:
                 return False
             before = self.total
-            self._set_cost(0, position, self.cost(position))
-            least += self.total - before + saved.get(position, 0)
+            set_cost(0, position, self.cost(position))
+            least += self.total - before + most
+        for position in others:
+            if least >= limit:
+                return False
+            before = self.total
+            set_cost(0, position, self.cost(position))
+            least += self.total - before
         olds.clear()
         return least < limit
 
@@ -511,7 +521,7 @@ class CostModel:
         found = self.costs[which][start]
         for n in self._above((self.old, self.new)[which], mapping, start):
             near = mapping[n] if which else n
-            if near >= 0 and near != itself and costs[near]:
+            if near >= 0 and costs[near] and near != itself and pairing.old[near] >= 0:
                 found += self.operands_cost(near)
         (self._passing if self._links else self._settled)[which][start] = found
         return found
@@ -533,7 +543,7 @@ class CostModel:
         old, new, pairing = self.old, self.new, self.pairing
         matched = pairing.old[position]
         # Calls of different computations: operands correspond as the parameters inside do.
-        is_opened = self._is_call[position] and self._exact[0][position] != self._exact[1][matched]
+        is_opened = self._is_call[position] and self._exact_old[position] != self._exact_new[matched]
         if self._is_plain:
             ours, theirs = self._taken[0][position], self._taken[1][matched]
             if self._is_call[position]:
@@ -640,8 +650,7 @@ class CostModel:
             if found is None:
                 found = self._of_elements[position, matched] = self._cost_inside_and_own(position, matched, elements)
             return found
-        ours, theirs = self._exact
-        labels = ours[position], theirs[matched]
+        labels = self._exact_old[position], self._exact_new[matched]
         if labels[0] == labels[1]:
             return _NOTHING
         found = self._by_label.get(labels)
@@ -773,22 +782,24 @@ def candidates(
     found: dict[int, list[int]] = {}
     around: dict[int, Neighbourhood] = {}
     count = 0
+    owns, old_calls, old_kinds = old.labels[OWN], old.labels[ANY], old.labels[STRUCTURE]
     for one in olds:
-        label, call, kind = old.labels[OWN][one], old.labels[ANY][one], old.labels[STRUCTURE][one]
+        label, call, kind = owns[one], old_calls[one], old_kinds[one]
         labels = exact[one], values[one]
         others = alike.get(labels)
         if others is None:
-            others = alike[labels] = {}
+            likely: dict[int, None] = {}
             for level, places in buckets:
-                others |= places.get(old.labels[level][one], {})
-            others = alike[labels] = {n: None for n in others if may_pair(old, new, one, n)}
+                if same := places.get(old.labels[level][one]):
+                    likely |= same
+            others = alike[labels] = {n: None for n in likely if may_pair(old, new, one, n)}
         # An unedited instruction gives up its match only for an equal one.
         fitting = dict.fromkeys(
             [
                 n
                 for n in _near(old, new, pairing, one)
-                if (n in wanted or own[n] == label)
-                and calls[n] == call
+                if calls[n] == call
+                and (n in wanted or own[n] == label)
                 and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
             ]
         )
