@@ -35,6 +35,7 @@ def test_work_is_counted() -> None:
         read_text(COMPILED["20,000 branches"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_hlo(name: str) -> None:
     text = COMPILED[name]

@@ -59,6 +59,7 @@ def in_lines(part: str) -> str:
 PLACES: list[Callable[[str], str]] = [in_header, in_metadata, in_layout, in_shape, in_operands, in_lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_text_that_repeats_takes_little_work(place: Callable[[str], str]) -> None:
     for part in ('"', '\\"', "{", "}", "(", "[", "/*", "//", "a=", "a={", ", ", "0x", "T(", "((f32[],", "p = f32[] "):

@@ -199,6 +199,7 @@ def test_a_result_full_of_hostile_texts(form: str) -> None:
         assert_plain(form, saved_to_form(read_untrusted_view(hostile(seed)), form))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["changed", "not_checked"])
 def test_each_text_by_itself(status: str) -> None:
     """Whichever field it is that nobody escapes: that one is found."""
