@@ -19,7 +19,7 @@ _SPACES = {
     "cuda": {0: "device", 1: "collective memory", 2: "temporary memory", 5: "host"},
 }
 _DEVICES = re.compile(r"\{devices=\[(?P<sizes>\d{1,9}(?:,\d{1,9})*)\](?P<rest>.*)\}$", re.DOTALL)
-_LAST_DIMS = re.compile(r"last_tile_dims=\{([^}]*)\}")
+_LAST_DIMS = re.compile(r"last_tile_dims=\{([^{}]*)\}")
 _MAXIMAL = re.compile(r"\{maximal device=(\d{1,18})[^}]*\}$")
 _SDY = re.compile(r"(?:#sdy\.sharding)?<(?P<mesh>@[\w\"]+|mesh<.*?>), \[(?P<dims>[^\]]*+)\](?P<rest>.*)>$", re.DOTALL)
 _AXIS = re.compile(r'"([^"]*)"(?::\(\d{1,18}\)(\d{1,18}))?')

@@ -41,7 +41,7 @@ _OF_SHARD_MAP = {"attribute:in_shardings": "inputs", "attribute:out_shardings": 
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
 _NAMES = re.compile(r"%[\w.#-]+")
 # The parts of `params['blocks'][0].weight`.
-_PARTS = re.compile(r"""\[(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[^\]'"][^\]]*+)\]|\.?[^.\[]+""")
+_PARTS = re.compile(r"""\[(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[^\[\]'"][^\[\]]*+)\]|\.?[^.\[]+""")
 
 
 Metrics = Mapping[str, tuple[float, float]]
