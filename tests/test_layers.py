@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "hlodiff"
 
 # Room -> rooms it may know. `errors` is known to all, `cli` and `pytest_plugin` know all.
-_BELOW_REPORT = {"differ", "graph", "normalizer", "hlo", "config"}
+_BELOW_REPORT = {"differ", "graph", "normalizer", "hlo", "config", "lazy_names"}
 _BELOW_WORKFLOWS = _BELOW_REPORT | {
     "capture",
     "interrupts",
@@ -36,13 +36,14 @@ KNOWS: dict[str, set[str]] = {
     "progress": set(),
     "interrupts": set(),
     "renderers": set(),
-    "hlo": {"interrupts"},
+    "lazy_names": set(),
+    "hlo": {"interrupts", "lazy_names"},
     "graph": {"hlo"},
     "normalizer": {"hlo"},
-    "snapshots": {"hlo", "tracing"},
-    "differ": {"graph", "normalizer", "hlo", "renderers"},
+    "snapshots": {"hlo", "lazy_names", "tracing"},
+    "differ": {"graph", "lazy_names", "normalizer", "hlo", "renderers"},
     # `tracing` stands beside `capture`: workers observe what they trace, and the observer asks for private JAX there.
-    "tracing": {"capture", "normalizer", "hlo"},
+    "tracing": {"capture", "lazy_names", "normalizer", "hlo"},
     "capture": _BELOW_REPORT | {"interrupts", "progress", "registry", "tracing"},
     "policy": _BELOW_REPORT | {"snapshots", "tracing"},
     "report": _BELOW_REPORT | {"policy", "registry", "renderers", "snapshots", "tracing"},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.differ.classify import CLASSES as CLASSES
@@ -100,10 +101,6 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelt name
-
-    def __getattr__(name: str) -> object:
-        """Import a name on first access, so that counting operations does not load the differ."""
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+    # Import a name on first access, so that counting operations does not load the differ.
+    __getattr__ = lazy_names(__name__, _HOME)

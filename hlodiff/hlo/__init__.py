@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hlodiff.hlo.files import read as read
@@ -16,6 +15,7 @@ from hlodiff.hlo.model import Layout as Layout
 from hlodiff.hlo.model import Module as Module
 from hlodiff.hlo.model import Shape as Shape
 from hlodiff.hlo.model import Stage as Stage
+from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.hlo.fingerprint import contents as contents
@@ -40,10 +40,6 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
-
-    def __getattr__(name: str) -> object:
-        """Import a reader or printer on first use."""
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+    # Import a reader or printer on first use.
+    __getattr__ = lazy_names(__name__, _HOME)

@@ -5,8 +5,9 @@ The core does not import this package.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.inspect.passes import passes_json as passes_json
@@ -33,10 +34,6 @@ _FILES = {
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
-
-    def __getattr__(name: str) -> object:
-        """Import a name on first use: a command needs one of them."""
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+    # Import a name on first use: a command needs one of them.
+    __getattr__ = lazy_names(__name__, _HOME)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.report.comment import to_comment as to_comment
@@ -108,10 +109,6 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # hidden, so that type checkers report misspelt names
-
-    def __getattr__(name: str) -> object:
-        """Import a name on first use: git drivers render one file each, and escaping text needs no differ."""
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+    # Import a name on first use: git drivers render one file each, and escaping text needs no differ.
+    __getattr__ = lazy_names(__name__, _HOME)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.tracing.counts import FunctionCounts as FunctionCounts
@@ -36,10 +37,6 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
-
-    def __getattr__(name: str) -> object:
-        """Import a record on first use."""
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+    # Import a record on first use.
+    __getattr__ = lazy_names(__name__, _HOME)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.differ.passes.blame import PassBlame as PassBlame
@@ -25,10 +26,6 @@ _FILES = {
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # otherwise a type checker would accept every misspelled name
-
-    def __getattr__(name: str) -> object:
-        """Import a name on first use: a command needs one of them."""
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+if not TYPE_CHECKING:
+    # Import a name on first use: a command needs one of them.
+    __getattr__ = lazy_names(__name__, _HOME)
