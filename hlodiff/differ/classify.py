@@ -445,7 +445,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
     if numeric:
-        is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER | _HANDED_OVER_IN_PARTS
+        is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
         handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
     if _is_note(change, "known_"):  # the trip count, which the loop's constants show too
@@ -540,11 +540,10 @@ _Place = tuple[int, int]
 _HANDED_OVER = frozenset(
     ["bitcast", "copy", "copy-start", "copy-done", "reshape", "transpose", "slice", "dynamic-slice", "tuple",
      "get-tuple-element", "all-gather", "all-gather-start", "all-gather-done", "collective-permute",
-     "collective-permute-start", "collective-permute-done", "all-to-all"]
+     "collective-permute-start", "collective-permute-done", "all-to-all", "dynamic-update-slice", "select", "pad",
+     "concatenate", "reverse", "broadcast"]
 )  # fmt: skip
-"""They return the numbers they take, in other places or on other devices."""
-_HANDED_OVER_IN_PARTS = frozenset(["dynamic-update-slice", "select", "pad", "concatenate", "reverse", "broadcast"])
-"""They return the numbers they take among others, or several times."""
+"""They return the numbers they take: in other places, on other devices, among others, or several times."""
 _Elements = tuple[int, ...]
 _Element = tuple[int, int, _Elements]
 """An instruction, and the element of its tuple: loops carry many values as one."""
@@ -610,7 +609,7 @@ def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> 
     elif it.opcode == "get-tuple-element" and elements:
         if it.attribute("index") == str(elements[0]):
             yield number, at, elements[1:]
-    elif it.opcode in _HANDED_OVER or it.opcode in _HANDED_OVER_IN_PARTS:
+    elif it.opcode in _HANDED_OVER:
         yield number, at, elements
     elif it.opcode != "convolution" or "high" in (it.attribute("operand_precision") or ""):
         yield _ELSEWHERE

@@ -166,7 +166,7 @@ class ProgramSide:
         whole: Callable[[int], Computation] | None = None,
         copies: Mapping[int, int] | None = None,
     ) -> ProgramSide:
-        """Prepare a side for matching; `whole` reads a computation that a placeholder stands for."""
+        """Prepare a side for matching; `whole` reads the computation behind a placeholder."""
         module, found = hashed.module, hashed.contents
         hashes = tuple(content.hash for content in found)
         bodies = Bodies(whole or module.computations.__getitem__, hashes)

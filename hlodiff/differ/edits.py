@@ -172,7 +172,7 @@ def _inside(
 
 
 LEFT_OVER = "attribute:sharding"
-"""The field of a sharding that nobody asked for."""
+"""The changed field of a sharding that XLA chose and no source line asked for."""
 
 
 def with_left_over_shardings(old: Module, new: Module, edits: Sequence[RawEdit], whole: tuple[Module, Module]) -> None:

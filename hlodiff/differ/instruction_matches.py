@@ -335,8 +335,8 @@ def is_parameter_of(side: MatchGraph, position: int) -> bool:
 # Colour refinement with anchors: the colour of a matched instruction is its match, that of a free one the hash of its
 # label and the colours below (`down`) or above (`up`) it. Free instructions whose colours occur once on each side are
 # matched; every match is an anchor for the next pass. An edit changes `down` only below its users and `up` only above
-# its operands, so one edit leaves one of the two unchanged for everything else. Labels get weaker only when stronger
-# ones give no more matches.
+# its operands, so one edit leaves one of the two unchanged for everything else. Weaker labels are used only when the
+# stronger ones find no further match.
 #
 # Refining colours by neighbours is Weisfeiler and Leman 1968, and going from strong to weak evidence is GumTree
 # (Falleri et al. 2014, top-down and bottom-up phases), on graphs with sharing instead of trees. networkx's
@@ -422,7 +422,7 @@ class _Refinement:
         self._beside: tuple[int, tuple[_Neighbours, _Neighbours], dict[int, int]] = -1, ((), ()), {}
 
     def match_unique(self, level: int) -> None:
-        """Match instructions of unique colour until there are no more."""
+        """Match instructions whose colours are unique on both sides, until a pass finds none."""
         pairing, progress = self.pairing, True
         while progress and -1 in pairing.old and -1 in pairing.new:
             last = self._colours(level)

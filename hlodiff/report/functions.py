@@ -52,6 +52,7 @@ from hlodiff.report.verdict import (
     both_sides,
     decisive_numbers,
     format_short,
+    has_unknown,
     is_unknown_work,
     judged,
     other_memory,
@@ -327,7 +328,9 @@ def _verdict_in_words(
                 known.setdefault(work.words, []).append(target)
         first = [f"{said} ({', '.join(on)})" if len(on) < len(targets) else said for said, on in known.items()]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
-        of_memory = [one for one, chosen in decisive if _is_unknown(one) and all(n.name in MEMORY for n in chosen)]
+        of_memory = [
+            one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)
+        ]
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
         words[verdict] = [*first, *_numbers(verdict, group, programs=programs, root=root)]
         doubt = ""
@@ -336,7 +339,7 @@ def _verdict_in_words(
             where = f" on {' and '.join(unjudged)}" if len(unjudged) < len(targets) else ""
             size = _per_turn(of_memory, programs, root) or _flops(of_memory)
             doubt = f", total work cannot be judged{where}{size}"
-        elif verdict != "worse" and any(map(_is_unknown, group)):
+        elif verdict != "worse" and any(has_unknown(one.numbers) for one in group):
             doubt = ", as far as trip counts are known"
         changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
         on = _on(targets, compared) + ("" if doubt else _at_equal_turns(changing, diffs))
@@ -348,7 +351,7 @@ def _verdict_in_words(
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
-        doubt = ", as far as trip counts are known" if any(map(_is_unknown, verdicts)) else ""
+        doubt = ", as far as trip counts are known" if any(has_unknown(one.numbers) for one in verdicts) else ""
         doubt = f"{doubt}{_per_turn(verdicts, programs, root)}" if doubt else _at_equal_turns(verdicts, diffs)
         targets = [target for one in verdicts for target in one.targets]
         unknown = [target for target in targets if product_work(diffs.get(target), target)]
@@ -358,11 +361,6 @@ def _verdict_in_words(
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     main, numbers = next(iter(words.items()))
     return overall, "; ".join(parts), ", ".join(numbers[: 2 if main == "mixed" else 1])
-
-
-def _is_unknown(one: TargetVerdict) -> bool:
-    """Whether some numbers have no direction because trip counts are unknown and may have changed."""
-    return any(not number.comparable and not number.mark for number in one.numbers)
 
 
 def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, ProgramComparison], root: str) -> str:

@@ -721,8 +721,7 @@ def format_scopes(scopes: Iterable[Scope]) -> str:
 # What a cost has in common with the numbers of its whole program: metric, name, measure and format.
 _OF_PROGRAM: tuple[tuple[str, str, Callable[[Cost], int], Callable[[float], str]], ...] = (
     ("flops", "flops", lambda cost: cost.flops, format_count),
-    # The bytes of a collective have a number of their own.
-    ("bytes_accessed", "bytes", lambda cost: 0 if cost.collective else cost.bytes, format_bytes),
+    ("bytes_accessed", "bytes", lambda cost: cost.bytes, format_bytes),
 )
 _LEAST_PART = 0.01  # less of the work of a program needs no explanation
 

@@ -328,8 +328,17 @@ def is_unknown_work(diff: ModuleDiff | None, numbers: Iterable[Number]) -> bool:
         >>> is_unknown_work(None, [])
         False
     """
-    unknown = any(one.relevant and not one.comparable and not one.mark for one in numbers)
-    return unknown and diff is not None and len(set(data_loops(diff))) == 2
+    return has_unknown(numbers) and diff is not None and len(set(data_loops(diff))) == 2
+
+
+def has_unknown(numbers: Iterable[Number]) -> bool:
+    """Whether some listed numbers have no direction because trip counts are unknown and may have changed.
+
+    Example:
+        >>> has_unknown([Number("flops", 8, 9, comparable=False)]), has_unknown([Number("flops", 8, 9)])
+        (True, False)
+    """
+    return any(one.relevant and not one.comparable and not one.mark for one in numbers)
 
 
 def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
@@ -341,9 +350,8 @@ def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
 
 def _hides_work(numbers: Sequence[Number]) -> bool:
     """Whether only memory and ranges are better while other work is unknown: a step may do more than before."""
-    is_unknown = any(one.relevant and not one.comparable and not one.mark for one in numbers)
     better = decisive_numbers(numbers, "better")
-    return is_unknown and all(one.name in MEMORY or not one.comparable for one in better)
+    return has_unknown(numbers) and all(one.name in MEMORY or not one.comparable for one in better)
 
 
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
