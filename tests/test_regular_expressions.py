@@ -198,6 +198,10 @@ def _noticed() -> float:
     return _least(_call(QUADRATIC, "search"), QUADRATIC_TEXT) / PART
 
 
+def _is_noticed(call: Callable[[Any], object], text: Any) -> bool:
+    return _seconds(call, text) >= _noticed() and _least(call, text) >= _noticed()
+
+
 def slow(expression: Expression) -> str:
     """How an expression takes more than linear time, and on which text; "" where it does not."""
     for use in sorted(expression.uses):
@@ -205,9 +209,9 @@ def slow(expression: Expression) -> str:
         for text in texts(expression.pattern):
             whole: Any = text if isinstance(expression.pattern.pattern, str) else text.encode()
             for length in FIRST_LENGTHS:
-                if _least(call, whole[: length - 1] + whole[-1:]) > _noticed():
+                if _is_noticed(call, whole[: length - 1] + whole[-1:]):
                     return f"{expression.where}.{use} of {text[:length]!r}: exponential"
-            if _seconds(call, whole) < _noticed() or _least(call, whole) < _noticed():
+            if not _is_noticed(call, whole):
                 continue
             quarter = max(_least(call, whole[: len(whole) // 4]), _least(call, whole[-len(whole) // 4 :]))
             if (took := _least(call, whole)) > 8 * quarter:
