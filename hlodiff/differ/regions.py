@@ -367,10 +367,10 @@ class _Regions:
 
     def _is_other_fusion(self, edit: RawEdit) -> bool:
         """Whether an edited pair of fusions has its place in common and none of its work."""
-        if not (edit.old and edit.new) or self._shares_work(edit.old, edit.new, changing=()):
+        if not (edit.old and edit.new):
             return False
         pair = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
-        if any(it.opcode != "fusion" for it in pair):
+        if any(it.opcode != "fusion" for it in pair) or self._shares_work(edit.old, edit.new, changing=()):
             return False
         bodies = [self.modules[side].computations[callee] for side, it in enumerate(pair) for callee in it.called]
         work = [it.opcode for body in bodies for it in body.instructions if it.opcode not in CARRIERS]
