@@ -15,6 +15,9 @@ Everything else counts. This page is made from `hlodiff.normalizer.PASSES` by
 
 A pass that is not part of a diff only makes the stored file easier to read and to compare by eye: `hlodiff diff`
 does not depend on names and order, and uses them and the metadata to report where an edit is.
+
+No pass, but no difference to a diff either: the order of the two operands of `add`, `multiply`, `maximum`, `minimum`,
+`and`, `or`, `xor` and of a comparison with `EQ` or `NE`. Only the payload of a NaN may depend on it.
 """
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from hlodiff.errors import StoreError
-from hlodiff.hlo import Frame, read_hlo
+from hlodiff.hlo import Frame, read_hlo, read_text
 from hlodiff.snapshots import (
     FolderTree,
     Key,
@@ -34,6 +34,7 @@ from hlodiff.snapshots import (
     paths,
     read_snapshot,
     read_summary,
+    read_whole_snapshot,
     remove_snapshot,
     restored,
     source_of,
@@ -571,6 +572,27 @@ def test_provenance_survives_normalizing_and_storing() -> None:
     root = again.entry_computation.instructions[again.entry_computation.root]
     assert root.op_name == "jit(f)/neg"
     assert [(f.file, f.line, f.function) for f in again.stack(root.frame)] == [("model.py", 31, "loss")]
+
+
+def test_operations_without_results_keep_their_own_lines(tmp_path: Path) -> None:
+    """As `jax.debug.print` on CPUs: the text has no name for them."""
+    call = "  stablehlo.custom_call @print(%arg0) : (tensor<f32>) -> ()\n"
+    other = "  %custom_call = stablehlo.custom_call @other(%arg0) : (tensor<f32>) -> tensor<f32>\n"
+    body = f"{call}{call}{other}  return %custom_call : tensor<f32>\n"
+    text = f"module {{\nfunc.func public @main(%arg0: tensor<f32>) -> tensor<f32> {{\n{body}}}\n}}\n"
+    module = read_text(text)
+    instructions = [replace(it, frame=n - 1) for n, it in enumerate(module.entry_computation.instructions)]
+    frames = tuple(Frame("model.py", line, "step") for line in (11, 12, 13, 14))
+    main = replace(module.entry_computation, instructions=tuple(instructions))
+    source = source_of(replace(module, computations=(main,), frames=frames), "/")
+    again = attach_source(module, source)
+    assert [[f.line for f in again.stack(it.frame)] for it in again.entry_computation.instructions[1:4]] == [
+        [11],
+        [12],
+        [13],
+    ]
+    write_snapshot(tmp_path, replace(snapshot(source={"stablehlo": source}), stablehlo=text))
+    assert read_whole_snapshot(FolderTree(tmp_path), KEY).source == {"stablehlo": source}
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from hlodiff.hlo.metadata import portable_file
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.model import Computation, Frame, Instruction, Module
 
 
 def source_of(module: Module, root: str) -> dict[str, Any]:
@@ -30,14 +31,25 @@ def source_of(module: Module, root: str) -> dict[str, Any]:
     table: dict[str, dict[str, list[int]]] = {}
     for computation in module.computations:
         rows = {}
-        for instruction in computation.instructions:
+        for key, instruction in _keyed(computation):
             if instruction.op_name or instruction.frame >= 0:
                 scope = scopes.setdefault(instruction.op_name, len(scopes)) if instruction.op_name else -1
-                rows[instruction.name] = [scope, instruction.frame]
+                rows[key] = [scope, instruction.frame]
         if rows:
             table[computation.name] = rows
     frames = [[portable_file(f.file, root), f.line, f.function, f.parent] for f in module.frames]
     return {"frames": frames, "op_names": list(scopes), "instructions": table}
+
+
+def _keyed(computation: Computation) -> Iterator[tuple[str, Instruction]]:
+    """Instructions by name; `custom_call#2` is the second of a name.
+
+    An operation of StableHLO without results has no name of its own, only that of its opcode.
+    """
+    seen: Counter[str] = Counter()
+    for it in computation.instructions:
+        seen[it.name] += 1
+        yield it.name if seen[it.name] == 1 else f"{it.name}#{seen[it.name]}", it
 
 
 def numbered(module: Module) -> Module:
@@ -103,8 +115,8 @@ def attach_source(module: Module, source: Mapping[str, Any] | None) -> Module:
         for computation in module.computations:
             rows = table.get(computation.name, {})
             instructions = list(computation.instructions)
-            for place, it in enumerate(instructions):
-                if (row := rows.get(it.name)) is not None:
+            for place, (key, it) in enumerate(_keyed(computation)):
+                if (row := rows.get(key)) is not None:
                     scope, frame = map(_whole, row)
                     op_name = scopes[scope] if 0 <= scope < len(scopes) else ""
                     instructions[place] = _with(it, op_name, frame if 0 <= frame < len(frames) else -1, it.line)

@@ -283,10 +283,13 @@ def _fits(snapshot: Snapshot) -> bool:
     try:
         for stage, text in (("stablehlo", snapshot.stablehlo), ("compiled", snapshot.compiled)):
             rows = (source.get(stage) or {}).get("instructions") or {}
-            names = {name for row in rows.values() for name in row} - {"return"}
+            names = {name.partition("#")[0] for row in rows.values() for name in row} - {"return"}
+            words = set(_NAME.findall(text))
             if stage == "compiled":  # computations of StableHLO are named after their owner
                 names |= rows.keys()
-            if names and not names <= set(_NAME.findall(text)):
+            else:  # and operations without results after their opcode
+                words |= {word.rpartition(".")[2] for word in words}
+            if not names <= words:
                 return False
     except (AttributeError, TypeError):
         return False
