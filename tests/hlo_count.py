@@ -10,6 +10,7 @@ X alone. It is read here as the text has it.
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -231,13 +232,14 @@ def run(program: Program, turns: int = 3, branch: int = 0) -> Run:
 class _Machine:
     def __init__(self, program: Program, turns: int, branch: int) -> None:
         self.program, self.turns, self.branch, self.run = program, turns, branch, Run()
+        self.is_counted = True
 
     def call(self, name: str, given: list[Any]) -> Any:
-        self.run.bodies[name] += 1
+        self.run.bodies[name] += self.is_counted
         body = self.program.bodies[name]
         values: list[Any] = []
         for position, op in enumerate(body.ops):
-            self.run.ops[name, position] += 1
+            self.run.ops[name, position] += self.is_counted
             if op.opcode == "parameter":
                 values.append(given[_one(op.proto, 9)])
             else:
@@ -272,12 +274,18 @@ class _Machine:
     def loop(self, op: Op, state: Any) -> Any:
         body, condition = op.called
         done = 0
+        # XLA's runtimes run a body as often as the program states, and its condition never.
+        stated = re.search(r'"known_trip_count":\{"n":"?(\d+)', op.text(43))
+        counted = self.is_counted
         while True:
+            self.is_counted = counted and not stated
             going = self.call(condition, [state])
+            self.is_counted = counted
             if going is None:
                 self.run.guessed, going = True, done < self.turns
                 self.run.forced[op.name] += going
             if not going:
+                assert stated is None or int(stated[1]) == done, (op.name, stated, done)
                 return state
             state, done = self.call(body, [state]), done + 1
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import hlodiff
 from hlodiff.differ import ExecutedCount
 from hlodiff.differ.executed import ZERO, executed, runs
 from hlodiff.differ.trip_counts import TripCount, trip_counts
 from hlodiff.hlo import Module, read, read_hlo, read_text
+from hlodiff.normalizer import to_text
 from tests.test_turns import copies, loop
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,13 +31,36 @@ def test_layers_in_a_loop_do_what_their_copies_do() -> None:
             assert one["flops"] == pytest.approx(many["flops"], rel=0.05), (target, file)
 
 
-def test_a_loop_multiplies_and_its_condition_is_asked_once_more() -> None:
+def test_a_loop_multiplies_and_its_condition_is_asked_once_more_where_xla_does_not_count() -> None:
     found = values(read_hlo(loop(inside=1, outside=2, turns=5)))
     assert (found["collectives.all-reduce"], found["collective_bytes.all-reduce"]) == (7, 7 * 32)
     assert values(read_hlo(copies(7)))["collectives.all-reduce"] == 7
-    module = read_hlo(loop(turns=5))
-    by_name = {c.name: number.exact for c, number in zip(module.computations, runs(module), strict=True)}
-    assert (by_name["cond"], by_name["body"], by_name["main"]) == (6, 5, 1)
+    for known, asked in ((True, 0), (False, 6)):
+        module = read_hlo(loop(turns=5, known=known))
+        by_name = {c.name: number.exact for c, number in zip(module.computations, runs(module), strict=True)}
+        assert (by_name["cond"], by_name["body"], by_name["main"]) == (asked, 5, 1)
+
+
+def test_a_scan_of_chlo_runs_its_body_for_each_element() -> None:
+    """JAX lowers `cumsum` to it from 0.11 on."""
+    text = """module @m {
+  func.func public @main(%arg0: tensor<8x4xf32>, %arg1: tensor<4xf32>) -> tensor<8x4xf32> {
+    %0:2 = chlo.scan(%arg0) inits (%arg1) dimension=0 attributes {is_reverse = false} {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+      %1 = stablehlo.add %a, %b : tensor<4xf32>
+      stablehlo.return %1, %1 : tensor<4xf32>, tensor<4xf32>
+    } : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    return %0#0 : tensor<8x4xf32>
+  }
+}
+"""
+    twice = "%b, %b : tensor<4xf32>\n      %2 = stablehlo.multiply %1, %1 : tensor<4xf32>"
+    other = text.replace("%a, %b : tensor<4xf32>", twice).replace("return %1, %1", "return %2, %2")
+    old, new = read_text(text, path="old.mlir"), read_text(other, path="new.mlir")
+    assert (executed(old)["flops"].exact, executed(new)["flops"].exact) == (8 * 4, 2 * 8 * 4)
+    assert to_text(read_text(to_text(old), path="old.mlir")) == to_text(old), "what is recorded parses"
+    (added,) = (edit for edit in hlodiff.diff(old, new).edits if edit.kind == "added")
+    assert added.cost is not None and added.cost[1] is not None and added.cost[1].flops == 8 * 4
 
 
 UNKNOWN = loop(inside=3, outside=2, known=False).replace("direction=LT", "direction=EQ")

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from hlodiff.cli import run
 from hlodiff.differ import diff as compare_modules
+from hlodiff.hlo import read_hlo
 from tests.scenarios import compare, lines, module
 
 PROGRAM = """
@@ -153,3 +157,59 @@ def test_n9_the_same_bytes_in_processes_with_other_hash_seeds(tmp_path: Path) ->
 def test_diff_of_a_program_with_itself_says_nothing() -> None:
     one = module(PROGRAM)
     assert compare_modules(one, one).identical
+
+
+LOOP = "kind=kLoop"
+TILES = (
+    'kind=kCustom, backend_config={"fusion_backend_config":{"kind":"__triton",'
+    '"block_level_fusion_config":{"num_warps":"4","output_tiles":[{"sizes":["64"]}]}}}'
+)
+
+
+def _emitted(kind: str, opcode: str = "tanh") -> str:
+    return f"""HloModule m
+
+%body (p: f32[64]) -> f32[64] {{
+  %p = f32[64]{{0}} parameter(0)
+  ROOT %t = f32[64]{{0}} {opcode}(%p)
+}}
+
+ENTRY %main (x: f32[64]) -> f32[64] {{
+  %x = f32[64]{{0}} parameter(0)
+  ROOT %f = f32[64]{{0}} fusion(%x), {kind}, calls=%body
+}}
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), [(LOOP, TILES), (TILES, "kind=kInput")])
+def test_the_emitter_that_a_gpu_was_fastest_with_is_tuning(
+    before: str, after: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two compiles of one program on one attached H100 differ in this."""
+    old, new = read_hlo(_emitted(before)), read_hlo(_emitted(after))
+    found = compare_modules(old, new)
+    assert (found.identical, [edit.fields for edit in found.tuning]) == (True, [("backend_config", "fusion_kind")])
+    for name, text in (("old", _emitted(before)), ("new", _emitted(after))):
+        (tmp_path / f"{name}.hlo").write_text(text)
+    assert run(["diff", str(tmp_path / "old.hlo"), str(tmp_path / "new.hlo"), "--verify", "--exit-code"]) == 0
+    assert "replayed: the 1 edit turns the old program into the new one" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "kind=kInput",
+        "kind=kCustom",
+        TILES.replace("__triton", "__cudnn$fusion"),
+        TILES.replace('"kind"', '"more":"1","kind"'),
+        TILES + ", frontend_attributes={a=b}",
+    ],
+)
+def test_any_other_kind_of_fusion_is_a_change(after: str) -> None:
+    found = compare_modules(read_hlo(_emitted(LOOP)), read_hlo(_emitted(after)))
+    assert [edit.kind for edit in found.edits] == ["changed"]
+
+
+def test_another_emitter_beside_a_change_inside_is_told_with_it() -> None:
+    found = compare_modules(read_hlo(_emitted(LOOP)), read_hlo(_emitted(TILES, "exponential")))
+    assert not found.identical and "opcode" in {field for edit in found.edits for field in edit.fields}

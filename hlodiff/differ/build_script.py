@@ -191,7 +191,8 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
     """
     if claim.reference.channel == "tuning":
         yield SettingChange(f"attribute:{TUNING}", new.attribute(TUNING))
-        return
+        if "fusion_kind" not in claim.edit.fields:  # of another emitter the rest of the configuration differs too
+            return
     fields = claim.edit.fields
     if "opcode" in fields:
         yield SettingChange("opcode", new.opcode)

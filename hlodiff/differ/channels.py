@@ -23,6 +23,7 @@ from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import preorder
+from hlodiff.normalizer.backend_config import split_backend_config
 
 _FIELD = "attribute:channel_id"
 
@@ -259,20 +260,23 @@ def _order_edit(
     yield RawEdit("changed", (pair.old, old_root), (pair.new, new_root), [change], matcher="schedule")
 
 
-def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits: Sequence[RawEdit]) -> list[RawEdit]:
+def tuning_edits(
+    mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits: Sequence[RawEdit], emitters: Sequence[RawEdit]
+) -> list[RawEdit]:
     """One edit for each paired or moved instruction whose tiles, warps, stages or algorithm differ.
 
     Args:
         mappings: all pairs of computations; equal ones included, because tuning is not part of equality.
         tuned: the programs with tuning, indices alike.
         edits: edits of the program channel: moved instructions are compared too, respelled ones are not.
+        emitters: edits that are tuning alone, see `is_other_emitter`.
     """
     respelt = [{place for e in edits if e.matcher == "asynchronous" and (place := (e.old, e.new)[n])} for n in (0, 1)]
     paired: list[tuple[Place, Place, int]] = []
     for pair, mapping in mappings:
-        before, after = (m.computations[c].instructions for m, c in zip(tuned, (pair.old, pair.new), strict=True))
+        inside = [m.computations[c].instructions for m, c in zip(tuned, (pair.old, pair.new), strict=True)]
         for position, matched in mapping.items():
-            ours, theirs = before[position], after[matched]
+            ours, theirs = inside[0][position], inside[1][matched]
             if ours.opcode == theirs.opcode and ours.attributes == theirs.attributes:
                 continue
             one, other = (pair.old, position), (pair.new, matched)
@@ -280,9 +284,35 @@ def tuning_edits(mappings: Sequence[Mapped], tuned: tuple[Module, Module], edits
                 paired.append((one, other, pair.count))
     paired += [(edit.old, edit.new, edit.count) for edit in edits if edit.kind == "moved" and edit.old and edit.new]
     found: list[RawEdit] = []
+    chosen = {(edit.old, edit.new) for edit in emitters}
     for old, new, count in paired:
-        a, b = tuning_of(at(tuned[0], old)), tuning_of(at(tuned[1], new))
-        if a != b:
-            change = FieldChange("backend_config", a or "none", b or "none")
-            found.append(RawEdit("changed", old, new, [change], count, "tuning"))
+        before, after = at(tuned[0], old), at(tuned[1], new)
+        a, b = tuning_of(before), tuning_of(after)
+        changes = [FieldChange("backend_config", a or "none", b or "none")] if a != b else []
+        if (old, new) in chosen:
+            changes.append(FieldChange("fusion_kind", *(it.attribute("kind") or "none" for it in (before, after))))
+        if changes:
+            found.append(RawEdit("changed", old, new, changes, count, "tuning"))
     return found
+
+
+def is_other_emitter(tuned: tuple[Module, Module], edit: RawEdit) -> bool:
+    """Whether all that an edit changes is which of XLA's emitters for GPUs writes the kernel of one fusion.
+
+    With a GPU attached, XLA times its own loops (`kLoop`, `kInput`) against Triton's tiles (`kCustom` with `__triton`)
+    and takes what was faster: two compiles of one program on one H100 differ in this (JAX 0.11.2).
+    """
+    if edit.kind != "changed" or edit.old is None or edit.new is None:
+        return False
+    if "fusion_kind" not in (fields := {change.field for change in edit.changes}) or fields - _OF_EMITTERS:
+        return False
+    sides = [at(module, place) for module, place in zip(tuned, (edit.old, edit.new), strict=True)]
+    kinds = [(it.attribute("kind"), split_backend_config(it.attribute("backend_config") or "")[0]) for it in sides]
+    return sorted(kind in _NATIVE and not config for kind, config in kinds) == [False, True] and any(
+        kind == ("kCustom", _TRITON) for kind in kinds
+    )
+
+
+_OF_EMITTERS = frozenset(["fusion_kind", "backend_config"])
+_NATIVE = ("kLoop", "kInput")
+_TRITON = '{"fusion_backend_config":{"kind":"__triton"}}'

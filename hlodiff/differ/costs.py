@@ -16,7 +16,14 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
-from hlodiff.differ.trip_counts import LoopSolver, UncountedLoop, stated_trip_count, uncounted_loop
+from hlodiff.differ.trip_counts import (
+    LoopSolver,
+    UncountedLoop,
+    condition_runs,
+    scan_length,
+    stated_trip_count,
+    uncounted_loop,
+)
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.model import Instruction, Module, is_embedded
@@ -56,10 +63,11 @@ class LoopTurns:
             module: the program, or what pruning left of it.
             index: of the computation with the instruction.
             it: the instruction.
-            called: the attribute it is called by: the condition of a loop runs once more than its body.
+            called: the attribute it is called by: the condition of a loop runs as often as `condition_runs` says.
         """
         if it.opcode != "while":
-            return 1
+            length = scan_length(it, module.computations[index])
+            return 1 if length is None else length
         turns = stated_trip_count(it)
         if turns is None:
             # The place of the loop in the whole program; a pruned program has different indices.
@@ -74,7 +82,7 @@ class LoopTurns:
             if known is None or not known.exact:
                 return uncounted_loop(self._whole, (owner, position))
             turns = known.turns
-        return turns + (called in ("condition", "cond"))
+        return condition_runs(it, turns) if called in ("condition", "cond") else turns
 
 
 def with_costs(

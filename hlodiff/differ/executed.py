@@ -1,9 +1,9 @@
 """Counts of what one call of a program executes: multiplied by trip counts along the call graph.
 
 One run of a computation does what its own instructions do, plus what its callees do as often as each is called: the
-body of a loop once per iteration, its condition once more, one of the branches of a conditional. Where branches differ,
-or a loop may end early, the number is a range. Work in a loop with unknown trip count is counted separately, per
-iteration.
+body of a loop once per iteration, its condition as `condition_runs` says, one of the branches of a conditional. Where
+branches differ, or a loop may end early, the number is a range. Work in a loop with unknown trip count is counted
+separately, per iteration.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from hlodiff.differ.trip_counts import (
     TripCount,
     UncountedLoop,
     condition_and_body,
+    condition_runs,
+    scan_length,
     trip_counts,
     uncounted_loop,
 )
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
 
 EXECUTED = (
@@ -194,7 +196,7 @@ def executed(
             if it.opcode in _BRANCHING and len(it.called) > 1:
                 totals[index].add(_one_of([totals[callee] for callee in it.called]), _Times())
                 continue
-            for callee, times in _calls(it, (index, position), turns):
+            for callee, times in _calls(module, (index, position), turns):
                 totals[index].add(totals[callee], times)
     total = totals[module.entry]
     loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
@@ -249,7 +251,7 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
     for index in reversed(callees_first(module)):
         for position, it in enumerate(module.computations[index].instructions):
             if it.calls and not is_continuation(it.opcode):
-                for callee, times in _calls(it, (index, position), turns):
+                for callee, times in _calls(module, (index, position), turns):
                     if callee != index:
                         found[callee].add_runs(found[index], times)
     loops = {place: uncounted_loop(module, place) for place in dict.fromkeys(p for one in found for p in one.per_turn)}
@@ -318,8 +320,10 @@ def _add(total: Counter[str], part: Mapping[str, int], times: int) -> None:
             total[name] = min(total[name] + number * times, _MOST)
 
 
-def _calls(it: Instruction, place: LoopPlace, turns: Mapping[LoopPlace, TripCount]) -> list[tuple[int, _Times]]:
+def _calls(module: Module, place: LoopPlace, turns: Mapping[LoopPlace, TripCount]) -> list[tuple[int, _Times]]:
     """The computations that one instruction calls and how often; each branch at most once."""
+    owner = module.computations[place[0]]
+    it = owner.instructions[place[1]]
     if it.opcode == "while":
         computations, known = condition_and_body(it), turns.get(place)
         if computations is None:
@@ -328,10 +332,10 @@ def _calls(it: Instruction, place: LoopPlace, turns: Mapping[LoopPlace, TripCoun
         if known is None:
             return [(condition, _Times(1, None, 2, place)), (body, _Times(0, None, 1, place))]
         once = known.turns if known.least else min(known.turns, 1)
-        return [
-            (condition, _Times(known.least + 1, known.turns + 1, once + 1)),
-            (body, _Times(known.least, known.turns, once)),
-        ]
+        least, most, at_once = (condition_runs(it, n) for n in (known.least, known.turns, once))
+        return [(condition, _Times(least, most, at_once)), (body, _Times(known.least, known.turns, once))]
+    if (length := scan_length(it, owner)) is not None:
+        return [(callee, _Times(length, length, length)) for callee in it.called]
     called = it.called
     if it.opcode in _BRANCHING and len(called) > 1:
         return [(callee, _Times(0)) for callee in called]

@@ -16,7 +16,14 @@ from hlodiff.differ.canonical_direction import (
     reversed_fusions,
 )
 from hlodiff.differ.causes import with_causes
-from hlodiff.differ.channels import channel_changes, schedule_edits, tuning_edits, with_asynchronous, with_channels
+from hlodiff.differ.channels import (
+    channel_changes,
+    is_other_emitter,
+    schedule_edits,
+    tuning_edits,
+    with_asynchronous,
+    with_channels,
+)
 from hlodiff.differ.computation_matches import KnownSearches, every_mapping
 from hlodiff.differ.costs import with_costs
 from hlodiff.differ.edits import (
@@ -260,6 +267,8 @@ def _edits_of(
     edits = with_channels(edits, changes) if changes else edits
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, mappings[0][1])  # the first pair is that of the entries
+    emitters = [edit for edit in edits if is_other_emitter(tuned, edit)]
+    edits = [edit for edit in edits if edit not in emitters] if emitters else edits
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
@@ -271,7 +280,7 @@ def _edits_of(
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
     with_left_over_shardings(old.module, new.module, edits, whole)
     edits = [*edits, *computation_edits(old, new, found)]
-    schedule, tuning = list(schedule_edits(old, new, mappings)), tuning_edits(mappings, tuned, edits)
+    schedule, tuning = list(schedule_edits(old, new, mappings)), tuning_edits(mappings, tuned, edits, emitters)
     if canonical.is_reversed:
         edits, schedule, tuning = reversed_edits(edits), reversed_edits(schedule), reversed_edits(tuning)
         fusions = reversed_fusions(fusions)

@@ -635,11 +635,11 @@ def _results(shapes: list[Shape]) -> Shape:
 def return_of(owner: str) -> str:
     """The terminator of regions of `owner`: `return_of("func.func") == "func.return"`."""
     dialect = owner.partition(".")[0]
-    return f"{dialect}.return"
+    return "stablehlo.return" if dialect == "chlo" else f"{dialect}.return"  # CHLO has regions and no terminator
 
 
 def opcode_of(name: str, owner: str) -> str:
     """The model's opcode of an MLIR operation: without `stablehlo.`, and `return` for the terminator of its region."""
     if name == return_of(owner):
         return "return"
-    return name.removeprefix("stablehlo.")
+    return name if name == "stablehlo.return" else name.removeprefix("stablehlo.")
