@@ -42,7 +42,7 @@ def test_a_loop_multiplies_and_its_condition_is_asked_once_more_where_xla_does_n
 
 
 def test_a_scan_of_chlo_runs_its_body_for_each_element() -> None:
-    """JAX lowers `cumsum` to it from 0.11 on."""
+    """JAX lowers `cumsum` to it for GPUs from 0.11 on."""
     text = """module @m {
   func.func public @main(%arg0: tensor<8x4xf32>, %arg1: tensor<4xf32>) -> tensor<8x4xf32> {
     %0:2 = chlo.scan(%arg0) inits (%arg1) dimension=0 attributes {is_reverse = false} {

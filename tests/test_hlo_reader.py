@@ -190,3 +190,36 @@ def test_text_that_lost_characters_is_compared_or_refused_with_a_sentence() -> N
             else:
                 compared += 1
     assert compared > 50
+
+
+def test_a_place_that_calls_itself_is_one_frame() -> None:
+    """JAX 0.11 names a call of `scan` twice for what its body does; the frames of the loop and of its body are one."""
+    head = 'HloModule m\n\nFileNames\n1 "net.py"\n\nFunctionNames\n1 "train"\n2 "layer"\n\nFileLocations\n'
+    head += "1 {file_name_id=1 function_name_id=1 line=7 end_line=7 column=4 end_column=9}\n"
+    head += "2 {file_name_id=1 function_name_id=2 line=3 end_line=3 column=4 end_column=9}\n\nStackFrames\n"
+    twice = "1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=1 parent_frame_id=2}\n"
+    twice += "3 {file_location_id=2 parent_frame_id=3}\n"
+    body = '\nENTRY e {\n  p = f32[2] parameter(0)\n  l = f32[2] tanh(p), metadata={op_name="l" stack_frame_id=2}\n'
+    body += '  ROOT b = f32[2] sine(l), metadata={op_name="b" stack_frame_id=3}\n}\n'
+    module = read_hlo(head + twice + body)
+    _, loop, inside = module.entry_computation.instructions
+    assert [frame.line for frame in module.stack(inside.frame)] == [3, 7]
+    assert module.frames[inside.frame].parent == loop.frame
+    place = '"net.py":7:4 to :9'
+    text = f"""module @m {{
+  func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {{
+    %0 = stablehlo.tanh %arg0 : tensor<2xf32> loc(#loc4)
+    %1 = stablehlo.sine %0 : tensor<2xf32> loc(#loc5)
+    return %1 : tensor<2xf32>
+  }}
+}}
+#loc1 = loc({place})
+#loc2 = loc("train"(#loc1))
+#loc3 = loc("layer"("net.py":3:4 to :9))
+#loc4 = loc(callsite(#loc2 at #loc2))
+#loc5 = loc(callsite(#loc3 at #loc4))
+"""
+    lowered = read_text(text, path="m.mlir")
+    loop, inside = lowered.entry_computation.instructions[1:3]
+    assert [(f.function, f.line) for f in lowered.stack(inside.frame)] == [("layer", 3), ("train", 7)]
+    assert lowered.frames[inside.frame].parent == loop.frame

@@ -10,7 +10,7 @@ from hlodiff.capture.environment import ptxas_folder
 from hlodiff.capture.targets import TargetName
 from hlodiff.errors import CaptureError
 
-OLDEST_JAX = "0.7.1"  # tested: 0.7.1, 0.7.2, 0.8.0, 0.9.1, 0.9.2 and 0.10.2
+OLDEST_JAX = "0.7.1"  # tested: 0.7.1, 0.7.2, 0.8.0, 0.9.1, 0.9.2, 0.10.2 and 0.11.2
 
 
 def check_jax() -> None:

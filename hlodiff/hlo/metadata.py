@@ -52,10 +52,28 @@ class FrameTable:
         return True
 
     def frame_of_id(self, frame_id: int) -> int:
-        """Index in `frames()` of a stack frame id; -1 if the table lacks it."""
+        """Index in `frames()` of a stack frame id; -1 if the table lacks it.
+
+        A place that calls itself is one frame: JAX 0.11 names a call of `scan` once more for what its body does.
+        """
         if self._position is None:
-            self._position = {key: n for n, key in enumerate(self.numbers.get("StackFrames", {}))}
+            self._position = {}
+            stack, parents = self.numbers.get("StackFrames", {}), self._parents()
+            for n, (key, row) in enumerate(stack.items()):
+                parent = parents[key]
+                is_same = stack.get(parent, {}).get("file_location_id") == row.get("file_location_id")
+                self._position[key] = self._position.get(parent, n) if is_same else n
         return self._position.get(frame_id, -1)
+
+    def _parents(self) -> dict[int, int]:
+        """The id of each frame's parent.
+
+        XLA prints it plus one, so that 1 is "none" (seen in jaxlib 0.9 and 0.10: frame 1 has parent 1, frame 2 has
+        parent 2). Where frame 1 has parent 0 or none the ids are plain.
+        """
+        stack = self.numbers.get("StackFrames", {})
+        shift = 1 if any(key == row.get("parent_frame_id") for key, row in stack.items()) else 0
+        return {key: row.get("parent_frame_id", 0) - shift for key, row in stack.items()}
 
     def frame_of_place(self, file: str, line: int) -> int:
         """Index in `frames()` of an inline `source_file` and `source_line`."""
@@ -63,23 +81,18 @@ class FrameTable:
         return self.inline.setdefault((file, line), first + len(self.inline))
 
     def frames(self) -> tuple[Frame, ...]:
-        """All frames, those of the tables first.
-
-        XLA prints a frame's parent as its id plus one, so that 1 is "none" (seen in jaxlib 0.9 and 0.10: frame 1 has
-        parent 1, frame 2 has parent 2). Where frame 1 has parent 0 or none the ids are plain.
-        """
+        """All frames, those of the tables first."""
         stack = self.numbers.get("StackFrames", {})
         files, functions = self.names.get("FileNames", {}), self.names.get("FunctionNames", {})
-        shift = 1 if any(key == row.get("parent_frame_id") for key, row in stack.items()) else 0
-        frames = []
-        for row in stack.values():
+        frames, parents = [], self._parents()
+        for key, row in stack.items():
             place = self.numbers.get("FileLocations", {}).get(row.get("file_location_id", 0), {})
             frames.append(
                 Frame(
                     files.get(place.get("file_name_id", 0), ""),
                     place.get("line", 0),
                     functions.get(place.get("function_name_id", 0), ""),
-                    self.frame_of_id(row.get("parent_frame_id", 0) - shift),
+                    self.frame_of_id(parents[key]),
                 )
             )
         return (*frames, *(Frame(file, line, "") for file, line in self.inline))

@@ -1,7 +1,7 @@
 """The only file of `hlo` that imports jaxlib: MLIR bindings and XLA's HLO module, imported when first needed.
 
 jaxlib promises stability for none of this. `tests/test_bindings.py` fails clearly when something moves.
-Tried with jaxlib 0.7.1 to 0.10.2; jax itself is never imported.
+Tried with jaxlib 0.7.1 to 0.11.2; jax itself is never imported.
 """
 
 from __future__ import annotations

@@ -168,7 +168,8 @@ _Location = _File | _Name | _CallLocation | _Alias | None
 class LocationTable:
     """All locations of a printed module, resolved on demand into shared frames.
 
-    Two calls in one line are two frames that differ only in their columns, which are not kept.
+    Two calls in one line are two frames that differ only in their columns, which are not kept. A place that calls
+    itself is one frame.
 
     Args:
         aliases: location text by alias, such as `#loc7`.
@@ -180,6 +181,7 @@ class LocationTable:
     _index: dict[tuple[Frame, tuple[str, ...]], int] = field(default_factory=dict)
     _resolved: dict[str, tuple[str, int]] = field(default_factory=dict)
     _stacks: dict[tuple[str, int], int] = field(default_factory=dict)
+    _columns: list[tuple[str, ...]] = field(default_factory=list)
 
     def resolve(self, text: str) -> tuple[str, int]:
         """Scope and innermost frame index of a location, given as the text between `loc(` and `)`."""
@@ -231,9 +233,16 @@ class LocationTable:
         if file.name == "-":  # a place in the MLIR text, not a Python frame
             return parent
         frame = Frame(file.name, file.line, function, parent)
+        if (
+            parent >= 0
+            and replace(self.frames[parent], parent=parent) == frame
+            and self._columns[parent] == file.columns
+        ):
+            return parent  # JAX 0.11 names a call of `scan` once more for what its body does
         if (frame, file.columns) not in self._index:
             self._index[frame, file.columns] = len(self.frames)
             self.frames.append(frame)
+            self._columns.append(file.columns)
         return self._index[frame, file.columns]
 
 
