@@ -71,7 +71,7 @@ COMPILED: dict[str, str] = {
     # A stack of frames as long as the table, once for each instruction.
     "frames 20,000 deep": HEAD
     + _FRAMES
-    + "".join(f"{n} {{file_location_id=1 parent_frame_id={n - 1}}}\n" for n in range(1, 20_000))
+    + "".join(f"{n} {{file_location_id={1 + n % 2} parent_frame_id={n - 1}}}\n" for n in range(1, 20_000))
     + "\nENTRY e {\n"
     + "".join(
         f'  p{n} = f32[] parameter({n}), metadata={{op_name="x" stack_frame_id={19_999 - n}}}\n' for n in range(1000)
