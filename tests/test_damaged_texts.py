@@ -40,6 +40,7 @@ DAMAGED = [
     ("two parameters of one number", in_entry("parameter(1)", "parameter(0)"), "is defined twice"),
     ("a parameter without those before it", in_entry("parameter(0)", "parameter(99)"), "they count from 0"),
     ("a call of what is not there", re.sub(r"(calls=%[\w.]+)", r"\1e400", TEXT, count=1), "is not defined"),
+    ("two roots", re.sub(r"^  (%[\w.]+ = \S+ multiply)", r"  ROOT \1", TEXT, count=1, flags=re.M), "a second ROOT"),
     ("an instruction between computations", TEXT.replace("}\n\n", f"}}\n{GATHER}\n\n", 2), "expected the head"),
     ("an instruction behind the entry", f"{TEXT.rstrip()}\n{GATHER}\n", "expected the head"),
     ("words between computations", TEXT.replace("}\n\n", "}\nhello\n\n", 2), "expected the head"),
@@ -244,6 +245,14 @@ def test_a_layout_that_does_not_close_is_refused(at_once: bool) -> None:
     assert damaged != TEXT
     with pytest.raises(HlodiffError, match="has no partner"):
         diff(read_hlo(TEXT, at_once=at_once), read_hlo(damaged, at_once=at_once))
+
+
+def test_a_line_is_named_by_its_number_where_others_are_not_read() -> None:
+    """Of an entry that differs in what it calls, only the calls that matter are read."""
+    damaged = padded(in_entry("calls=%fused_bitcast", "calls=%no_bitcast"))
+    (line,) = [n for n, text in enumerate(damaged.splitlines(), 1) if "%no_bitcast" in text]
+    with pytest.raises(HlodiffError, match=rf"<text>:{line}:\d+: computation %no_bitcast\.\w+ is not defined"):
+        diff(read_hlo(padded(TEXT), at_once=False), read_hlo(damaged, at_once=False))
 
 
 @pytest.mark.parametrize("damaged", ["%p1", "%slice.mxx8", "%fused_bitcast.u7ka"])

@@ -654,7 +654,7 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
 
     Returns:
         All computations in text order; None if the text is not in canonical form with one line per instruction, has no
-        single entry, or has two computations of the same name.
+        single entry, two computations of the same name, or one with two roots.
 
     Example:
         >>> text = "\\n%a (p: f32[]) -> f32[] {\\n  %x\\n}\\n\\nENTRY %b {\\n  ROOT %y\\n}\\n"
@@ -668,7 +668,7 @@ def computation_spans(text: str, start: int, line: int) -> tuple[Span, ...] | No
         words, place = border[1], border.start()
         if head is not None:
             lines = text.count("\n", start, place + 1)
-            if not lines or not words.startswith("}"):
+            if not lines or not words.startswith("}") or text.count("\n  ROOT ", start - 1, place) > 1:
                 return None
             places = (start - 1 - len(head[0]), start, place + 1)
             spans.append(Span(head[2], head[1] is not None, *places, words[1:].rstrip(), line, lines))

@@ -418,6 +418,8 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
             _read_computation(part, 1)
             _check_calls(part, part.done[0], parameters)
         except ReadError as error:
+            if not whole_body:
+                read(index, None)  # names the line: some were left out here
             if places is not None:
                 raise
             module = _read_free_form(text, path, True, error)  # not every instruction has a line of its own
