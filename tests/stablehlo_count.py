@@ -30,6 +30,9 @@ _ELEMENTWISE = {
     "abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential_minus_one", "floor",
     "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
     "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
+    "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atan", "chlo.atanh", "chlo.bessel_i1e", "chlo.cosh",
+    "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma", "chlo.polygamma", "chlo.sinh",
+    "chlo.square", "chlo.tan", "chlo.zeta",
 }  # fmt: skip
 _COLLECTIVES = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute",
                 "collective_broadcast"}  # fmt: skip

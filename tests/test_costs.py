@@ -10,6 +10,7 @@ import pytest
 
 from hlodiff import read, read_text
 from hlodiff.differ import Cost, Edit, ModuleDiff, Site, diff
+from hlodiff.differ.executed import static_costs
 from hlodiff.hlo import Computation
 from tests.scenarios import compare
 from tests.shown import PROGRAM, changes
@@ -262,6 +263,15 @@ def test_a_convolution_that_nobody_can_count_kills_no_diff(labels: str, window: 
     )
     assert edit.fields == ("precision",)
     assert edit.cost is not None and edit.cost[1] is not None and edit.cost[1].flops == 0
+
+
+@pytest.mark.parametrize("operation", ["stablehlo.multiply %arg0, %arg0 :", "chlo.square %arg0 : tensor<8xf32> ->"])
+def test_a_square_counts_as_the_multiplication_that_it_is(operation: str) -> None:
+    text = (
+        "module {\nfunc.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {\n"
+        f"  %0 = {operation} tensor<8xf32>\n  return %0 : tensor<8xf32>\n}}\n}}\n"
+    )
+    assert static_costs(read_text(text))["flops"] == 8
 
 
 def test_counting_a_huge_kernel_comes_to_an_end() -> None:

@@ -24,7 +24,10 @@ _MOST_PLACES = 10**6
 _ELEMENTWISE = frozenset(
     ["abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor",
      "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
-     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh"]
+     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
+     # What JAX leaves to the compiler to write out: `chlo.square` is a multiplication, `chlo.erfc` forty operations.
+     "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel-i1e", "cosh", "digamma", "erf-inv", "erfc", "lgamma",
+     "polygamma", "sinh", "square", "zeta"]
 )  # fmt: skip
 _REDUCING = frozenset(["reduce", "reduce-window"])
 _REDUCING_DEVICES = frozenset(["all-reduce", "reduce-scatter"])
@@ -46,7 +49,7 @@ def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
         128
     """
     try:
-        opcode = it.opcode.replace("_", "-").removesuffix("-start")
+        opcode = it.opcode.removeprefix("chlo.").replace("_", "-").removesuffix("-start")
         if opcode in _ELEMENTWISE:
             return it.shape.elements
         if it.opcode in ("dot", "dot_general"):
