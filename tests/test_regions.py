@@ -683,6 +683,52 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     assert {("added", "maximum"), ("removed", "multiply")} <= kinds
 
 
+PRODUCTS = """%w = f32[8,8] parameter(1)
+%d = f32[8] dot(%x, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+@BODY
+ROOT %r = f32[8] dot(%m, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}"""
+TANH = """%c1 = f32[] constant(0.044715)
+%b1 = f32[8] broadcast(%c1), dimensions={}
+%c2 = f32[] constant(0.7978846)
+%b2 = f32[8] broadcast(%c2), dimensions={}
+%c3 = f32[] constant(1)
+%b3 = f32[8] broadcast(%c3), dimensions={}
+%c4 = f32[] constant(0.5)
+%b4 = f32[8] broadcast(%c4), dimensions={}
+%m1 = f32[8] multiply(%d, %d)
+%m2 = f32[8] multiply(%m1, %d)
+%m3 = f32[8] multiply(%b1, %m2)
+%a1 = f32[8] add(%d, %m3)
+%m4 = f32[8] multiply(%b2, %a1)
+%t = f32[8] tanh(%m4)
+%a2 = f32[8] add(%b3, %t)
+%m5 = f32[8] multiply(%b4, %a2)
+%m = f32[8] multiply(%d, %m5)"""
+ERF = """%c2 = f32[] constant(0.70710677)
+%b2 = f32[8] broadcast(%c2), dimensions={}
+%c4 = f32[] constant(0.5)
+%b4 = f32[8] broadcast(%c4), dimensions={}
+%m1 = f32[8] multiply(%b4, %d)
+%n = f32[8] negate(%d)
+%m2 = f32[8] multiply(%n, %b2)
+%t = f32[8] erf(%m2)
+%m = f32[8] multiply(%m1, %t)"""
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_an_operation_that_stayed_is_neither_removed_nor_added(back: bool) -> None:
+    """The shortest script makes an erf of the first product, and that product of the tanh."""
+    old, new = (program(PRODUCTS.replace("@BODY", body)) for body in ((ERF, TANH) if back else (TANH, ERF)))
+    found = hlodiff.diff(old, new)
+    assert any("dot" in (site.opcode for site in (edit.old, edit.new) if site) for edit in found.edits)
+    reported = {(edit.kind, site.opcode) for edit in found.reported for site in (edit.new or edit.old,) if site}
+    assert not [opcode for _, opcode in reported if opcode == "dot"]
+    assert {("added", "erf"), ("removed", "tanh")} <= {
+        (kind if not back else "added" if kind == "removed" else "removed", opcode) for kind, opcode in reported
+    }
+    assert found.replay().complete
+
+
 GATHERED = """HloModule m, num_partitions=4
 
 %divide {

@@ -253,6 +253,7 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
             ],
             cost=edit.cost[::-1],
             pair=edit.pair and edit.pair[::-1],
+            kept=edit.kept[::-1],
         )
         for edit in edits
     ]

@@ -86,6 +86,9 @@ class RawEdit:
     cost: tuple[Cost | None, Cost | None] = (None, None)
     is_weak: bool = False
     """Whether the two sides are matched on weak evidence only, see `differ/regions.py`."""
+    kept: tuple[bool, bool] = (False, False)
+    """Whether the old, and the new instruction is on both sides, unchanged: the one here and the other one in another
+    edit."""
     region: int = -1
     """Number of the region of edits, replacing one subgraph by another, that contains this edit; -1 for none."""
     pair: tuple[int, int] | None = None

@@ -292,7 +292,9 @@ def group_edits(
     replaced = replaced_edits((old, new), edits, lines, regions, origins) if is_any else frozenset()
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, root in enumerate(roots):
-        apart = (regions[index], edits[index].is_weak, index in replaced, None if root == index else signatures[root])
+        edit = edits[index]
+        cause = None if root == index else signatures[root]
+        apart = (regions[index], edit.is_weak, edit.kept, index in replaced, cause)
         groups.setdefault((signatures[index], lines[root], *apart), []).append(index)
     printed_sides = tuple(map(PrintedProgram, printed)) if printed else ()
     found: list[tuple[Edit, list[int]]] = []
@@ -380,6 +382,7 @@ def _edit(
         first.matcher,
         cost=(costs[0], costs[1]) if any(costs) else None,
         is_weak=first.is_weak,
+        kept=first.kept,
         region=region,
         is_replaced=is_replaced,
     )

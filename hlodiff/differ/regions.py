@@ -24,7 +24,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import family, stem
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape
+from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape, is_commutative
 from hlodiff.hlo.traversal import source_through
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class _Regions:
                     self.at[side].setdefault(place, index)
         self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self._added_operands: dict[Place, list[int]] = {}
+        self.kept: dict[Place, Place] = {}
         # Whether each edit joins others: a tuple or a loop that only passes on more or fewer values does not.
         self._joins = [
             edit.kind != "changed"
@@ -127,6 +128,7 @@ class _Regions:
         while sum(self._mark_weak(region) for region in left):
             # Users of a constant may be in another region.
             left = [region for region in left if not constants.isdisjoint(region)]
+        self._mark_kept()
         # Amid much other work, another number or other values of another type are there by chance.
         amid: set[int] = set()
         for region in regions:
@@ -155,6 +157,51 @@ class _Regions:
         for opcodes in (_CHOICES, _UPDATES):
             for edit in self.edits:
                 edit.is_weak |= self._saves_another(edit, opcodes)
+        self._mark_kept()
+
+    def _mark_kept(self) -> None:
+        """Find the operations that are on both sides, with the same operands, in two edits of which one is weak.
+
+        The shortest script may make an `erfc` of a product, and that product of a `tanh`. Neither is an edit of it.
+        """
+        sides: tuple[list[tuple[Place, RawEdit]], list[tuple[Place, RawEdit]]] = ([], [])
+        for edit in self.edits:
+            for side, kind in enumerate(("removed", "added")):
+                place = (edit.old, edit.new)[side]
+                if place is not None and (edit.is_weak or edit.kind == kind) and not edit.kept[side]:
+                    it = at(self.modules[side], place)
+                    if it.opcode not in CARRIERS | CALLS and it.operands and not it.called:
+                        sides[side].append((place, edit))
+        is_finding = bool(sides[0]) and bool(sides[1])
+        while is_finding:
+            is_finding = False
+            known: dict[object, list[tuple[Place, RawEdit]]] = {}
+            for place, edit in sides[1]:
+                if not edit.kept[1]:
+                    known.setdefault(self._content(1, place), []).append((place, edit))
+            for place, edit in sides[0]:
+                key = None if edit.kept[0] else self._content(0, place)
+                same = known.get(key, []) if key is not None else []
+                if same and (edit.is_weak or same[0][1].is_weak) and same[0][1] is not edit:
+                    twin, other = same.pop(0)
+                    self.kept[place] = twin
+                    edit.kept, other.kept = (True, edit.kept[1]), (other.kept[0], True)
+                    is_finding = True
+
+    def _content(self, side: int, place: Place) -> object:
+        """What an instruction is, with its operands as places of the new program; None if these are not known."""
+        it = at(self.modules[side], place)
+        operands: list[Place] = [(place[0], operand) for operand in it.operands]
+        if all(self._is_literal(side, operand) for operand in operands):
+            return None
+        if not side:
+            found = [self.kept.get(o) or (None if self._marked(o) else self.mapping[0].get(o)) for o in operands]
+            operands = [operand for operand in found if operand is not None]
+            if len(operands) < len(found):
+                return None
+        results = it.results or (0,) * len(operands)
+        read = list(zip(operands, results, strict=True))
+        return it.opcode, it.shape, tuple(sorted(it.attributes)), tuple(sorted(read) if is_commutative(it) else read)
 
     def _is_amid(self, edit: RawEdit, amid: set[int]) -> bool:
         """Whether the unedited user of a number stands between other work, on both sides and at most two steps away."""
@@ -479,7 +526,7 @@ class _Regions:
         for edit in (self.edits[n] for n in region):
             for side, kind in ((0, "removed"), (1, "added")):
                 place = (edit.old, edit.new)[side]
-                if place is not None and (edit.is_weak or edit.kind == kind):
+                if place is not None and (edit.is_weak or edit.kind == kind) and not edit.kept[side]:
                     counts[kind] += at(self.modules[side], place).opcode not in CARRIERS
             if edit.kind == "changed" and not edit.is_weak:
                 counts["changed"] += 1
@@ -628,23 +675,26 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
     """
     if not any(edit.is_weak for edit in edits):
         return tuple(edits), tuple(range(len(edits)))
-    halves = {n: _split(edit, describe) for n, edit in enumerate(edits) if edit.is_weak}
+    halves = {n: _split(edit, describe) for n, edit in enumerate(edits) if edit.is_weak or any(edit.kept)}
     rewired = [n for n, edit in enumerate(edits) if edit.kind == "changed" and edit.fields == ("operands",)]
     alone = [n for n in rewired if n not in halves and edits[n].region is None and edits[n].cause is None]
     elsewhere = {n: _split(edits[n], describe) for n in alone}
     joined = _joined(
         edits, halves, {n: some for n, some in elsewhere.items() if _line_key(some[0]) != _line_key(some[1])}
     )
+    parts_of = [joined.get(index, halves.get(index, [edit])) for index, edit in enumerate(edits)]
     found: list[Edit] = []
     origins: list[int] = []
     first: dict[int, tuple[int, int]] = {}
-    for index, edit in enumerate(edits):
-        parts = joined.get(index, halves.get(index, [edit]))
+    for index in range(len(edits)):
+        parts = parts_of[index]
         first[index] = (len(found), len(found) + len(parts) - 1)
         found += parts
         origins += [index] * len(parts)
+    if not found:  # operations that changed their places, and nothing else: the script says which
+        return tuple(edits), tuple(range(len(edits)))
     causes = [
-        None if edit.cause is None or joined.get(edit.cause) == [] else first[edit.cause][edit.kind != "removed"]
+        None if edit.cause is None or not parts_of[edit.cause] else first[edit.cause][edit.kind != "removed"]
         for edit in found
     ]
     return tuple(replace(e, cause=c) for e, c in zip(found, causes, strict=True)), tuple(origins)
@@ -718,6 +768,8 @@ _NAMES = re.compile(r"%[\w.#-]+")
 
 
 def _split(edit: Edit, describe: Describe) -> list[Edit]:
+    if not edit.is_weak and edit.kept != (False, False):
+        return []
     cost = edit.cost or (None, None)
     name, source = edit.op_name, edit.source
     if edit.old:
@@ -730,7 +782,7 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
         edit, kind="added", fields=(), changes=(), sites=tuple((None, new) for _, new in edit.sites),
         matcher="", cost=(None, cost[1]), is_weak=False,
     )  # fmt: skip
-    return [removed, added]
+    return [half for half, is_kept in zip((removed, added), edit.kept, strict=True) if not is_kept]
 
 
 def opcode_counts(edits: Iterable[Edit]) -> tuple[tuple[str, int], ...]:

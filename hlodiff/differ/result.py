@@ -140,6 +140,7 @@ class Edit:
             of the module itself.
         is_weak: whether its sides are matched on weak evidence only (a different opcode or literal among different
             neighbours): the script keeps the match, and reports show it as removed and added.
+        kept: whether its old, and its new instruction is on both sides, unchanged: reports do not show that side.
         region: the number of its region if most of that was removed and added, otherwise None.
         is_replaced: whether the region's line really computes less of what was removed and more of what was added: only
             then reports say that one replaced the other.
@@ -159,6 +160,7 @@ class Edit:
     cause: int | None = None
     cost: tuple[Cost | None, Cost | None] | None = None
     is_weak: bool = False
+    kept: tuple[bool, bool] = (False, False)
     region: int | None = None
     is_replaced: bool = False
     passes: str = ""
