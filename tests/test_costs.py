@@ -10,8 +10,8 @@ import pytest
 
 from hlodiff import read, read_text
 from hlodiff.differ import Cost, Edit, ModuleDiff, Site, diff
-from hlodiff.differ.executed import static_costs
-from hlodiff.hlo import Computation
+from hlodiff.differ.executed import executed, static_costs
+from hlodiff.hlo import Computation, read_hlo
 from tests.scenarios import compare
 from tests.shown import PROGRAM, changes
 
@@ -277,3 +277,30 @@ def test_a_square_counts_as_the_multiplication_that_it_is(operation: str) -> Non
 def test_counting_a_huge_kernel_comes_to_an_end() -> None:
     attributes = {"window": f"{{size={10**9} lhs_dilate=2}}", "dim_labels": "b0f_0io->b0f"}
     assert flops("convolution", attributes, [(1, 10**9, 1), (10**9, 1, 1)], (1, 10**9, 1)) == 10**18
+
+
+@pytest.mark.parametrize("start", ["fusion", "fusion-start"])
+def test_an_update_in_place_writes_what_it_puts_there_also_in_an_asynchronous_fusion(start: str) -> None:
+    """XLA for GPUs makes such fusions asynchronous from JAX 0.11 on."""
+    shape = "((f32[20,8], f32[8], s32[]), f32[20,8], u32[])" if start == "fusion-start" else "f32[20,8]"
+    done = "\n  ROOT d = f32[20,8] fusion-done(f)" if start == "fusion-start" else ""
+    text = f"""HloModule m
+
+%put (p: f32[20,8], q: f32[8], n: s32[]) -> f32[20,8] {{
+  %p = f32[20,8] parameter(0)
+  %q = f32[8] parameter(1)
+  %b = f32[1,8] bitcast(%q)
+  %n = s32[] parameter(2)
+  %z = s32[] constant(0)
+  ROOT %u = f32[20,8] dynamic-update-slice(%p, %b, %n, %z)
+}}
+
+ENTRY e {{
+  p = f32[20,8] parameter(0)
+  q = f32[8] parameter(1)
+  n = s32[] parameter(2)
+  {"" if done else "ROOT "}f = {shape} {start}(p, q, n), kind=kLoop, calls=%put{done}
+}}
+"""
+    found = executed(read_hlo(text))
+    assert [found[name].exact for name in ("bytes_read", "bytes_written", "launches")] == [8 * 4 + 4, 8 * 4, 1]

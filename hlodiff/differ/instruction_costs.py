@@ -256,8 +256,8 @@ class _FusionTraffic:
             read += whole if sliced is None else [(shape, min(sliced, shape.bytes))]
         root = body.instructions[body.root]
         results = root.operands if root.opcode == "tuple" else (body.root,)
-        shapes = it.shape.leaves()
-        if it.opcode != "fusion" or len(shapes) != len(results):
+        shapes = result_of(it).leaves()
+        if len(shapes) != len(results):
             return read, _written(it, operands)
         written = []
         for shape, result in zip(shapes, results, strict=True):

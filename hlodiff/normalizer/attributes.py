@@ -24,10 +24,11 @@ _HEADER = frozenset(
      "cross_program_prefetches", "cross_program_prefetch_index"]
 )  # fmt: skip
 # Requests that JAX makes of XLA; the resulting layouts and memory spaces are in the program. Until JAX 0.9 XLA also
-# records on the root how many bytes of memory are left for combining collectives.
+# records on the root how many bytes of memory are left for combining collectives. From JAX 0.11 on XLA for GPUs records
+# how it launches a kernel: whether it may start before the one before it ends, and which operands stay as they are.
 _FRONTEND = frozenset(
     ["fingerprint_before_lhs", "arg_layout_modes", "out_layout_modes", "arg_memory_spaces", "out_memory_spaces",
-     "suggested_combiner_threshold"]
+     "suggested_combiner_threshold", "xla.pdl_launch", "xla.no_invariant_operands"]
 )  # fmt: skip
 _NOISE_IF_EMPTY = {
     "kernel_metadata": ("{}", '"{}"'),

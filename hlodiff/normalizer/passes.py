@@ -94,9 +94,10 @@ COMPILED_PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "frontend_attributes", _COMPILED, frontend_attributes,
-        "Fingerprints, layout and memory space modes, the suggested size of combined collectives, empty meshes, empty "
-        "kernel metadata; the order of the rest.",
-        "A layout or memory space that JAX asked for but XLA did not give.",
+        "Fingerprints, layout and memory space modes, the suggested size of combined collectives, how XLA launches a "
+        "kernel on a GPU, empty meshes, empty kernel metadata; the order of the rest.",
+        "A layout or memory space that JAX asked for but XLA did not give; whether a kernel may start before the one "
+        "before it ends, and which operands it may cache, as XLA decides them.",
         needs=("frontend_attributes",),
     ),
     Pass(
