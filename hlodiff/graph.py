@@ -88,8 +88,7 @@ def dataflow(computation: Computation) -> nx.MultiDiGraph[int]:
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(computation=computation)
     graph.add_nodes_from(range(len(computation.instructions)))
     for position, it in enumerate(computation.instructions):
-        results = it.results or (0,) * len(it.operands)
-        add_edges(graph, position, zip(it.operands, results, strict=True), it.control_predecessors)
+        add_edges(graph, position, it.reads, it.control_predecessors)
     return graph
 
 

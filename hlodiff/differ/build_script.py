@@ -15,7 +15,6 @@ from hlodiff.differ.canonical_direction import BodyMatch, Key
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.fields import Attributes, field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
-from hlodiff.differ.operands import operand_edges_of
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
@@ -39,7 +38,7 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.errors import DiffError
-from hlodiff.hlo.grammar import called_names_by_attribute, donated_parts
+from hlodiff.hlo.grammar import called_names_by_attribute, donations
 from hlodiff.hlo.model import (
     BINDS,
     Computation,
@@ -249,19 +248,10 @@ def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tupl
     """
     if "alias" not in claim.edit.fields:
         return
-    ours, theirs = (donated(module, number) for module, number in zip((old, new), numbers, strict=True))
+    ours, theirs = (donations(module).get(number, {}) for module, number in zip((old, new), numbers, strict=True))
     for inside in dict.fromkeys([*ours, *theirs]):
         if ours.get(inside) != theirs.get(inside):
             yield SettingChange(f"donation:{inside}", theirs.get(inside))
-
-
-def donated(module: Module, number: int) -> dict[str, str]:
-    """What an entry parameter is donated to, by part of the parameter."""
-    return {
-        one.inside: "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
-        for one in donated_parts(module)
-        if one.parameter == number
-    }
 
 
 Aligned = list[tuple[int | None, int | None]]
@@ -570,12 +560,12 @@ class _ScriptBuilder:
             return ()
         if len(before.operands) != len(after.operands) or not self.bodies.are_equal(before.called[0], after.called[0]):
             return ()
-        order = exchanged(_mapped(draft, before), operand_edges_of(after))
+        order = exchanged(_mapped(draft, before), after.reads)
         return order if order and self.bodies.is_operand_symmetric(before.called[0], order) else ()
 
     def _operands(self, draft: _PairDraft, one: int, other: int) -> None:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
-        ours, theirs = operand_edges_of(before), operand_edges_of(after)
+        ours, theirs = before.reads, after.reads
         aligned = self._through(draft, before, after, other)
         is_call = aligned is not None
         commutative = is_commutative(before) and is_commutative(after)
@@ -682,11 +672,11 @@ class _ScriptBuilder:
                 if inner.old.execution_thread != inner.new.execution_thread:
                     found.append(SettingChange("thread", inner.new.execution_thread))
         if number == 0 and before.opcode == after.opcode == "parameter":
-            numbers = int(before.literal or 0), int(after.literal or 0)
+            numbers = before.number, after.number
             found += donation_settings(claim, *self.modules, numbers)
         if "attribute:root" in claim.edit.fields:
             found.append(SettingChange("root", places=(draft.new.root,)))
-        operands = tuple(operand_edges_of(after)) if "operands" in claim.edit.fields else None
+        operands = after.reads if "operands" in claim.edit.fields else None
         return ChangeStep(claim.reference, number, other, tuple(found), operands)
 
     def _follow(self) -> None:
@@ -762,7 +752,7 @@ class _ScriptBuilder:
         if claim.edit.kind != "moved" or source is None or claim.old is None or claim.new is None:
             yield AddStep(claim.reference, number, other, replace(it, calls=()), calls, rewirings)
             return
-        changes, operands = tuple(settings(claim, source, it)), tuple(operand_edges_of(it))
+        changes, operands = tuple(settings(claim, source, it)), it.reads
         yield ArriveStep(
             claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, rewirings
         )
@@ -790,7 +780,7 @@ class _ScriptBuilder:
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:
     """What the operands of an old instruction are in the new program."""
-    return [(draft.mapping[o], r) if draft.mapping[o] >= 0 else None for o, r in operand_edges_of(it)]
+    return [(draft.mapping[o], r) if draft.mapping[o] >= 0 else None for o, r in it.reads]
 
 
 # --- The matches of a pruned pair, and both programs with what was pruned.

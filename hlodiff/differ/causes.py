@@ -322,7 +322,7 @@ class _ProgramEdits:
         """Where an instruction's value comes from, nearest first: operands, a body's root, a caller's operands."""
         it, computation = self.instruction(place), place[0]
         if it.opcode == "parameter":
-            return list(self._given(computation, int(it.literal or 0)))
+            return list(self._given(computation, it.number))
         own = [(computation, operand) for operand in it.operands]
         if it.opcode in _RUN_BODY:
             return [self.root(callee) for callee in it.called] or own

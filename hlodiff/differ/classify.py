@@ -125,10 +125,7 @@ def _untyped(computation: Computation) -> Computation:
 
 
 def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
-    taken = [
-        (values[n][0], values[n][1] or r)
-        for n, r in zip(it.operands, it.results or (0,) * len(it.operands), strict=True)
-    ]
+    taken = [(values[n][0], values[n][1] or r) for n, r in it.reads]
     attributes = [(key, _without_note(it, key, value)) for key, value in it.attributes if field_of(key) != "precision"]
     return replace(
         it,
@@ -619,5 +616,5 @@ def _given(module: Module, callee: int, numbers: Container[int], elements: _Elem
     """The parameters of a callee that receive a value from a call."""
     computation = module.computations[callee]
     for parameter in computation.parameters():
-        if int(computation.instructions[parameter].literal or 0) in numbers:
+        if computation.instructions[parameter].number in numbers:
             yield callee, parameter, elements

@@ -37,7 +37,6 @@ from hlodiff.differ.operands import (
     match_elements,
     match_indistinguishable,
     of_tuple,
-    operand_edges_of,
     same_operands_in_any_order,
     same_value,
 )
@@ -488,7 +487,7 @@ def _call(
     both = pair.old_side, pair.new_side, pair.pairing
     matched = pair.pairing.old[position]
     one, other = pair.old_side.computation.instructions[position], pair.new_side.computation.instructions[matched]
-    ours, theirs = operand_edges_of(one), operand_edges_of(other)
+    ours, theirs = one.reads, other.reads
     operands = (one.operands, other.operands, pair.pairing.old)
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][matched]
     edited = edited or not same_operands_in_any_order(*both, position)

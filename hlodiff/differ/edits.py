@@ -23,7 +23,7 @@ from hlodiff.differ.instruction_matches import OWN
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
 from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
-from hlodiff.hlo.grammar import closing, donated_parts, split_commas, without_comments
+from hlodiff.hlo.grammar import donated_parts, layout_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import aliased_buffers, load_json
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction
@@ -222,9 +222,8 @@ def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: i
     for module, computation, index in ((old, pair.old, position), (new, pair.new, matched)):
         owner = module.computations[computation]
         it = owner.instructions[index]
-        numbers = [f"#{result}" if result else "" for result in it.results or (0,) * len(it.operands)]
-        named = zip(it.operands, numbers, strict=True)
-        texts.append(", ".join(f"%{owner.instructions[operand].name}{number}" for operand, number in named))
+        named = ((owner.instructions[operand].name, f"#{result}" if result else "") for operand, result in it.reads)
+        texts.append(", ".join(f"%{name}{number}" for name, number in named))
     return texts[0], texts[1]
 
 
@@ -352,14 +351,12 @@ def header_edits(old: Module, new: Module, mapping: Mapping[int, int]) -> list[R
     edits: list[RawEdit] = []
     its, others = old.entry_computation.instructions, new.entry_computation.instructions
     matched = {  # which new entry parameter each old one is, by number
-        int(it.literal or 0): int(others[mapping[n]].literal or 0)
+        it.number: others[mapping[n]].number
         for n, it in enumerate(its)
         if it.opcode == "parameter" and n in mapping and others[mapping[n]].opcode == "parameter"
     }
     entries = [(module.entry, module.entry_computation) for module in (old, new)]
-    places = [
-        {int(entry.instructions[p].literal or 0): (index, p) for p in entry.parameters()} for index, entry in entries
-    ]
+    places = [{entry.instructions[p].number: (index, p) for p in entry.parameters()} for index, entry in entries]
     ours, theirs = header_donations(old), header_donations(new)
     back = {b: a for a, b in matched.items()}
     keys = dict.fromkeys([*((n, matched.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])
@@ -386,18 +383,11 @@ def header_edits(old: Module, new: Module, mapping: Mapping[int, int]) -> list[R
 
 def _layouts_differ(old: Module, new: Module, mapping: Mapping[int, int], ours: str, theirs: str) -> Iterator[bool]:
     """For each argument and result with one shape on both sides, whether the header lays it out differently."""
-    (olds, old_result), (news, new_result) = _layout_parts(ours), _layout_parts(theirs)
+    (olds, old_result), (news, new_result) = layout_parts(ours), layout_parts(theirs)
     before, after = old.entry_computation, new.entry_computation
     for position, matched in mapping.items():
         one, other = before.instructions[position], after.instructions[matched]
         if one.opcode == other.opcode == "parameter" and one.shape == other.shape:
-            yield olds.get(int(one.literal or 0)) != news.get(int(other.literal or 0))
+            yield olds.get(one.number) != news.get(other.number)
     if before.instructions[before.root].shape == after.instructions[after.root].shape:
         yield old_result != new_result
-
-
-def _layout_parts(text: str) -> tuple[dict[int, str], str]:
-    """`{(f32[8]{0}, s32[])->f32[8]{0}}` as arguments by number, and the result."""
-    end = closing(text, 1) if text.startswith("{(") else 0
-    parts = split_commas(text[2:end]) if end else []
-    return {n: part.strip() for n, part in enumerate(parts)}, text[end + 1 :]

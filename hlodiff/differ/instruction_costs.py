@@ -193,12 +193,8 @@ def instruction_flops(module: Module, place: tuple[int, int]) -> int:
     made = [computation.instructions[operand].shape for operand in it.operands]
     if module.stage == "compiled":
         return flops_of(it, made)
-    results = it.results or (0,) * len(made)  # the result that each operand uses
-    parts = [one.tuple_shapes for one in made]
-    return flops_of(
-        it,
-        [some[n] if len(some) > n else one for one, some, n in zip(made, parts, results, strict=True)],
-    )
+    used = [(shape, result) for shape, (_, result) in zip(made, it.reads, strict=True)]
+    return flops_of(it, [one.tuple_shapes[n] if len(one.tuple_shapes) > n else one for one, n in used])
 
 
 def instruction_bytes(module: Module, place: tuple[int, int]) -> tuple[int, int]:
@@ -312,7 +308,7 @@ class _FusionTraffic:
             inner = self._in_place(it.called[0], callee.root, depth + 1)
             if inner is None:
                 return None
-            number = int(callee.instructions[inner[0]].literal or 0)
+            number = callee.instructions[inner[0]].number
             base, size = (it.operands[number] if number < len(it.operands) else -1), inner[1]
         elif it.opcode in _UPDATING and len(it.operands) >= 2:
             base, size = it.operands[0], body.instructions[it.operands[1]].shape.bytes

@@ -346,7 +346,7 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
         inner = body.instructions[through_bitcasts(body, result)]
         if inner.opcode in _MOVING and inner.operands:
             taken = body.instructions[through_bitcasts(body, inner.operands[0])]
-            number = int(taken.literal or 0) if taken.opcode == "parameter" else len(it.operands)
+            number = taken.number if taken.opcode == "parameter" else len(it.operands)
             known = number < len(it.operands)
             yield inner.opcode, leaf, computation.instructions[it.operands[number]].shape if known else None
 

@@ -59,10 +59,9 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
             if it.opcode in BORDERS and it.opcode != "fusion":
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
-            results = it.results or (0,) * len(it.operands)
             resolved = [
                 (itself[operand] or _resolve(module, sites, (index, operand), result), number)
-                for operand, number, result in zip(it.operands, numbers, results, strict=True)
+                for (operand, result), number in zip(it.reads, numbers, strict=True)
             ]
             if only is None or (index, position) in only:
                 operands[index, position] = tuple(resolved)
@@ -107,7 +106,7 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
     site = sites.get(place[0])
     if it.opcode == "parameter" and site is not None:
         operands = at(module, site).operands
-        number = int(it.literal or 0)
+        number = it.number
         return (site[0], operands[number]) if number < len(operands) else None
     if it.opcode in ("bitcast", "copy-start", "copy-done") or (it.opcode.endswith("-done") and it.operands):
         return place[0], it.operands[0]

@@ -18,11 +18,6 @@ OrderFree = Callable[[Sequence[int]], bool]
 """Whether the callee computes the same with its operands in another order."""
 
 
-def operand_edges_of(it: Instruction) -> list[Slot]:
-    """The operands of an instruction, with the result that each uses."""
-    return list(zip(it.operands, it.results or (0,) * len(it.operands), strict=True))
-
-
 def operands_changed(
     old: MatchGraph,
     new: MatchGraph,
@@ -174,8 +169,8 @@ def same_value(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, ours: 
 
 def keeps_operands(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int) -> bool:
     """True if all operands of a matched instruction are kept, except those added or removed by an edit."""
-    ours = operand_edges_of(old.computation.instructions[position])
-    theirs = operand_edges_of(new.computation.instructions[pairing.old[position]])
+    ours = old.computation.instructions[position].reads
+    theirs = new.computation.instructions[pairing.old[position]].reads
     kept = [slot for slot in ours if pairing.old[slot[0]] >= 0], [slot for slot in theirs if pairing.new[slot[0]] >= 0]
     return len(kept[0]) == len(kept[1]) and all(same_value(old, new, pairing, a, b) for a, b in zip(*kept, strict=True))
 

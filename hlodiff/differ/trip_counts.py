@@ -411,7 +411,7 @@ class LoopSolver:
             return None
         if frame.caller is None:
             return self._from_callers(value, kept)
-        state = (int(it.literal or 0), *path)
+        state = (it.number, *path)
         if not kept:
             return state, (0,)
         before = self._kept(frame.caller, frame.site, state)
@@ -476,7 +476,7 @@ class LoopSolver:
         frame, _, path = value
         assert frame.caller is not None
         it, site = self._instruction(value), self._computation(frame.caller).instructions[frame.site]
-        number = int(it.literal or 0)
+        number = it.number
         if frame.is_loop:
             if it.attribute("captured") is None:
                 return None

@@ -27,8 +27,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import chain, pairwise
+from functools import cached_property, lru_cache
+from itertools import chain, count, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
@@ -56,15 +56,14 @@ from hlodiff.hlo.grammar import (
     LineParts,
     Unbalanced,
     called_names_by_attribute,
-    closing,
-    donated_parts,
+    donations,
+    layout_parts,
     opcode_of,
     parts_of_lines,
     print_shape,
     references,
     root_reference,
     split_commas,
-    without_comments,
     without_metadata,
     without_references,
 )
@@ -74,7 +73,6 @@ from hlodiff.hlo.model import (
     Computation,
     Instruction,
     Layout,
-    Module,
     Shape,
     is_commutative_opcode,
     operand_names,
@@ -176,9 +174,11 @@ class Row(NamedTuple):
     """An instruction without its name and metadata.
 
     Args:
-        opcode, shape, literal, attributes, results: as in `Instruction`.
+        opcode, shape, literal, attributes: as in `Instruction`.
         calls: by the indices of computations of the new program.
-        operands, control: by places in the new computation; `~place` of the old one for removed instructions.
+        reads: what each operand reads, by places in the new computation; `~place` of the old one for removed
+            instructions.
+        control: by the same places.
     """
 
     opcode: str
@@ -186,20 +186,8 @@ class Row(NamedTuple):
     literal: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
     calls: Calls = ()
-    operands: tuple[int, ...] = ()
-    results: tuple[int, ...] = ()
+    reads: tuple[Value, ...] = ()
     control: tuple[int, ...] = ()
-
-    @property
-    def reads(self) -> tuple[Value, ...]:
-        """What each operand reads."""
-        return tuple(zip(self.operands, self.results or (0,) * len(self.operands), strict=True))
-
-    def reading(self, values: Iterable[Value]) -> Row:
-        """The row with different operands."""
-        values = tuple(values)
-        results = tuple(result for _, result in values)
-        return self._replace(operands=tuple(place for place, _ in values), results=results if any(results) else ())
 
     def setting(self, name: str, text: str | None) -> Row:
         """The row with an attribute set; None removes it."""
@@ -209,13 +197,7 @@ class Row(NamedTuple):
 
 def row_of(it: Instruction) -> Row:
     """The row of an instruction at its current place."""
-    return Row(*_fields_of(it))
-
-
-def _fields_of(it: Instruction) -> tuple[Any, ...]:
-    """The fields of its row as a tuple: equal to the row, and three times as fast to make."""
-    results, control = it.results, it.control_predecessors
-    return it.opcode, it.shape, it.literal, it.attributes, it.calls, it.operands, results, control
+    return Row(it.opcode, it.shape, it.literal, it.attributes, it.calls, it.reads, it.control_predecessors)
 
 
 def normal(row: Row) -> Row:
@@ -225,14 +207,15 @@ def normal(row: Row) -> Row:
     channels are dropped, because they only name an operand of the callers and the instructions that share a channel:
     both are checked over the whole program.
     """
-    attributes = [(name, _normal_attribute(name, text)) for name, text in row.attributes]
-    row = row._replace(
+    directions = [text for name, text in row.attributes if name in ("direction", "comparison_direction")]
+    is_commutative = len(row.reads) == 2 and is_commutative_opcode(row.opcode, directions[0] if directions else "")
+    return row._replace(
         shape=_explicit(row.shape),
         literal=None if row.opcode == "parameter" else row.literal,
-        attributes=tuple(sorted(attributes)),
+        attributes=tuple(sorted((name, _normal_attribute(name, text)) for name, text in row.attributes)),
+        reads=tuple(sorted(row.reads)) if is_commutative else row.reads,
         control=tuple(sorted(row.control)),
     )
-    return row.reading(sorted(row.reads)) if _is_commutative(row) else row
 
 
 def _normal_attribute(name: str, text: str) -> str:
@@ -248,13 +231,6 @@ def _normal_attribute(name: str, text: str) -> str:
         except (ValueError, RecursionError):
             return text
     return text
-
-
-def _is_commutative(row: Row) -> bool:
-    if len(row.operands) != 2:
-        return False
-    directions = [text for name, text in row.attributes if name in ("direction", "comparison_direction")]
-    return is_commutative_opcode(row.opcode, directions[0] if directions else "")
 
 
 def _explicit(shape: Shape) -> Shape:
@@ -295,20 +271,30 @@ class _ResultNode:
     Args:
         row: its current row.
         old: its place in the old computation, -1 for an added one.
+        before: the instruction there; None for an added one, and in a computation that was compared as printed.
         calls: its callees, as indices of pairs.
         is_copy: whether it was an instruction of the old program, kept or moved here.
         is_rewired: whether a step replaced all of its operands.
         settings: the fields that steps set, with the new values.
         positions: old and new positions of the kept operands; None if all keep their positions.
+        names: by callee, as an index of pairs, the operand that each of its parameters is bound to on either side, -1
+            for none.
+        exchanged: the attributes through which it calls computations with exchanged parameters.
     """
 
     row: Row
     old: int = -1
+    before: Instruction | None = None
     calls: Calls = ()
     is_copy: bool = False
     is_rewired: bool = False
     settings: dict[str, str | None] = field(default_factory=dict)
     positions: dict[int, int] | None = None
+    names: dict[int, tuple[Sequence[int], Sequence[int]]] = field(default_factory=dict)
+    exchanged: list[str] = field(default_factory=list)
+
+
+_NOTHING = Computation("", (), -1)  # where only one side has a computation
 
 
 @dataclass
@@ -342,39 +328,51 @@ class _ReplayedComputation:
         """Whether both computations were compared as printed."""
         return self.parameters >= 0
 
-    @cached_property
-    def old(self) -> Computation | None:
-        """The old computation, None if there is none."""
-        return self.script.old.computations[self.pair.old] if self.pair.old >= 0 else None
+    @property
+    def is_paired(self) -> bool:
+        """Whether both programs have the computation."""
+        return self.pair.old >= 0 and self.pair.new >= 0
 
     @cached_property
-    def new(self) -> Computation | None:
-        """The new computation, None if there is none."""
-        return self.script.new.computations[self.pair.new] if self.pair.new >= 0 else None
+    def old(self) -> Computation:
+        """The old computation."""
+        return self.script.old.computations[self.pair.old] if self.pair.old >= 0 else _NOTHING
+
+    @cached_property
+    def new(self) -> Computation:
+        """The new computation."""
+        return self.script.new.computations[self.pair.new] if self.pair.new >= 0 else _NOTHING
 
     @cached_property
     def places(self) -> list[int]:
         """For each old instruction its new place, or `~place` of the old one if it has none."""
         return [matched if matched >= 0 else ~place for place, matched in enumerate(self.pair.mapping)]
 
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """Old and new numbers of the parameters that both computations have."""
+        if self.is_printed:
+            return {n: n for n in range(self.parameters)}
+        number_of = {place: n for n, place in enumerate(self.new.parameters())}
+        places = [self.places[place] for place in self.old.parameters()]
+        return {n: number_of[place] for n, place in enumerate(places) if place in number_of}
+
     def name(self, place: int) -> str:
-        """An instruction of the result, for messages."""
+        """An instruction of the result, or the result itself, for messages."""
+        if place == _ROOT:
+            return "the result"
         if place in self.nodes and self.nodes[place].old >= 0:
             return _name(self.old, self.nodes[place].old)
         return _name(self.new, place)
-
-    def before(self, node: _ResultNode) -> Instruction | None:
-        """The old instruction behind a node, None for an added one."""
-        return self.old.instructions[node.old] if self.old and node.old >= 0 else None
 
     def is_rewired(self, place: int) -> bool:
         """Whether a step replaced all operands of the instruction at a place."""
         return place in self.nodes and self.nodes[place].is_rewired
 
 
-def _name(owner: Computation | None, place: int) -> str:
+def _name(owner: Computation, place: int) -> str:
     """`%tanh.3 (tanh) of %fused`."""
-    if owner is None:
+    if owner is _NOTHING:
         return "nothing"
     it = owner.instructions[place]
     return f"%{it.name} ({it.opcode}) of %{owner.name}"
@@ -386,19 +384,19 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
     of_steps = (step.rewirings for step in made.steps if isinstance(step, RemoveStep | AddStep | ArriveStep))
     for rewiring in chain(made.pair.arguments, *of_steps):
         rewirings.setdefault(rewiring.user, []).append(rewiring)
-    made.root = made.places[made.old.root] if made.old else made.pair.root
+    made.root = made.places[made.old.root] if made.pair.old >= 0 else made.pair.root
     made.root = next((rewiring.reads[0] for rewiring in rewirings.get(_ROOT, ()) if rewiring.reads), made.root)
-    if made.old and made.new:
-        _keep(program, made, made.old, made.new, rewirings)
+    if made.is_paired:
+        _keep(program, made, rewirings)
     for place, it in made.pair.added:
-        _add(made, place, _ResultNode(row_of(it)._replace(calls=(), operands=(), results=(), control=())))
+        _add(made, place, _ResultNode(Row(it.opcode, it.shape, it.literal, it.attributes)))
     for step in made.steps:
         if isinstance(step, AddStep):
             row = row_of(step.instruction)._replace(calls=program.new_calls(step.calls))
             _add(made, step.new, _ResultNode(row, calls=step.calls))
         elif isinstance(step, ArriveStep):
             row = row_of(program.script.old.computations[step.source[0]].instructions[step.source[1]])
-            row = row.reading(step.operands)._replace(calls=program.new_calls(step.calls), control=step.control)
+            row = row._replace(calls=program.new_calls(step.calls), reads=step.operands, control=step.control)
             node = _ResultNode(row, calls=step.calls, is_copy=True)
             for setting in step.settings:
                 _set(made, node, setting)
@@ -409,7 +407,7 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
     # Old and new channel of each instruction that was in the old program, unless a step set the channel.
     for place, node in made.nodes.items():
         for name, before in node.row.attributes:
-            after = made.new.instructions[place].attribute(name) if name == "channel_id" and made.new else None
+            after = made.new.instructions[place].attribute(name) if name == "channel_id" else None
             if after is not None and node.is_copy and name not in node.settings:
                 made.channels.append((made.name(place), before, after))
             elif after is not None and before != after:
@@ -417,28 +415,22 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
 
 
 def _keep(
-    program: _ReplayedProgram,
-    made: _ReplayedComputation,
-    old: Computation,
-    new: Computation,
-    rewirings: Mapping[int, Sequence[OperandRewiring]],
+    program: _ReplayedProgram, made: _ReplayedComputation, rewirings: Mapping[int, Sequence[OperandRewiring]]
 ) -> None:
     """Put each kept instruction at its new place, before any step changes its fields."""
     places, calls, elements = made.places, dict(made.pair.calls), dict(made.pair.elements)
-    for place, (before, matched) in enumerate(zip(old.instructions, made.pair.mapping, strict=True)):
+    for place, (before, matched) in enumerate(zip(made.old.instructions, made.pair.mapping, strict=True)):
         if matched < 0:
             continue
-        after, called = new.instructions[matched], calls.get(matched, ())
-        operands, control = before.operands, before.control_predecessors
+        after, called = made.new.instructions[matched], calls.get(matched, ())
         row = Row(
             before.opcode,
             before.shape,
             before.literal,
             before.attributes,
             program.new_calls(called) if called else (),
-            tuple([places[operand] for operand in operands]) if operands else (),
-            before.results,
-            tuple([places[predecessor] for predecessor in control]) if control else (),
+            tuple([(places[operand], result) for operand, result in before.reads]),
+            tuple([places[predecessor] for predecessor in before.control_predecessors]),
         )
         if before.opcode == after.opcode == "constant" and (_lacks_value(before) or _lacks_value(after)):
             known = [each for each in before.attributes if not _is_hash(each)]
@@ -446,16 +438,17 @@ def _keep(
             row = row._replace(literal=after.literal, attributes=(*known, *given))  # see `Replay.unknown`
         elif elements and before.opcode == "get-tuple-element" and before.operands:
             # It takes the same element, whatever its new number.
-            number = before.attribute("index") or ""
-            now = dict(elements.get(places[before.operands[0]], ())).get(int(number) if number.isdigit() else -1)
-            row = row if now is None else row.setting("index", str(now))
+            index = before.attribute("index")
+            numbers = {str(number): str(now) for number, now in elements.get(places[before.operands[0]], ())}
+            row = row.setting("index", numbers.get(index, index) if index else None)
         if matched in made.nodes:
-            made.failures.append(f"two old instructions are one new one: {_name(old, place)}")
-        node = made.nodes[matched] = _ResultNode(row, place, called, is_copy=True)
-        bound = program.bound_positions(before, after, called) if called else None
+            made.failures.append(f"two old instructions are one new one: {_name(made.old, place)}")
+        node = made.nodes[matched] = _ResultNode(row, place, before, called, is_copy=True)
+        bound = _bind(program, node, before, after) if called else None
         if matched in rewirings or bound is not None:
             _rearrange(made, node, rewirings.get(matched, ()), bound)
-        if node.row != _fields_of(after) and normal(node.row) != normal(row_of(after)):
+        theirs = row_of(after)
+        if node.row != theirs and normal(node.row) != normal(theirs):
             made.opened.add(matched)
 
 
@@ -471,20 +464,59 @@ def _rearrange(
         for rewiring in rewirings
         if rewiring.place is not None and rewiring.reads is not None
     }
-    unplaced: list[tuple[int | None, Value]] = []
-    values = node.row.reads
-    for slot, value in enumerate(values):
-        if slot in cut:
-            continue
-        if bound is None:
-            unplaced.append((slot, value))
-        else:  # after all others if the parameter was removed, so that the comparison finds one operand too many
-            placed[bound.get(slot, len(values) + slot)] = (slot, value)
-    free = (n for n in range(len(placed) + len(unplaced)) if n not in placed)
-    placed |= dict(zip(free, unplaced, strict=False))
+    kept = [(slot, value) for slot, value in enumerate(node.row.reads) if slot not in cut]
+    if bound is None:
+        free = (n for n in count() if n not in placed)
+    else:  # after all others if the parameter was removed, so that the comparison finds one operand too many
+        free = (bound.get(slot, len(node.row.reads) + slot) for slot, _ in kept)
+    placed |= dict(zip(free, kept, strict=False))
     ordered = [placed[n] for n in sorted(placed)]
-    node.row = node.row.reading(value for _, value in ordered)
+    node.row = node.row._replace(reads=tuple(value for _, value in ordered))
     node.positions = {slot: n for n, (slot, _) in enumerate(ordered) if slot is not None}
+
+
+def _bind(
+    program: _ReplayedProgram, node: _ResultNode, before: Instruction, after: Instruction
+) -> dict[int, int] | None:
+    """New positions of a call's operands by the parameters they are bound to; None if they keep their order.
+
+    Parameters of its callees have the numbers of the operands that they are bound to. Those that are not bound to
+    operands (a reducer's) keep their numbers.
+    """
+    callees = [(name, program.computations[ref]) for name, refs in node.calls for ref in refs]
+    callees = [(name, inner) for name, inner in callees if inner.is_paired]
+    parsed = [inner for _, inner in callees if not inner.is_printed]
+    of_both = [
+        operand_names(it, module) if parsed else {}
+        for it, module in zip((before, after), (program.script.old, program.script.new), strict=True)
+    ]
+    found: dict[int, int] = {}
+    is_bound = False
+    for _, inner in callees:
+        if inner.is_printed:
+            ours = theirs = tuple(range(inner.parameters)) if before.opcode in BINDS else (-1,) * inner.parameters
+        else:  # a wrong script may have another call there
+            ours = of_both[0].get(inner.pair.old, (-1,) * len(inner.old.parameters()))
+            theirs = of_both[1].get(inner.pair.new, (-1,) * len(inner.new.parameters()))
+        node.names[inner.index] = ours, theirs
+        is_bound |= max(ours) >= 0 if ours else before.opcode in BINDS
+        for n, m in inner.numbers.items():
+            if ours[n] >= 0 and theirs[m] >= 0:
+                found.setdefault(ours[n], theirs[m])
+    for name, inner in callees:
+        names = node.names[inner.index]
+        slots = {n: (names[0][n], names[1][m]) for n, m in inner.numbers.items()}
+        named = dict(both for both in slots.values() if min(both) >= 0)
+        own = {n: inner.numbers[n] for n, both in slots.items() if min(both) < 0}
+        kept = {n: n for side in names for n, slot in enumerate(side) if slot < 0}
+        if named != {n: m for n, m in found.items() if n in names[0]} or own != kept:
+            node.exchanged.append(name)
+    # Operands that no parameter is bound to, such as the index of a branch, keep their order.
+    used = [{slot for names in node.names.values() for slot in names[side]} for side in (0, 1)]
+    left = [
+        [n for n in range(len(it.operands)) if n not in names] for it, names in zip((before, after), used, strict=True)
+    ]
+    return found | dict(zip(*left, strict=False)) if is_bound else None
 
 
 def _lacks_value(it: Instruction) -> bool:
@@ -499,7 +531,7 @@ def _is_hash(attribute: tuple[str, str]) -> bool:
 
 
 def _add(made: _ReplayedComputation, place: int, node: _ResultNode) -> None:
-    if made.new is None or place >= len(made.new.instructions):
+    if place >= len(made.new.instructions):
         made.failures.append("an instruction is listed as added that the new program does not have")
         return
     if place in made.nodes and made.nodes[place].old >= 0:
@@ -511,14 +543,14 @@ def _add(made: _ReplayedComputation, place: int, node: _ResultNode) -> None:
 def _change(made: _ReplayedComputation, step: ChangeStep) -> None:
     node = made.nodes.get(step.new)
     if node is None:
-        made.failures.append(f"nothing is there to be changed in %{made.old.name if made.old else ''}")
+        made.failures.append(f"nothing is there to be changed in %{made.old.name}")
         return
     made.opened.add(step.new)
     before = normal(node.row), node.settings.get("number", node.row.literal)
     for setting in step.settings:
         _set(made, node, setting)
     if step.operands is not None:
-        node.row = node.row.reading(step.operands)
+        node.row = node.row._replace(reads=step.operands)
         node.is_rewired = True
     of_program = {name.partition(":")[0] for name in node.settings} & {"thread", "donation", "channel_id", "root"}
     after = normal(node.row), node.settings.get("number", before[1])
@@ -578,9 +610,9 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
         if matched >= 0 and place in removed:
             yield f"{_name(made.old, place)} is listed as removed and is in the new program"
     for place in made.pair.removed:
-        if made.old and (made.index == 0 or made.old.instructions[place].opcode != "parameter"):
+        if made.index == 0 or made.old.instructions[place].opcode != "parameter":
             yield f"{_name(made.old, place)} went without an edit"
-    if made.new is None:
+    if made.pair.new < 0:
         return
     if made.root != made.new.root:
         yield f"%{made.new.name} returns {_name(made.new, made.new.root)}, {_SILENT}"
@@ -588,7 +620,7 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
         if place not in made.nodes:
             yield f"{_name(made.new, place)} is not there after all edits: none adds it"
     opened = sorted(made.opened)
-    ours = {place: normal(_renumber_aliasing(made, made.nodes[place])) for place in opened}
+    ours = {place: normal(_renumber_aliasing(made.nodes[place])) for place in opened}
     theirs = {place: normal(row_of(made.new.instructions[place])) for place in opened}
     if opened and not nx.utils.graphs_equal(dataflow_graph(ours), dataflow_graph(theirs)):
         for place in opened:
@@ -596,9 +628,9 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
                 yield f"{made.name(place)}: {what} is {our}, in the new program it is {their}, {_SILENT}"
 
 
-def _renumber_aliasing(made: _ReplayedComputation, node: _ResultNode) -> Row:
+def _renumber_aliasing(node: _ResultNode) -> Row:
     """A row whose config numbers operands, and results after them, as the new instruction does."""
-    before, text = made.before(node), dict(node.row.attributes).get("backend_config", "")
+    before, text = node.before, dict(node.row.attributes).get("backend_config", "")
     if before is None or "aliasing_operands" not in text or "backend_config" in node.settings:
         return node.row
     try:
@@ -607,7 +639,7 @@ def _renumber_aliasing(made: _ReplayedComputation, node: _ResultNode) -> Row:
         return node.row
     kept = node.positions if node.positions is not None else {n: n for n in range(len(before.operands))}
     results = range(max(1, len(node.row.shape.tuple_shapes)))
-    numbers = kept | {len(before.operands) + n: len(node.row.operands) + n for n in results}
+    numbers = kept | {len(before.operands) + n: len(node.row.reads) + n for n in results}
     for group in aliased_buffers(config):
         group["indices"] = [str(numbers.get(int(n), -1)) for n in group["indices"]]
     return node.row.setting("backend_config", json.dumps(config))
@@ -627,15 +659,14 @@ def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
         yield "what it calls", str(ours.calls), str(theirs.calls)
     if ours.control != theirs.control:
         yield "the list of control predecessors", str(len(ours.control)), str(len(theirs.control))
-    reads = ours.reads, theirs.reads
-    if reads[0] != reads[1]:
-        pairs = enumerate(zip(*reads, strict=False))
-        number = next((n for n, (a, b) in pairs if a != b), min(map(len, reads)))
-        places = [[place for place, _ in each[number : number + 1]] for each in reads]
-        before, after = (
-            "none" if not some else "gone" if some[0] < 0 else f"new instruction {some[0]}" for some in places
-        )
-        yield f"operand {number} of {len(reads[0])}", before, after
+    for number, reads in enumerate(zip_longest(ours.reads, theirs.reads)):
+        if reads[0] != reads[1]:
+            before, after = (
+                "none" if value is None else "gone" if value[0] < 0 else f"new instruction {value[0]}"
+                for value in reads
+            )
+            yield f"operand {number} of {len(ours.reads)}", before, after
+            return
 
 
 # 4. As printed
@@ -647,94 +678,96 @@ def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
 
 def _compare_printed(program: _ReplayedProgram) -> None:
     """Compare all pairs that were not parsed; those that differ as printed are parsed later."""
-    if program.script.printed is None:
+    printed = program.script.printed
+    if printed is None:
         return
-    texts = _PrintedTexts(program.script, program.script.printed)
+    indices = [{span.name: n for n, span in enumerate(text.spans)} for text in printed]
     for made in program.computations:
         if made.pair.is_printed and not made.steps:
-            texts.compare(made)
+            _compare_as_printed(program, made, printed, indices)
     for made in program.computations:  # a parsed computation may have its parameters in a different order
         refs = {ref for node in made.nodes.values() for _, refs in node.calls for ref in refs}
-        numbers = (program.parameters(ref) for ref in refs if not program.computations[ref].is_printed)
-        if any(kept != {n: n for n in range(max(counts))} for kept, counts in numbers):
-            made.parameters = -1
-            made.nodes.clear()
+        for inner in (program.computations[ref] for ref in refs if not program.computations[ref].is_printed):
+            most = max(len(inner.old.parameters()), len(inner.new.parameters()))
+            if inner.numbers != {n: n for n in range(most)}:
+                made.parameters = -1
+                made.nodes.clear()
 
 
 _OWN_CHANNEL = re.compile(r"(?<=, channel_id=)(\d+)(?=,|$)")
 
 
-class _PrintedTexts:
-    """Compares the lines of computations of two programs."""
+def _compare_as_printed(
+    program: _ReplayedProgram,
+    made: _ReplayedComputation,
+    printed: tuple[PrintedText, PrintedText],
+    indices: Sequence[Mapping[str, int]],
+) -> None:
+    """Fill in the result if both computations are equal as printed.
 
-    def __init__(self, script: EditScript, printed: tuple[PrintedText, PrintedText]) -> None:
-        self._script, self._printed = script, printed
-        self._index = [{span.name: n for n, span in enumerate(program.spans)} for program in printed]
-        self._same: dict[tuple[str, str], bool] = {}
+    Args:
+        program, made: the pair of computations in its program.
+        printed: both programs as printed.
+        indices: the indices of their computations by name.
+    """
+    pair = made.pair
+    spans = [text.spans[n] for text, n in zip(printed, (pair.old, pair.new), strict=True)]
+    ours, theirs = (parts_of_lines(each.text, span) for each, span in zip(printed, spans, strict=True))
+    if not ours or len(ours) != len(theirs) or sorted(pair.mapping) != list(range(len(ours))):
+        return
+    if spans[0].closing != spans[1].closing or pair.elements or pair.added or pair.removed or pair.arguments:
+        return
+    lines = [(line, theirs[matched]) for line, matched in zip(ours, pair.mapping, strict=True)]
+    names = {line[0]: other[0] for line, other in lines}
+    roots = [root_reference(each.text, span) for each, span in zip(printed, spans, strict=True)]
+    if len(names) != len(ours) or names[roots[0]] != roots[1] or not _read_the_same(lines, names):
+        return
+    calls = dict(pair.calls)
+    channels: list[tuple[str, str, str]] = []
+    nodes: dict[int, _ResultNode] = {}
+    for place, (line, other) in enumerate(lines):
+        bare = without_metadata(line[3]), without_metadata(other[3])
+        if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it is in a string
+            called = calls.pop(pair.mapping[place], ())
+            if not _is_same_call(program, bare, called, indices):
+                return
+            nodes[pair.mapping[place]] = _ResultNode(Row(opcode_of(line[1])), place, calls=called, is_copy=True)
+            bare = without_references(bare[0]), without_references(bare[1])
+        if found := _OWN_CHANNEL.findall(bare[0]):
+            name = f"{line[0]} of %{spans[0].name}"
+            channels += [(name, *both) for both in zip(found, _OWN_CHANNEL.findall(bare[1]), strict=False)]
+            bare = _OWN_CHANNEL.sub("any", bare[0]), _OWN_CHANNEL.sub("any", bare[1])
+        if bare[0] != bare[1] and (line[1].endswith(" constant") or not _have_same_attributes(*bare)):
+            return
+    if not calls:
+        made.nodes, made.channels = nodes, channels
+        made.parameters = sum(line[1].endswith(" parameter") for line in ours)
 
-    def compare(self, made: _ReplayedComputation) -> None:
-        """Fill in the result if both computations are equal as printed."""
-        pair, mapping = made.pair, made.pair.mapping
-        spans = [program.spans[n] for program, n in zip(self._printed, (pair.old, pair.new), strict=True)]
-        ours, theirs = (parts_of_lines(each.text, span) for each, span in zip(self._printed, spans, strict=True))
-        if not ours or not len(ours) == len(theirs) == len(mapping) or sorted(mapping) != list(range(len(ours))):
-            return
-        if spans[0].closing != spans[1].closing or pair.elements or pair.added or pair.removed or pair.arguments:
-            return
-        lines = [(line, theirs[matched]) for line, matched in zip(ours, mapping, strict=True)]
-        names = {line[0]: other[0] for line, other in lines}
-        roots = [root_reference(each.text, span) for each, span in zip(self._printed, spans, strict=True)]
-        if len(names) != len(ours) or names[roots[0]] != roots[1] or not _read_the_same(lines, names):
-            return
-        calls = dict(pair.calls)
-        channels: list[tuple[str, str, str]] = []
-        nodes: dict[int, _ResultNode] = {}
-        for place, (line, other) in enumerate(lines):
-            if line[3] or other[3]:
-                bare = without_metadata(line[3]), without_metadata(other[3])
-                if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it is in a string
-                    called = calls.pop(mapping[place], ())
-                    if not self._is_same_call(bare, called):
-                        return
-                    nodes[mapping[place]] = _ResultNode(Row(opcode_of(line[1])), place, called, is_copy=True)
-                    bare = without_references(bare[0]), without_references(bare[1])
-                if found := _OWN_CHANNEL.findall(bare[0]):
-                    name = f"{line[0]} of %{spans[0].name}"
-                    channels += [(name, *both) for both in zip(found, _OWN_CHANNEL.findall(bare[1]), strict=False)]
-                    bare = _OWN_CHANNEL.sub("any", bare[0]), _OWN_CHANNEL.sub("any", bare[1])
-                if bare[0] != bare[1] and (line[1].endswith(" constant") or not self._has_same_attributes(bare)):
-                    return
-        if not calls:
-            made.nodes, made.channels = nodes, channels
-            made.parameters = sum(line[1].endswith(" parameter") for line in ours)
 
-    def _is_same_call(self, attributes: tuple[str, str], calls: Calls) -> bool:
-        """Whether two lines call what the script says and refer to nothing else."""
-        named = [called_names_by_attribute(text) for text in attributes]
-        if [text.count("%") for text in attributes] != [sum(map(len, each.values())) for each in named]:
+def _is_same_call(
+    program: _ReplayedProgram, attributes: tuple[str, str], calls: Calls, indices: Sequence[Mapping[str, int]]
+) -> bool:
+    """Whether two lines call what the script says and refer to nothing else."""
+    pairs = [(name, [program.script.pairs[ref] for ref in refs]) for name, refs in calls]
+    wanted = [{name: [pair.old for pair in its] for name, its in pairs}, {n: [p.new for p in its] for n, its in pairs}]
+    for text, index, callees in zip(attributes, indices, wanted, strict=True):
+        named = called_names_by_attribute(text)
+        if text.count("%") != sum(map(len, named.values())) or "control-predecessors" in named:
             return False
-        pairs = [self._script.pairs[ref] for _, refs in calls for ref in refs]
-        wanted = [{name: len(refs) for name, refs in calls}] * 2
-        if "control-predecessors" in named[0] or [{n: len(g) for n, g in each.items()} for each in named] != wanted:
+        if {name: [index.get(callee, -2) for callee in its] for name, its in named.items()} != callees:
             return False
-        indices = [
-            [index.get(callee, -2) for name, _ in calls for callee in each[name]]
-            for index, each in zip(self._index, named, strict=True)
-        ]
-        return indices == [[pair.old for pair in pairs], [pair.new for pair in pairs]]
+    return True
 
-    def _has_same_attributes(self, attributes: tuple[str, str]) -> bool:
-        """Whether the attributes of two lines are equal in normal form."""
-        if attributes not in self._same:
-            try:
-                split = [[part.partition("=") for part in split_commas(text[1:])] for text in attributes]
-                ours, theirs = (
-                    sorted((name, _normal_attribute(name, value)) for name, _, value in each) for each in split
-                )
-                self._same[attributes] = ours == theirs
-            except Unbalanced:
-                self._same[attributes] = False
-        return self._same[attributes]
+
+@lru_cache(maxsize=1_000)
+def _have_same_attributes(ours: str, theirs: str) -> bool:
+    """Whether the attributes of two lines are equal in normal form."""
+    try:
+        split = [[part.partition("=") for part in split_commas(text[1:])] for text in (ours, theirs)]
+    except Unbalanced:
+        return False
+    one, other = (sorted((name, _normal_attribute(name, value)) for name, _, value in each) for each in split)
+    return one == other
 
 
 def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[str, str]) -> bool:
@@ -759,51 +792,37 @@ def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[
 
 def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """A step may rewire an operand only if it lies on the path between the old and the new operand."""
-    if made.old is None or made.new is None:
+    if not made.is_paired:
         return
     for step in made.steps:
         if isinstance(step, RemoveStep | AddStep | ArriveStep):
             for rewiring in step.rewirings:
                 if not _is_on_the_way(made, step, rewiring):
-                    yield f"{_user(made, rewiring)} reads something else, and nothing on the way to it came or went"
+                    yield f"{made.name(rewiring.user)} reads something else, and nothing on the way to it came or went"
     # Operands come and go only together with parameters of the callee.
     for rewiring in made.pair.arguments:
-        node = made.nodes.get(rewiring.user)
-        refs = [ref for _, refs in node.calls for ref in refs] if node else []
-        before = made.before(node) if node else None
-        if before is None or not any(
-            _is_bound(program, program.names(before, made.new.instructions[rewiring.user], ref), ref, rewiring)
-            for ref in refs
-        ):
-            yield f"{_user(made, rewiring)} has other operands without other parameters, {_SILENT}"
-    yield from _check_parameters(program, made, made.old)
-
-
-def _check_parameters(program: _ReplayedProgram, made: _ReplayedComputation, old: Computation) -> Iterator[str]:
-    """Parameters come with a reader and go with their readers; an edit reports an operand that nothing reads."""
+        names = made.nodes[rewiring.user].names if rewiring.user in made.nodes else {}
+        if not any(_is_bound(program.computations[ref], both, rewiring) for ref, both in names.items()):
+            yield f"{made.name(rewiring.user)} has other operands without other parameters, {_SILENT}"
+    # Parameters come with a reader and go with their readers; an edit reports an operand that nothing reads. If an edit
+    # changes the operands of a caller, unread parameters may be added and removed.
     if not (made.pair.added or made.pair.removed) or any(each.is_rewired for *_, each in program.callers(made.index)):
-        return  # an edit changes the operands of a caller, so unread parameters may be added and removed
-    read = {made.root, *(source for node in made.nodes.values() for source in node.row.operands)}
+        return
+    read = {made.root, *(source for node in made.nodes.values() for source, _ in node.row.reads)}
     for place, it in made.pair.added:
         if place not in read:
-            yield f"parameter %{it.name} of %{old.name} came and nothing reads it, {_SILENT}"
-    read = {old.root, *(operand for it in old.instructions for operand in it.operands)}
+            yield f"parameter %{it.name} of %{made.old.name} came and nothing reads it, {_SILENT}"
+    read = {made.old.root, *(operand for it in made.old.instructions for operand in it.operands)}
     for place in made.pair.removed:
         if place not in read:
-            yield f"{_name(old, place)}, which nothing read, went, {_SILENT}"
-
-
-def _user(made: _ReplayedComputation, rewiring: OperandRewiring) -> str:
-    return "the result" if rewiring.user == _ROOT else made.name(rewiring.user)
+            yield f"{_name(made.old, place)}, which nothing read, went, {_SILENT}"
 
 
 def _is_on_the_way(
     made: _ReplayedComputation, step: RemoveStep | AddStep | ArriveStep, rewiring: OperandRewiring
 ) -> bool:
     """Whether a step removed the old operand or added the new one, and the other is below that or new too."""
-    assert made.old is not None
-    user = made.nodes.get(rewiring.user)
-    before = made.before(user) if user else None
+    before = made.nodes[rewiring.user].before if rewiring.user in made.nodes else None
     old = before.operands[rewiring.slot] if before and rewiring.slot is not None else -1
     old = made.old.root if rewiring.user == _ROOT else old
     new = rewiring.reads[0] if rewiring.reads else -1
@@ -822,17 +841,14 @@ def _is_on_the_way(
 
 
 def _is_bound(
-    program: _ReplayedProgram, names: tuple[Sequence[int], Sequence[int]], ref: int, rewiring: OperandRewiring
+    inner: _ReplayedComputation, names: tuple[Sequence[int], Sequence[int]], rewiring: OperandRewiring
 ) -> bool:
-    """Whether an added or removed operand belongs to an added or removed parameter."""
-    inner = program.computations[ref]
-    if inner.old is None or inner.new is None:
-        return False
+    """Whether an added or removed operand belongs to an added or removed parameter of a callee."""
     if rewiring.reads is None:
-        gone = (int(inner.old.instructions[place].literal or 0) for place in inner.pair.removed)
-        return any(n < len(names[0]) and names[0][n] == rewiring.slot for n in gone)
-    come = (int(it.literal or 0) for _, it in inner.pair.added)
-    return any(n < len(names[1]) and names[1][n] == rewiring.place for n in come)
+        slots, place, parameters = names[0], rewiring.slot, [inner.old.instructions[n] for n in inner.pair.removed]
+    else:
+        slots, place, parameters = names[1], rewiring.place, [it for _, it in inner.pair.added]
+    return any(it.number < len(slots) and slots[it.number] == place for it in parameters)
 
 
 # 6. Loop elements
@@ -845,7 +861,7 @@ def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> It
     """Tuple elements are renumbered only if the whole loop agrees: initial value, body and result."""
     for place, pairs in made.pair.elements:
         elements, node = dict(pairs), made.nodes[place]
-        if node.row.opcode in _CARRIERS and len(node.row.operands) == 1:
+        if node.row.opcode in _CARRIERS and len(node.row.reads) == 1:
             agrees = _loop_agrees(program, made, node, elements)
         else:
             callers = list(program.callers(made.index)) if node.row.opcode == "parameter" else []
@@ -864,10 +880,10 @@ def _loop_agrees(
 
     An edit that names all operands of a tuple is enough for either the initial or the final tuple, but not for both.
     """
-    begin = node.row.operands[0]
+    ((begin, _),) = node.row.reads
     tuples = [(made, begin)]
     for inner in (program.computations[ref] for _, refs in node.calls for ref in refs):
-        if inner.old is None or inner.new is None:
+        if not inner.is_paired:
             return False
         known = dict(inner.pair.elements)
         if any(dict(known.get(parameter, ())) != elements for parameter in inner.new.parameters()):
@@ -876,8 +892,8 @@ def _loop_agrees(
             tuples.append((inner, inner.root))
     named = [one.is_rewired(place) for one, place in tuples]
     if begin in made.nodes and made.nodes[begin].row.opcode == "parameter":  # passed by callers
-        passed = ((caller, each.row.operands[:1]) for caller, _, each in program.callers(made.index))
-        named[0] |= any(caller.is_rewired(source) for caller, reads in passed for source in reads)
+        passed = ((caller, each.row.reads[:1]) for caller, _, each in program.callers(made.index))
+        named[0] |= any(caller.is_rewired(source) for caller, reads in passed for source, _ in reads)
     fits = (is_named or _consists_of(*each, elements) for each, is_named in zip(tuples, named, strict=True))
     return all(fits) and not all(named)
 
@@ -887,7 +903,7 @@ def _consists_of(made: _ReplayedComputation, place: int, elements: Mapping[int, 
     if dict(dict(made.pair.elements).get(place, ())) == elements:
         return True
     node = made.nodes.get(place)
-    before = made.before(node) if node else None
+    before = node.before if node else None
     if node is None or before is None or not before.opcode == node.row.opcode == "tuple":
         return False
     return (node.positions or {n: n for n in range(len(before.operands))}) == elements
@@ -895,13 +911,12 @@ def _consists_of(made: _ReplayedComputation, place: int, elements: Mapping[int, 
 
 def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
     """Whether every kept instruction takes an element that is there before and after."""
-    for node in made.nodes.values():
-        it = made.before(node)
-        if it and it.opcode == "get-tuple-element" and made.places[it.operands[0]] == place:
-            number = it.attribute("index") or ""
-            if "index" not in node.settings and not (number.isdigit() and int(number) in elements):
-                return False
-    return True
+    numbers = set(map(str, elements))
+    return all(
+        it.attribute("index") in numbers or "index" in node.settings
+        for it, node in ((node.before, node) for node in made.nodes.values())
+        if it and it.opcode == "get-tuple-element" and made.places[it.operands[0]] == place
+    )
 
 
 # 7. The whole program
@@ -916,17 +931,11 @@ class _ReplayedProgram:
         computations: one for each pair of the script.
         calls: the call graph of the result. Nodes are indices of pairs; each callee of each call site is an edge, whose
             key begins with the place of the call.
-        numbers: cache of `parameters`.
-        names_of: cache of `operand_names`: by an instruction's id, the instruction and the result.
-        bound: cache of `bound_positions`, by the ids of both instructions and their callees.
     """
 
     script: EditScript
     computations: Sequence[_ReplayedComputation]
     calls: Graph = field(default_factory=nx.MultiDiGraph)
-    numbers: dict[int, tuple[dict[int, int], tuple[int, int]]] = field(default_factory=dict)
-    names_of: dict[int, tuple[Instruction, dict[int, tuple[int, ...]]]] = field(default_factory=dict)
-    bound: dict[tuple[int, int, Calls], dict[int, int] | None] = field(default_factory=dict)
 
     def connect(self) -> None:
         """Make the call graph."""
@@ -947,74 +956,17 @@ class _ReplayedProgram:
         """Calls by the indices of computations of the new program, as an instruction has them."""
         return tuple((name, tuple(self.script.pairs[ref].new for ref in refs)) for name, refs in calls)
 
-    def parameters(self, ref: int) -> tuple[dict[int, int], tuple[int, int]]:
-        """Old and new numbers of the parameters that two computations share, and how many parameters each has."""
-        made = self.computations[ref]
-        if made.is_printed:
-            return {n: n for n in range(made.parameters)}, (made.parameters, made.parameters)
-        if ref in self.numbers:
-            return self.numbers[ref]
-        olds, news = made.old.parameters() if made.old else (), made.new.parameters() if made.new else ()
-        place_of = {place: n for n, place in enumerate(news)}
-        numbers = {n: place_of[made.places[place]] for n, place in enumerate(olds) if made.places[place] in place_of}
-        self.numbers[ref] = numbers, (len(olds), len(news))
-        return self.numbers[ref]
-
-    def names(self, before: Instruction, after: Instruction, ref: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """For each parameter of the callee the operand that it is bound to, on either side; -1 for none."""
-        pair, made = self.script.pairs[ref], self.computations[ref]
-        if made.is_printed:
-            own = tuple(range(made.parameters)) if before.opcode in BINDS else (-1,) * made.parameters
-            return own, own
-        counts = self.parameters(ref)[1]  # a wrong script may have another call there
-        ours, theirs = self._operand_names(before, self.script.old), self._operand_names(after, self.script.new)
-        return ours.get(pair.old, (-1,) * counts[0]), theirs.get(pair.new, (-1,) * counts[1])
-
-    def _operand_names(self, it: Instruction, module: Module) -> dict[int, tuple[int, ...]]:
-        """`operand_names`, cached; the cache keeps the instruction alive, so that its id is not reused."""
-        known = self.names_of.get(id(it))
-        if known is None:
-            known = self.names_of[id(it)] = it, operand_names(it, module)
-        return known[1]
-
-    def bound_positions(self, before: Instruction, after: Instruction, calls: Calls) -> Mapping[int, int] | None:
-        """New positions of a call's operands by the parameters they are bound to; None if they keep their order."""
-        key = id(before), id(after), calls
-        if key in self.bound:
-            return self.bound[key]
-        found: dict[int, int] = {}
-        named: tuple[set[int], set[int]] = (set(), set())
-        is_bound = False
-        for ref in (ref for _, refs in calls for ref in refs):
-            pair = self.script.pairs[ref]
-            if pair.old >= 0 and pair.new >= 0:
-                ours, theirs = self.names(before, after, ref)
-                is_bound |= max(ours) >= 0 if ours else before.opcode in BINDS
-                named[0].update(ours)
-                named[1].update(theirs)
-                for n, m in self.parameters(ref)[0].items():
-                    if ours[n] >= 0 and theirs[m] >= 0:
-                        found.setdefault(ours[n], theirs[m])
-        # Operands that no parameter is bound to, such as the index of a branch, keep their order.
-        own = [
-            [n for n in range(len(it.operands)) if n not in used]
-            for it, used in zip((before, after), named, strict=True)
-        ]
-        self.bound[key] = found | dict(zip(*own, strict=False)) if is_bound else None
-        return self.bound[key]
-
 
 def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
     """A kept instruction has the same callees; an edit reports added and removed ones."""
     pairs, computations = program.script.pairs, program.computations
     for place, node in made.nodes.items():
-        before = made.before(node)
+        before = node.before
         if before is None or not (node.calls or before.calls):
             continue
         where, now = made.name(place), dict(node.calls)
-        if not node.is_rewired:
-            after = made.new.instructions[place] if made.new else before
-            yield from _exchanged_parameters(program, node, before, after, where)
+        for name in node.exchanged if not node.is_rewired else ():
+            yield f"{where}: the parameters of what it calls through {name} are exchanged, {_SILENT}"
         for name, group in before.calls:
             refs = now.get(name, ())
             if any(pairs[ref].old not in (callee, -1) for callee, ref in zip(group, refs, strict=False)):
@@ -1030,27 +982,6 @@ def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Itera
                     yield f"{where} calls more than it did through {name}, {_SILENT}"
 
 
-def _exchanged_parameters(
-    program: _ReplayedProgram, node: _ResultNode, before: Instruction, after: Instruction, where: str
-) -> Iterator[str]:
-    """Parameters of a callee have the numbers of the operands that they are bound to.
-
-    Parameters that are not bound to operands (a reducer's) keep their numbers.
-    """
-    bound = program.bound_positions(before, after, node.calls) or {}
-    for name, refs in node.calls:
-        for ref in refs:
-            if program.script.pairs[ref].old < 0:
-                continue
-            numbers, _ = program.parameters(ref)
-            ours, theirs = program.names(before, after, ref)
-            named = {ours[n]: theirs[m] for n, m in numbers.items() if ours[n] >= 0 and theirs[m] >= 0}
-            own = {n: m for n, m in numbers.items() if ours[n] < 0 or theirs[m] < 0}
-            kept = {n: n for names in (ours, theirs) for n, slot in enumerate(names) if slot < 0}
-            if named != {n: m for n, m in bound.items() if n in ours} or own != kept:
-                yield f"{where}: the parameters of what it calls through {name} are exchanged, {_SILENT}"
-
-
 _THREAD = "execution_thread"
 
 
@@ -1059,22 +990,20 @@ def _check_attributes(program: _ReplayedProgram, made: _ReplayedComputation) -> 
 
     A changed thread is reported by an edit of a caller.
     """
-    if made.old is None or made.new is None:
+    if not made.is_paired:
         return
-    ours = dict(made.old.attributes) | {_THREAD: made.old.execution_thread}
-    theirs = dict(made.new.attributes) | {_THREAD: made.new.execution_thread}
+    ours = dict[str, str | None](made.old.attributes) | {_THREAD: made.old.execution_thread}
+    theirs = dict[str, str | None](made.new.attributes) | {_THREAD: made.new.execution_thread}
     for step in made.steps:
         if isinstance(step, ComputationStep):
             if ours.get(step.name) == step.value:
                 yield f"an edit of the attributes of %{made.old.name} changes nothing"
-            ours.pop(step.name, None)
-            if step.value is not None:
-                ours[step.name] = step.value
-    if ours.pop(_THREAD, None) != theirs.pop(_THREAD) and not any(
-        "thread" in node.settings or node.old < 0 for _, _, node in program.callers(made.index)
-    ):
+            ours[step.name] = step.value
+    changed = {name for name in ours | theirs if ours.get(name) != theirs.get(name)}
+    callers = (node for _, _, node in program.callers(made.index)) if _THREAD in changed else ()
+    if _THREAD in changed and not any("thread" in node.settings or node.old < 0 for node in callers):
         yield f"%{made.old.name} runs on another thread, {_SILENT}"
-    if ours != theirs:
+    if changed - {_THREAD}:
         yield f"the attributes of %{made.old.name} changed, {_SILENT}"
 
 
@@ -1095,7 +1024,7 @@ def _check_order(program: _ReplayedProgram) -> Iterator[str]:
     sequential = nx.subgraph_view(program.calls, filter_edge=runs_steps)
     for index in sorted({0, *nx.descendants(sequential, 0)} - reordered):
         made = program.computations[index]
-        if all(a < b for a, b in pairwise(made.pair.mapping)) or made.old is None or made.new is None:
+        if all(a < b for a, b in pairwise(made.pair.mapping)) or not made.is_paired:
             continue
         places = [
             place
@@ -1124,58 +1053,36 @@ def _check_header(program: _ReplayedProgram) -> Iterator[str]:
     arguments = [
         (before, after, node)
         for place, node in entry.nodes.items()
-        if (before := entry.before(node)) is not None
+        if (before := node.before) is not None
         and before.opcode == (after := new.entry_computation.instructions[place]).opcode == "parameter"
     ]
     yield from _check_numbers(arguments)
-    donations = _donations(old), _donations(new)
+    donated = donations(old), donations(new)
     for before, after, node in arguments:
-        donated: dict[str, str | None] = {**donations[0].get(before.literal or "0", {})}
-        donated |= {name[9:]: text for name, text in node.settings.items() if name.startswith("donation:")}
-        left = {inside: text for inside, text in donated.items() if text is not None}
-        if left != donations[1].get(after.literal or "0", {}):
+        now: dict[str, str | None] = {**donated[0].get(before.number, {})}
+        now |= {name[9:]: text for name, text in node.settings.items() if name.startswith("donation:")}
+        if {k: v for k, v in now.items() if v is not None} != donated[1].get(after.number, {}):
             yield f"the donation of argument {after.literal} (%{after.name}) changed, {_SILENT}"
-    layouts = [_layout_parts(module.attribute(_LAYOUT)) for module in (old, new)]
-    if _LAYOUT not in settings and all(layouts):  # it repeats the shapes: if those are equal, so is the layout
+    # The entry layout repeats the shapes: if those are equal, so is the layout.
+    (olds, our_result), (news, their_result) = (layout_parts(module.attribute(_LAYOUT) or "") for module in (old, new))
+    if _LAYOUT not in settings and our_result and their_result:
         for before, after, _ in arguments:
-            parts = [each.get(it.literal or "0") for each, it in zip(layouts, (before, after), strict=True)]
-            if before.shape == after.shape and parts[0] != parts[1]:
+            if before.shape == after.shape and olds.get(before.number) != news.get(after.number):
                 yield f"the header gives argument {after.literal} (%{after.name}) another layout, {_SILENT}"
         roots = [module.entry_computation.instructions[module.entry_computation.root] for module in (old, new)]
-        if roots[0].shape == roots[1].shape and layouts[0]["result"] != layouts[1]["result"]:
+        if roots[0].shape == roots[1].shape and our_result != their_result:
             yield f"the header gives the result another layout, {_SILENT}"
 
 
 def _check_numbers(arguments: Sequence[tuple[Instruction, Instruction, _ResultNode]]) -> Iterator[str]:
     """An argument of the program has the number that an edit sets, its old one, or its rank among those kept."""
-    ranks = {number: rank for rank, number in enumerate(sorted(int(after.literal or 0) for _, after, _ in arguments))}
-    in_order = sorted(arguments, key=lambda each: int(each[0].literal or 0))
-    for rank, (before, after, node) in enumerate(in_order):
-        was, number = int(before.literal or 0), int(after.literal or 0)
+    ranks = {number: rank for rank, number in enumerate(sorted(after.number for _, after, _ in arguments))}
+    for rank, (before, after, node) in enumerate(sorted(arguments, key=lambda each: each[0].number)):
         if "number" in node.settings:
-            if int(node.settings["number"] or 0) != number:
-                yield f"%{before.name} is listed as argument {node.settings['number']} and is argument {number}"
-        elif was != number and ranks[number] != rank:
-            yield f"%{before.name} was argument {was} and is argument {number}, {_SILENT}"
-
-
-def _donations(module: Module) -> dict[str, dict[str, str]]:
-    """For each argument its donated parts ("" for all of it), and the result that each is donated to."""
-    found: dict[str, dict[str, str]] = {}
-    for part in donated_parts(module):
-        result = "any" if part.result is None else f"{{{part.result}}} {part.kind}".strip()
-        found.setdefault(str(part.parameter), {})[part.inside] = result
-    return found
-
-
-def _layout_parts(text: str | None) -> dict[str, str]:
-    """`{(f32[8]{0}, s32[])->f32[8]{0}}` split by argument, and the result."""
-    plain = without_comments(text or "").strip()
-    if not plain.startswith("{(") or not plain.endswith("}"):
-        return {}
-    end = closing(plain, 1)
-    arguments = {str(number): part for number, part in enumerate(split_commas(plain[2:end]))}
-    return arguments | {"result": plain[end + 1 : -1].strip().removeprefix("->").strip()}
+            if int(node.settings["number"] or 0) != after.number:
+                yield f"%{before.name} is listed as argument {node.settings['number']} and is argument {after.number}"
+        elif before.number != after.number and ranks[after.number] != rank:
+            yield f"%{before.name} was argument {before.number} and is argument {after.number}, {_SILENT}"
 
 
 # 8. The reported edits
@@ -1189,27 +1096,26 @@ def _check_reported(script: EditScript) -> Iterator[str]:
     counts: dict[EditReference, int] = {}
     pairs: dict[_ChangedPlace, set[int]] = {}
     told: dict[_ChangedPlace, dict[EditReference, None]] = {}
-    places: dict[EditReference, dict[_ChangedPlace, None]] = {}
     for step in script.steps:
-        is_of_program = isinstance(step, HeaderStep) or step.reference.channel == "schedule"
-        count = 1 if isinstance(step, HeaderStep) or is_of_program else script.pairs[step.pair].count
+        pair = None if isinstance(step, HeaderStep) else script.pairs[step.pair]
+        count = pair.count if pair and step.reference.channel != "schedule" else 1
         counts[step.reference] = min(count, counts.get(step.reference, count))
-        if isinstance(step, RemoveStep | AddStep | ArriveStep):
-            pair = script.pairs[step.pair]
+        if pair and isinstance(step, RemoveStep | AddStep | ArriveStep):
             place = (False, pair.old, step.old) if isinstance(step, RemoveStep) else (True, pair.new, step.new)
             pairs.setdefault(place, set()).add(step.pair)
             told.setdefault(place, {})[step.reference] = None
-            places.setdefault(step.reference, {})[place] = None
     totals = {place: sum(script.pairs[pair].count for pair in found) for place, found in pairs.items()}
-    shared = {place for place, references in told.items() if len(references) > 1 or len(pairs[place]) > 1}
     moves = {step.reference for step in script.steps if isinstance(step, ArriveStep)}
-    for reference in moves:
-        alone = [totals[place] for place in places[reference] if len(told[place]) == 1]
-        counts[reference] = min(alone, default=counts[reference])
-    for place in shared:
-        others = [reference for reference in told[place] if reference not in moves]
-        left = totals[place] - sum(counts[reference] for reference in told[place] if reference in moves)
-        if len({(reference.channel, reference.edit) for reference in others}) == 1:
+    alone: dict[EditReference, int] = {}
+    for place, (reference, *others) in told.items():
+        if reference in moves and not others:
+            alone[reference] = min(totals[place], alone.get(reference, totals[place]))
+    counts |= alone
+    for place, those in told.items():
+        others = [reference for reference in those if reference not in moves]
+        left = totals[place] - sum(counts[reference] for reference in those if reference in moves)
+        is_shared = len(those) > 1 or len(pairs[place]) > 1
+        if is_shared and len({(reference.channel, reference.edit) for reference in others}) == 1:
             counts |= dict.fromkeys(others, 1) | {others[0]: left - len(others) + 1}
     sites: dict[tuple[str, int], dict[int, int]] = {}
     for reference, count in counts.items():

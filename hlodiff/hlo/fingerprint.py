@@ -227,8 +227,7 @@ def _content(owner: Computation, labels: tuple[bytes, ...], schedule: bool) -> C
         it = owner.instructions[position]
         parts += of_label, labels[position]
         if it.results or (len(it.operands) == 2 and is_commutative(it)):
-            results = it.results or (0,) * len(it.operands)
-            pairs = list(zip(it.operands, results, strict=True))
+            pairs = list(it.reads)
             if is_commutative(it):
                 pairs.sort(key=lambda pair: (operand_hashes[pair[0]], pair[1], number[pair[0]]))
             for operand, result in pairs:

@@ -529,6 +529,33 @@ def donated_parts(module: Module) -> list[DonatedPart]:
     ]
 
 
+def donations(module: Module) -> dict[int, dict[str, str]]:
+    """For each donated argument its donated parts ("" for all of it), and the result that each is donated to.
+
+    Example:
+        >>> donations(Module("m", "compiled", (), 0, (("input_output_alias", "{ {1}: (0, {}, may-alias) }"),)))
+        {0: {'': '{1} may-alias'}}
+    """
+    found: dict[int, dict[str, str]] = {}
+    for one in donated_parts(module):
+        target = "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
+        found.setdefault(one.parameter, {})[one.inside] = target
+    return found
+
+
+def layout_parts(text: str) -> tuple[dict[int, str], str]:
+    """An `entry_computation_layout` as arguments by number, and the result.
+
+    Example:
+        >>> layout_parts("{(f32[8]{0}, s32[])->f32[8]{0}}")
+        ({0: 'f32[8]{0}', 1: 's32[]'}, '->f32[8]{0}}')
+    """
+    text = without_comments(text).strip()
+    end = closing(text, 1) if text.startswith("{(") else 0
+    parts = split_commas(text[2:end]) if end else []
+    return {n: part.strip() for n, part in enumerate(parts)}, text[end + 1 :]
+
+
 def _without_blanks(index: str) -> str:
     return index.replace(" ", "")
 

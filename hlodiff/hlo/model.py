@@ -213,6 +213,16 @@ class Instruction(_Draft):
     def __reduce__(self) -> tuple[type[Instruction], tuple[Any, ...]]:
         return Instruction, tuple([getattr(self, field.name) for field in fields(self)])
 
+    @property
+    def number(self) -> int:
+        """The number of a parameter."""
+        return int(self.literal or 0)
+
+    @property
+    def reads(self) -> tuple[tuple[int, int], ...]:
+        """What each operand uses: an index into the computation's instructions, and which of its results."""
+        return tuple(zip(self.operands, self.results or (0,) * len(self.operands), strict=True))
+
     def attribute(self, name: str) -> str | None:
         """Verbatim value of an attribute; None if the instruction lacks it."""
         for key, value in self.attributes:
@@ -251,7 +261,7 @@ class Computation(_CountedOnce):
         try:
             return self._parameters
         except AttributeError:
-            found = [(int(i.literal or 0), n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
+            found = [(i.number, n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
             object.__setattr__(self, "_parameters", tuple([n for _, n in sorted(found)]))
             return self._parameters
 
@@ -303,11 +313,10 @@ class Module:
         root = self.entry_computation.instructions[self.entry_computation.root]
         if root.opcode != "return":
             return tuple(root.shape.leaves())
-        made = [self.entry_computation.instructions[operand] for operand in root.operands]
-        numbers = root.results or (0,) * len(made)
+        returned = [(self.entry_computation.instructions[operand], number) for operand, number in root.reads]
         shapes = [
             it.shape.tuple_shapes[number] if it.shape.tuple_shapes and it.opcode != "tuple" else it.shape
-            for it, number in zip(made, numbers, strict=True)
+            for it, number in returned
         ]
         return tuple(leaf for shape in shapes for leaf in shape.leaves())
 

@@ -652,7 +652,7 @@ def _read_parameters(reader: _TextReader, open_: _OpenComputation) -> tuple[Shap
             column = reader.lines[line - 1].find(f"parameter({number})") + 1
             what = f"parameter {number} of %{open_.name}, which has {len(found)}: they count from 0"
             raise reader.error(what, line, column)
-    return tuple([it.shape for it in sorted(found.values(), key=lambda it: int(it.literal or 0))])
+    return tuple([it.shape for it in sorted(found.values(), key=lambda it: it.number)])
 
 
 def _parameters_of(text: str, span: Span) -> tuple[Shape, ...]:

@@ -156,9 +156,7 @@ class _Printer:
         return f"{values[operand]}#{result}" if several else values[operand]
 
     def operand_types(self, scope: Computation, op: Instruction) -> list[str]:
-        results = op.results or (0,) * len(op.operands)
-        shapes = [result_shapes(scope.instructions[n].shape)[k] for n, k in zip(op.operands, results, strict=True)]
-        return list(map(type_text, shapes))
+        return [type_text(result_shapes(scope.instructions[operand].shape)[result]) for operand, result in op.reads]
 
     def symbols(self, op: Instruction) -> dict[str, str]:
         """Calls of functions as MLIR attributes."""

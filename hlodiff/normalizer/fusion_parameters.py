@@ -361,8 +361,7 @@ def _fit(module: Module, computation: Computation, places: Sequence[Place]) -> b
 def _renumbered(computation: Computation, order: Sequence[int]) -> Computation:
     new = {old: n for n, old in enumerate(order)}
     instructions = [
-        with_literal(it, str(new[int(it.literal or 0)])) if it.opcode == "parameter" else it
-        for it in computation.instructions
+        with_literal(it, str(new[it.number])) if it.opcode == "parameter" else it for it in computation.instructions
     ]
     return with_instructions(computation, instructions)
 

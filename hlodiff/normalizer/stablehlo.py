@@ -218,8 +218,7 @@ def _apply(
         if not regions:
             continue
         inside, _ = split_operands(module, it)
-        results = it.results or (0,) * len(it.operands)
-        values = [_value_name(computation, found, o, r) for o, r in zip(it.operands, results, strict=True)]
+        values = [_value_name(computation, found, operand, result) for operand, result in it.reads]
         captured = iter(values[inside:])
         named = replace(it, name=found[position])
         for number, region in enumerate(regions):
@@ -260,11 +259,10 @@ def _collect(
             continue
         own: list[tuple[int, int]] = []
         if it.opcode == "parameter":
-            number = int(it.literal or 0)
+            number = it.number
             own = [initial[number]] if number < len(initial) else []
         else:
-            results = it.results or (0,) * len(it.operands)
-            own = [(place[o][0], place[o][1] or r) for o, r in zip(it.operands, results, strict=True)]
+            own = [(place[operand][0], place[operand][1] or result) for operand, result in it.reads]
         place[position] = (len(nodes), 0)
         inside, _ = split_operands(module, it)
         silent = it.shape.element_type == "tuple" and not it.shape.tuple_shapes

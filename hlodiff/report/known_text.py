@@ -156,10 +156,10 @@ def _kind(word: str) -> _Kind:
         return ""
     if (word.startswith("-") and not core[:1].isdigit()) or not core.isascii():
         return "removed"  # an option, or look-alike letters
-    return _kind_of_words(word, core, bare)
+    return _kind_of_words(word, core)
 
 
-def _kind_of_words(word: str, core: str, bare: str) -> _Kind:
+def _kind_of_words(word: str, core: str) -> _Kind:
     parts = core.lower().split("-")
     if all(part in _words() or part.removesuffix("s") in _words() for part in parts):
         return "word"

@@ -176,9 +176,7 @@ def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "")
     return number.words(FORMATS[unit], root)
 
 
-def format_executed_pair(
-    old: ExecutedCount, new: ExecutedCount, unit: Unit = "count", root: str = ""
-) -> tuple[str, str]:
+def format_executed_pair(old: ExecutedCount, new: ExecutedCount, unit: Unit = "count") -> tuple[str, str]:
     """Both sides of a number; of several loops with unknown trip counts only the one that changed most.
 
     Pages and `metrics_executed` in JSON have the numbers per iteration of every loop.
@@ -192,12 +190,12 @@ def format_executed_pair(
         ('4 + 2 loops of unknown length', '9 + 2 loops of unknown length')
     """
     if max(len(one.per_turn) for one in (old, new)) < 2:
-        return format_executed(old, unit, root), format_executed(new, unit, root)
+        return format_executed(old, unit), format_executed(new, unit)
     chosen = None
     if (old.least, old.most) == (new.least, new.most) and len(old.per_turn) == len(new.per_turn):
         changes = [_by(pair) for pair in zip(old.per_turn, new.per_turn, strict=True)]
         chosen = changes.index(max(changes))
-    before, after = (_with_one_loop(one, chosen, unit, root) for one in (old, new))
+    before, after = (_with_one_loop(one, chosen, unit) for one in (old, new))
     return before, after
 
 
@@ -211,12 +209,12 @@ def _by(pair: tuple[_PerTurn, _PerTurn]) -> float:
     return abs(other - one) / max(min(one, other), 1)
 
 
-def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit, root: str) -> str:
+def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit) -> str:
     """A number with the work per iteration of one loop or none; the other loops are only counted."""
     listed = () if chosen is None else (one.per_turn[chosen],)
     left = len(one.per_turn) - len(listed)
     outside = format_executed(ExecutedCount(one.least, one.most), unit) if one.most != 0 or not listed else ""
-    turn = format_executed(ExecutedCount(0, 0, listed), unit, root) if listed else ""
+    turn = format_executed(ExecutedCount(0, 0, listed), unit) if listed else ""
     others = f"{many(left, 'other loop' if listed else 'loop')}{OF_LOOPS}" if left else ""
     return " + ".join(filter(None, (outside, turn, others)))
 

@@ -51,14 +51,14 @@ def check_metrics(selected: Sequence[str], histories: Sequence[History], kind: K
     """
     known = available(histories)
     for metric in selected:
-        if metric in known or (kind == "program" and _can_be(metric, known, stage)):
+        if metric in known or (kind == "program" and _can_be(metric, stage)):
             continue
         if kind == "program" and stage == "stablehlo" and metric in FACTS:
             raise UsageError(f"{metric} is a number of compiled programs", hint="leave out `--stage stablehlo`")
         raise UsageError(f"no metric is called `{metric}` here", hint=_there_are(metric, known))
 
 
-def _can_be(metric: str, known: Sequence[str], stage: Stage) -> bool:
+def _can_be(metric: str, stage: Stage) -> bool:
     """Whether a program may have a metric that its summary omits, because it is 0, unknown or not stored."""
     named = measured_as(metric)
     if named is None or (stage == "stablehlo" and metric in FACTS and metric != "lowered_functions"):

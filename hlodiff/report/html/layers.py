@@ -56,7 +56,7 @@ def layered_layout(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) 
     if not sizes:
         return DrawingLayout((), (), 0, 0)
     layer = _layers(len(sizes), edges)
-    steps, chains = _unit_steps(len(sizes), edges, layer)
+    steps, chains = _unit_steps(edges, layer)
     widths = [*(width for width, _ in sizes), *([2.0] * (len(layer) - len(sizes)))]
     rows = _rows(steps, layer)
     xs = _spread(rows, steps, widths)
@@ -86,7 +86,7 @@ def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
     return [n - first for n in layer]
 
 
-def _unit_steps(count: int, edges: Sequence[Edge], layer: list[int]) -> tuple[list[Edge], list[list[int]]]:
+def _unit_steps(edges: Sequence[Edge], layer: list[int]) -> tuple[list[Edge], list[list[int]]]:
     """Edges that lead from each layer to the next one: long ones pass a point in every layer between.
 
     `layer` grows by these points.
