@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -90,26 +91,16 @@ class RecordNames:
             stem = PurePosixPath(file).stem
             whole = safe(".".join(filter(None, [stem, function.replace("<locals>.", "")])))
             taken = {name.lower() for name in self._functions.values()}
-            known = next(name for name in _candidates(short, whole) if name.lower() not in taken)
+            names = itertools.chain((short, whole), (f"{whole}-{number}" for number in itertools.count(2)))
+            known = next(name for name in names if name.lower() not in taken)
             self._functions[function, file] = known
         return known
 
     def _free(self, within: tuple[str, ...], case: str) -> str:
-        number = 1
-        while (*within, _numbered(case, number).lower()) in self._taken:
-            number += 1
-        found = _numbered(case, number)
+        names = (_numbered(case, number) for number in itertools.count(1))
+        found = next(name for name in names if (*within, name.lower()) not in self._taken)
         self._taken.add((*within, found.lower()))
         return found
-
-
-def _candidates(short: str, whole: str) -> Any:
-    yield short
-    yield whole
-    number = 2
-    while True:
-        yield f"{whole}-{number}"
-        number += 1
 
 
 def _numbered(case: str, number: int) -> str:
@@ -419,21 +410,17 @@ def _run(words: Sequence[str], raw: Path, calls: bool) -> int:
 
 def _start(words: Sequence[str], raw: Path, calls: bool) -> subprocess.Popen[bytes]:
     try:
-        environment = _environment(process_environment(), raw, calls)
+        outside = process_environment()
+        environment = {
+            **outside,
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(_BOOTSTRAP), outside.get("PYTHONPATH")))),
+            "HLODIFF_RECORD": str(raw),
+            "HLODIFF_RECORD_ROOT": str(Path.cwd()),
+            "HLODIFF_RECORD_CALLS": "1" if calls else "",
+        }
         return subprocess.Popen(words, env=environment, preexec_fn=bound_to_parent(signal.SIGTERM))
     except OSError as error:
         raise UsageError(f"cannot be started: {error.strerror or error}", where=words[0]) from None
-
-
-def _environment(outside: Mapping[str, str], raw: Path, calls: bool) -> dict[str, str]:
-    before = outside.get("PYTHONPATH", "")
-    return {
-        **outside,
-        "PYTHONPATH": f"{_BOOTSTRAP}{os.pathsep}{before}" if before else str(_BOOTSTRAP),
-        "HLODIFF_RECORD": str(raw),
-        "HLODIFF_RECORD_ROOT": str(Path.cwd()),
-        "HLODIFF_RECORD_CALLS": "1" if calls else "",
-    }
 
 
 @dataclass(slots=True)
