@@ -38,7 +38,7 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.errors import DiffError
-from hlodiff.hlo.grammar import called_names_by_attribute, donations
+from hlodiff.hlo.grammar import called_names_by_attribute, donated_results
 from hlodiff.hlo.model import (
     BINDS,
     Computation,
@@ -248,7 +248,7 @@ def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tupl
     """
     if "alias" not in claim.edit.fields:
         return
-    ours, theirs = (donations(module).get(number, {}) for module, number in zip((old, new), numbers, strict=True))
+    ours, theirs = (donated_results(module).get(number, {}) for module, number in zip((old, new), numbers, strict=True))
     for inside in dict.fromkeys([*ours, *theirs]):
         if ours.get(inside) != theirs.get(inside):
             yield SettingChange(f"donation:{inside}", theirs.get(inside))

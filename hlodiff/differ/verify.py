@@ -56,7 +56,7 @@ from hlodiff.hlo.grammar import (
     LineParts,
     Unbalanced,
     called_names_by_attribute,
-    donations,
+    donated_results,
     layout_parts,
     opcode_of,
     parts_of_lines,
@@ -1057,7 +1057,7 @@ def _check_header(program: _ReplayedProgram) -> Iterator[str]:
         and before.opcode == (after := new.entry_computation.instructions[place]).opcode == "parameter"
     ]
     yield from _check_numbers(arguments)
-    donated = donations(old), donations(new)
+    donated = donated_results(old), donated_results(new)
     for before, after, node in arguments:
         now: dict[str, str | None] = {**donated[0].get(before.number, {})}
         now |= {name[9:]: text for name, text in node.settings.items() if name.startswith("donation:")}

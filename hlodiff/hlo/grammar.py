@@ -529,11 +529,11 @@ def donated_parts(module: Module) -> list[DonatedPart]:
     ]
 
 
-def donations(module: Module) -> dict[int, dict[str, str]]:
+def donated_results(module: Module) -> dict[int, dict[str, str]]:
     """For each donated argument its donated parts ("" for all of it), and the result that each is donated to.
 
     Example:
-        >>> donations(Module("m", "compiled", (), 0, (("input_output_alias", "{ {1}: (0, {}, may-alias) }"),)))
+        >>> donated_results(Module("m", "compiled", (), 0, (("input_output_alias", "{ {1}: (0, {}, may-alias) }"),)))
         {0: {'': '{1} may-alias'}}
     """
     found: dict[int, dict[str, str]] = {}
