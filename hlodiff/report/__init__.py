@@ -8,6 +8,7 @@ from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.report.comment import to_comment as to_comment
+    from hlodiff.report.edits import format_cost as format_cost
     from hlodiff.report.edits import format_edit as format_edit
     from hlodiff.report.edits import format_field_change as format_field_change
     from hlodiff.report.forms import FORM_NAMES as FORM_NAMES
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from hlodiff.report.report import ToolchainChange as ToolchainChange
     from hlodiff.report.report import toolchain_changes as toolchain_changes
     from hlodiff.report.sarif import to_sarif as to_sarif
-    from hlodiff.report.sections import format_cost as format_cost
     from hlodiff.report.text import to_terminal as to_terminal
     from hlodiff.report.totals import format_checked as format_checked
     from hlodiff.report.totals import format_totals as format_totals
@@ -75,7 +75,7 @@ _HOME = {
     "explained": "parity",
     "format_bytes": "wording",
     "format_checked": "totals",
-    "format_cost": "sections",
+    "format_cost": "edits",
     "format_count": "wording",
     "format_edit": "edits",
     "format_field_change": "edits",

@@ -1,4 +1,4 @@
-"""Edits as text: what changed, how often, and where in Python."""
+"""Edits as text: what changed, and what it costs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from math import prod
 from hlodiff.differ.arguments import is_path
 from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
-from hlodiff.differ.result import Edit, FieldChange, FusionChange, Site
+from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.view import ChangeView
-from hlodiff.report.wording import format_bytes, format_pair, many
+from hlodiff.report.wording import format_bytes, format_count, format_pair, many
 
 # Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
@@ -620,3 +620,59 @@ def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
     """
     follows = change.follows.partition(":")[0] if stage == "stablehlo" else ""
     return ", ".join(filter(None, (change.cost, follows)))
+
+
+COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
+"""A note on where the numbers of `format_cost` come from."""
+
+_MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ...] = (
+    (lambda cost: cost.flops, format_count, " flops"),
+    (lambda cost: cost.shown_bytes, format_bytes, ""),
+    (lambda cost: cost.cycles or 0, format_count, " cycles"),
+)
+
+
+def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", root: str = "") -> str:
+    """The cost of both sides: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number if equal.
+
+    Args:
+        old, new: None for a side without the instruction.
+        stage: stage of the program. StableHLO does not show which values are stored, so it has no bytes.
+        root: the project's folder; file paths of loops are relative to it.
+
+    Returns:
+        text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
+        with an unknown trip count, one iteration is counted, and the text names the loop or the number of loops.
+
+    Example:
+        >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
+        ('+128 flops, +1.0 KiB', '128 flops')
+    """
+    words = []
+    is_stored = stage != "stablehlo"
+    for measure, show, unit in _MEASURES if is_stored else _MEASURES[:1]:
+        before, after = (None if cost is None else measure(cost) for cost in (old, new))
+        words.append(_change_of_cost(before, after, show, unit))
+    elsewhere = [name for cost in (old, new) if cost and is_stored for name, _ in cost.elsewhere]
+    for space in dict.fromkeys(elsewhere):
+        before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
+        if before != after and space == "host":  # moves between other memories are among the fields; JSON has all
+            words.append(_change_of_cost(before, after, format_bytes, f" in {space}"))
+    found = ", ".join(filter(None, words))
+    costs = [cost for cost in (old, new) if cost is not None]
+    # One iteration is counted of loops with an unknown trip count: all of the cost, or a part.
+    loops = list(dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops))
+    if not found or not loops:
+        return found
+    if len(loops) > 1:
+        return f"{found}, counting one turn of each of {len(loops)} loops"
+    all_in = all(cost.loops and not cost.is_partly_in_loops for cost in costs)
+    return f"{found} per turn of {loops[0]}" if all_in else f"{found}, counting one turn of {loops[0]}"
+
+
+def _change_of_cost(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:
+    if not old and not new:
+        return ""
+    if old is None or new is None:
+        return f"+{show(new or 0)}{unit}" if old is None else f"-{show(old)}{unit}"
+    return f"{show(new)}{unit}" if old == new else f"{format_pair(show(old), show(new))}{unit}"

@@ -30,7 +30,7 @@ from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, format_range_change, key_numbers
 from hlodiff.report.report import Report
-from hlodiff.report.sections import format_settings, notes
+from hlodiff.report.sections import notes
 from hlodiff.report.sentences import (
     RESHARDED,
     compiler_sentences,
@@ -47,6 +47,7 @@ from hlodiff.report.shared_text import (
     differs,
     format_marks,
 )
+from hlodiff.report.toolchain import format_settings
 from hlodiff.report.totals import format_status
 from hlodiff.report.verdict import (
     both_sides,

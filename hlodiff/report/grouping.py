@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.costs import added_up, bytes_written
+from hlodiff.differ.costs import added_up
 from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
@@ -23,6 +23,7 @@ from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
     callee_of,
     format_attributes,
+    format_cost,
     format_edit,
     format_field_change,
     format_shape,
@@ -33,7 +34,6 @@ from hlodiff.report.edits import (
 )
 from hlodiff.report.numbers import executed_pair
 from hlodiff.report.report import Report
-from hlodiff.report.sections import format_cost
 from hlodiff.report.view import ChangeView, Scope
 from hlodiff.report.wording import ARROW, format_bytes, format_count, format_names, many, place, shown_stack
 
@@ -493,99 +493,6 @@ def _follows(kind: str, followers: Sequence[Edit]) -> tuple[tuple[str, int], ...
 
 
 _MOST_OF_EACH = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How much of two programs is unchanged: instructions and bytes written, both sides added up.
-
-    Args:
-        instructions, bytes: (unchanged, all), counted on both sides, each computation once per call.
-    """
-
-    instructions: tuple[int, int]
-    bytes: tuple[int, int]
-
-    def plus(self, other: Share) -> Share:
-        """The combined share of several programs."""
-        pairs = zip((self.instructions, self.bytes), (other.instructions, other.bytes), strict=True)
-        instructions, size = ((a[0] + b[0], a[1] + b[1]) for a, b in pairs)
-        return Share(instructions, size)
-
-    def to_json(self) -> dict[str, float | None]:
-        """Fractions between 0 and 1; None if there is nothing to compare."""
-        return {"instructions": _fraction(self.instructions), "bytes": _fraction(self.bytes)}
-
-
-NOTHING = Share((0, 0), (0, 0))
-
-
-def share_of(diff: ModuleDiff) -> Share:
-    """The share of a pair of programs that no edit touches.
-
-    Args:
-        diff: difference of any two programs.
-
-    Returns:
-        instructions and bytes written (from shapes, multiplied by trip counts) on both sides together.
-
-    Example:
-        >>> from hlodiff.differ import diff
-        >>> from hlodiff.hlo.parser import read_hlo
-        >>> module = read_hlo("HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}")
-        >>> share_of(diff(module, module)).to_json()
-        {'instructions': 1.0, 'bytes': 1.0}
-    """
-    count = int(sum(diff.metrics.get("instructions", (0, 0))))
-    size = bytes_written(diff.old) + bytes_written(diff.new)
-    edited = sum(edit.count * (1 if edit.kind in ("added", "removed") else 2) for edit in diff.edits)
-    written = sum(cost.written for edit in diff.edits for cost in edit.cost or () if cost is not None)
-    return Share((max(count - edited, 0), count), (max(size - written, 0), size))
-
-
-def share(report: Report, numbers: Iterable[int]) -> Share:
-    """The share of several programs of a report; programs without both sides are skipped.
-
-    Example:
-        >>> share(Report("diff", "a", "b", ()), ())
-        Share(instructions=(0, 0), bytes=(0, 0))
-    """
-    total = NOTHING
-    for number in numbers:
-        diff = report.programs[number].diff
-        total = total.plus(share_of(diff)) if diff else total
-    return total
-
-
-def _fraction(pair: tuple[int, int]) -> float | None:
-    return round(pair[0] / pair[1], 4) if pair[1] else None
-
-
-def format_share(share: Share) -> str:
-    """`81 % of the instructions, 77 % of the bytes written`.
-
-    Example:
-        >>> format_share(Share((3, 4), (0, 0)))
-        '75 % of the instructions'
-    """
-    parts = ((share.instructions, "instructions"), (share.bytes, "bytes written"))
-    return ", ".join(f"{_percent(pair)} of the {word}" for pair, word in parts if pair[1])
-
-
-def format_shares(share: Share) -> tuple[str, str]:
-    """Both shares as percentages; "" if there is nothing to compare.
-
-    Example:
-        >>> format_shares(Share((3, 4), (0, 0)))
-        ('75 %', '')
-    """
-    instructions, size = (_percent(pair) if pair[1] else "" for pair in (share.instructions, share.bytes))
-    return instructions, size
-
-
-def _percent(pair: tuple[int, int]) -> str:
-    percent = 100 * pair[0] / pair[1]
-    return f"{percent:.0f} %" if percent <= 99 or pair[0] == pair[1] else f"{min(percent, 99.99):.2f} %"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import KINDS
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
-from hlodiff.report.grouping import EditGroup, share_of
+from hlodiff.report.grouping import EditGroup
 from hlodiff.report.lines import json_text
+from hlodiff.report.numbers import share_of
 from hlodiff.report.passes import blame_json
 from hlodiff.report.report import Report
 from hlodiff.report.shared_text import ReportTexts, texts_of

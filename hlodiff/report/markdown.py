@@ -10,16 +10,16 @@ from urllib.parse import quote
 from hlodiff.differ.classify import CLASSES
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.edits import format_beside, format_listed
+from hlodiff.report.edits import COSTS, format_beside, format_listed
 from hlodiff.report.findings import first_of_rules, group_findings, group_reasons
 from hlodiff.report.functions import VerdictRow, legend, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.report import Report
-from hlodiff.report.sections import COSTS, toolchain_by_kind
 from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows
+from hlodiff.report.toolchain import toolchain_by_kind
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import VERDICT_NAMES
 from hlodiff.report.view import (

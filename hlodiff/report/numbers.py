@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.costs import bytes_written
 from hlodiff.differ.executed import ZERO, ExecutedCount
+from hlodiff.differ.result import ModuleDiff
 from hlodiff.differ.trip_counts import UncountedLoop
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.lines import printable
+from hlodiff.report.report import Report
 from hlodiff.report.view import Number
 from hlodiff.report.wording import (
     FORMATS,
@@ -331,3 +335,99 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
         else:
             words = format_executed_pair(old, new, unit)
             yield metric, Number(name, old.least, new.least, unit, *carried, per, False, *words)
+
+
+# --- How much of a pair of programs is the same.
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of two programs is unchanged: instructions and bytes written, both sides added up.
+
+    Args:
+        instructions, bytes: (unchanged, all), counted on both sides, each computation once per call.
+    """
+
+    instructions: tuple[int, int]
+    bytes: tuple[int, int]
+
+    def plus(self, other: Share) -> Share:
+        """The combined share of several programs."""
+        pairs = zip((self.instructions, self.bytes), (other.instructions, other.bytes), strict=True)
+        instructions, size = ((a[0] + b[0], a[1] + b[1]) for a, b in pairs)
+        return Share(instructions, size)
+
+    def to_json(self) -> dict[str, float | None]:
+        """Fractions between 0 and 1; None if there is nothing to compare."""
+        return {"instructions": _fraction(self.instructions), "bytes": _fraction(self.bytes)}
+
+
+NOTHING = Share((0, 0), (0, 0))
+
+
+def share_of(diff: ModuleDiff) -> Share:
+    """The share of a pair of programs that no edit touches.
+
+    Args:
+        diff: difference of any two programs.
+
+    Returns:
+        instructions and bytes written (from shapes, multiplied by trip counts) on both sides together.
+
+    Example:
+        >>> from hlodiff.differ import diff
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> module = read_hlo("HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}")
+        >>> share_of(diff(module, module)).to_json()
+        {'instructions': 1.0, 'bytes': 1.0}
+    """
+    count = int(sum(diff.metrics.get("instructions", (0, 0))))
+    size = bytes_written(diff.old) + bytes_written(diff.new)
+    edited = sum(edit.count * (1 if edit.kind in ("added", "removed") else 2) for edit in diff.edits)
+    written = sum(cost.written for edit in diff.edits for cost in edit.cost or () if cost is not None)
+    return Share((max(count - edited, 0), count), (max(size - written, 0), size))
+
+
+def share(report: Report, numbers: Iterable[int]) -> Share:
+    """The share of several programs of a report; programs without both sides are skipped.
+
+    Example:
+        >>> share(Report("diff", "a", "b", ()), ())
+        Share(instructions=(0, 0), bytes=(0, 0))
+    """
+    total = NOTHING
+    for number in numbers:
+        diff = report.programs[number].diff
+        total = total.plus(share_of(diff)) if diff else total
+    return total
+
+
+def _fraction(pair: tuple[int, int]) -> float | None:
+    return round(pair[0] / pair[1], 4) if pair[1] else None
+
+
+def format_share(share: Share) -> str:
+    """`81 % of the instructions, 77 % of the bytes written`.
+
+    Example:
+        >>> format_share(Share((3, 4), (0, 0)))
+        '75 % of the instructions'
+    """
+    parts = ((share.instructions, "instructions"), (share.bytes, "bytes written"))
+    return ", ".join(f"{_percent(pair)} of the {word}" for pair, word in parts if pair[1])
+
+
+def format_shares(share: Share) -> tuple[str, str]:
+    """Both shares as percentages; "" if there is nothing to compare.
+
+    Example:
+        >>> format_shares(Share((3, 4), (0, 0)))
+        ('75 %', '')
+    """
+    instructions, size = (_percent(pair) if pair[1] else "" for pair in (share.instructions, share.bytes))
+    return instructions, size
+
+
+def _percent(pair: tuple[int, int]) -> str:
+    percent = 100 * pair[0] / pair[1]
+    return f"{percent:.0f} %" if percent <= 99 or pair[0] == pair[1] else f"{min(percent, 99.99):.2f} %"

@@ -1,16 +1,14 @@
-"""The sections of one changed program, before any layout: shared by text, Markdown and the page."""
+"""The numbers of one changed program that differ, in sections, before any layout: for text, Markdown and the page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import compare_loops
-from hlodiff.differ.result import Cost
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.numbers import Row, by_how_much, executed_numbers, families, format_number
-from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.view import Number, Section
 from hlodiff.report.wording import (
     Unit,
@@ -19,12 +17,9 @@ from hlodiff.report.wording import (
     format_change,
     format_count,
     format_pair,
-    format_targets,
     many,
 )
 
-COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"
-"""A note on where the numbers of `format_cost` come from."""
 _MOST_OPS = 10
 _MOST_LINES = 6
 
@@ -199,164 +194,3 @@ def _cut(lines: list[str]) -> list[str]:
     if len(lines) <= _MOST_LINES:
         return lines
     return [*lines[:_MOST_LINES], f"... and {len(lines) - _MOST_LINES} more, see --format json"]
-
-
-_COMPILER = "StableHLO is the same, so the compiler did this"
-_BOTH = "StableHLO differs too: "
-_WHO = "your code changed, or the way jax lowers it"
-# Settings of the project that affect what JAX lowers, by their names among toolchain differences.
-_SETTINGS = ("x64", "matmul_precision", "prng", "threefry_partitionable", "partitioner", "env")
-_JAX = "this jax lowers it differently"
-
-
-def _who(report: Report) -> str:
-    """What may have changed the StableHLO: a setting, or else the toolchain."""
-    return format_settings(report) or (_JAX if report.same_code else _WHO)
-
-
-def format_settings(report: Report, targets: Collection[str] | None = None) -> str:
-    """Differing settings of the project that affect what JAX lowers; "" for none.
-
-    Args:
-        report: the report.
-        targets: only settings that differ for one of these; None for all.
-
-    Example:
-        >>> from hlodiff.report.report import ToolchainChange
-        >>> format_settings(Report("check", "a", "b", (), toolchain=(ToolchainChange("x64", "False", "True"),)))
-        'the configuration changed (x64 False -> True)'
-    """
-    settings = [
-        one
-        for one in report.toolchain
-        if one.what.partition(".")[0] in _SETTINGS
-        and (targets is None or not one.targets or not targets or not set(targets).isdisjoint(one.targets))
-    ]
-    words = ", ".join(f"{one.what} {format_pair(one.old, one.new)}" for one in settings)
-    return f"the configuration changed ({words})" if words else ""
-
-
-def toolchain_by_kind(
-    changes: Sequence[ToolchainChange],
-) -> dict[tuple[str, tuple[str, ...]], list[ToolchainChange]]:
-    """Differences by kind ("configuration" for a setting of the project, else "toolchain") and by targets.
-
-    Example:
-        >>> from hlodiff.report.report import ToolchainChange
-        >>> list(toolchain_by_kind([ToolchainChange("x64", "False", "True"), ToolchainChange("jax", "0.9", "0.10")]))
-        [('configuration', ()), ('toolchain', ())]
-    """
-    found: dict[tuple[str, tuple[str, ...]], list[ToolchainChange]] = {}
-    for change in changes:
-        kind = "configuration" if change.what.partition(".")[0] in _SETTINGS else "toolchain"
-        found.setdefault((kind, change.targets), []).append(change)
-    return found
-
-
-def format_causes(report: Report) -> tuple[str, ...]:
-    """How many programs the compiler changed, and how many differed already in StableHLO; () for one toolchain.
-
-    Example:
-        >>> format_causes(Report("check", "a", "b", ()))
-        ()
-    """
-    compiler, both = _who_changed(report.programs)
-    lines = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
-    if both:
-        differ = "program differs" if len(both) == 1 else "programs differ"
-        lines.append(f"{len(both):,} {differ} in StableHLO too: {_who(report)}")
-    return tuple(lines)
-
-
-def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: str = "") -> tuple[str, ...]:
-    """What changed the programs of one name: `on cpu: StableHLO is the same, so the compiler did this`.
-
-    Args:
-        report: the report.
-        programs: programs of one name.
-        verdict: the verdict on them; a setting that it names is not repeated.
-    """
-    lines = []
-    compiler, both = ([program.target or "" for program in found] for found in _who_changed(programs))
-    if compiler:
-        lines.append(f"on {', '.join(dict.fromkeys(compiler))}: {_COMPILER}")
-    if both and (who := _who(report)) not in verdict:
-        lines.append(f"on {', '.join(dict.fromkeys(both))}: {_BOTH}{who}")
-    return tuple(lines)
-
-
-def passing_lines(report: Report, name: str) -> tuple[str, ...]:
-    """Why changes of one name do not fail: `passes on cpu: no longer matches its snapshot, but only in ...`.
-
-    Example:
-        >>> passing_lines(Report("check", "a", "b", ()), "f")
-        ()
-    """
-    passing: dict[str, list[str]] = {}
-    for one in report.findings:
-        if (one.program, one.rule, one.severity) == (name, "changed", "info"):
-            passing.setdefault(one.what, []).append(one.target or "")
-    return tuple(f"passes{format_targets(on)}: {what}" for what, on in passing.items())
-
-
-def _who_changed(programs: Sequence[ProgramComparison]) -> tuple[list[ProgramComparison], list[ProgramComparison]]:
-    """Programs that the compiler alone changed, and those for which a different toolchain lowered different StableHLO.
-
-    A program whose snapshot was made by the current toolchain is in neither.
-    """
-    compiler = [one for one in programs if one.by_compiler]
-    both = [one for one in programs if one.stage == "stablehlo" and one.other_toolchain]
-    return compiler, both
-
-
-_MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ...] = (
-    (lambda cost: cost.flops, format_count, " flops"),
-    (lambda cost: cost.shown_bytes, format_bytes, ""),
-    (lambda cost: cost.cycles or 0, format_count, " cycles"),
-)
-
-
-def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", root: str = "") -> str:
-    """The cost of both sides: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number if equal.
-
-    Args:
-        old, new: None for a side without the instruction.
-        stage: stage of the program. StableHLO does not show which values are stored, so it has no bytes.
-        root: the project's folder; file paths of loops are relative to it.
-
-    Returns:
-        text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
-        with an unknown trip count, one iteration is counted, and the text names the loop or the number of loops.
-
-    Example:
-        >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
-        ('+128 flops, +1.0 KiB', '128 flops')
-    """
-    words = []
-    is_stored = stage != "stablehlo"
-    for measure, show, unit in _MEASURES if is_stored else _MEASURES[:1]:
-        before, after = (None if cost is None else measure(cost) for cost in (old, new))
-        words.append(_change(before, after, show, unit))
-    elsewhere = [name for cost in (old, new) if cost and is_stored for name, _ in cost.elsewhere]
-    for space in dict.fromkeys(elsewhere):
-        before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
-        if before != after and space == "host":  # moves between other memories are among the fields; JSON has all
-            words.append(_change(before, after, format_bytes, f" in {space}"))
-    found = ", ".join(filter(None, words))
-    costs = [cost for cost in (old, new) if cost is not None]
-    # One iteration is counted of loops with an unknown trip count: all of the cost, or a part.
-    loops = list(dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops))
-    if not found or not loops:
-        return found
-    if len(loops) > 1:
-        return f"{found}, counting one turn of each of {len(loops)} loops"
-    all_in = all(cost.loops and not cost.is_partly_in_loops for cost in costs)
-    return f"{found} per turn of {loops[0]}" if all_in else f"{found}, counting one turn of {loops[0]}"
-
-
-def _change(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:
-    if not old and not new:
-        return ""
-    if old is None or new is None:
-        return f"+{show(new or 0)}{unit}" if old is None else f"-{show(old)}{unit}"
-    return f"{show(new)}{unit}" if old == new else f"{format_pair(show(old), show(new))}{unit}"

@@ -10,7 +10,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
-from hlodiff.report.edits import format_beside, format_listed
+from hlodiff.report.edits import COSTS, format_beside, format_cost, format_listed
 from hlodiff.report.functions import (
     changed_functions,
     overall,
@@ -19,12 +19,11 @@ from hlodiff.report.functions import (
     without_lines,
 )
 from hlodiff.report.functions import legend as format_legend
-from hlodiff.report.grouping import EditGroup, digest_of, format_follows, format_share, format_shares, share
+from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import SAME
 from hlodiff.report.lines import NEXT, Line, lay_out
-from hlodiff.report.numbers import MOST_ROWS
+from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
 from hlodiff.report.report import Report
-from hlodiff.report.sections import COSTS, cause_lines, format_causes, format_cost, passing_lines, toolchain_by_kind
 from hlodiff.report.shared_text import (
     MORE,
     MOST_NAMES,
@@ -36,6 +35,7 @@ from hlodiff.report.shared_text import (
     texts_of,
 )
 from hlodiff.report.timings import run_lines, timing_lines
+from hlodiff.report.toolchain import cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
 from hlodiff.report.view import (
@@ -272,8 +272,12 @@ def _briefly(report: Report, functions: Sequence[FunctionView]) -> Iterator[Line
 def _below_verdict(function: FunctionView, programs: list[ProgramComparison], texts: ReportTexts) -> Iterator[Line]:
     """The lines below the verdict of a function or file."""
     report = texts.report
-    passing = passing_lines(report, function.name) if report.findings else ()
-    for words in (*passing, *cause_lines(report, programs, function.sentence)):
+    passing: dict[str, list[str]] = {}  # why changes do not fail, and on which targets
+    for one in report.findings:
+        if (one.program, one.rule, one.severity) == (function.name, "changed", "info"):
+            passing.setdefault(one.what, []).append(one.target or "")
+    causes = cause_lines(report, programs, function.sentence)
+    for words in (*(f"passes{format_targets(on)}: {what}" for what, on in passing.items()), *causes):
         yield Line(2, words, wrap=True)
     if function.budget:
         yield Line(2, f"closest budget: {function.budget}", wrap=True)

@@ -11,9 +11,9 @@ from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
 from hlodiff.report.functions import changed_functions, overall, totals_by_number
-from hlodiff.report.grouping import Digest, change_view, digest_of, format_share, share
+from hlodiff.report.grouping import Digest, change_view, digest_of
+from hlodiff.report.numbers import format_share, share
 from hlodiff.report.report import Report
-from hlodiff.report.sections import format_causes
 from hlodiff.report.shared_text import (
     MORE,
     MOST_EDIT_GROUPS,
@@ -24,6 +24,7 @@ from hlodiff.report.shared_text import (
     format_shared,
     texts_of,
 )
+from hlodiff.report.toolchain import format_causes
 from hlodiff.report.totals import format_checked
 from hlodiff.report.view import (
     Detail,

@@ -38,10 +38,10 @@ from hlodiff.integrations.history.report import (
     row_json,
     wrapped,
 )
+from hlodiff.report.edits import format_cost
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
-from hlodiff.report.sections import format_cost
 from hlodiff.report.wording import sparkline
 from hlodiff.snapshots.trees import git
 from hlodiff.workflows.compare_sides import compare_sides

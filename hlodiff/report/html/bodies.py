@@ -18,7 +18,7 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame, portable_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.addresses import edit_address
-from hlodiff.report.edits import format_edit, format_field_change, listed_changes
+from hlodiff.report.edits import format_cost, format_edit, format_field_change, listed_changes
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.limits import PageLimits
@@ -26,7 +26,6 @@ from hlodiff.report.html.listing import Listing, Matching, Place, listing_of, pl
 from hlodiff.report.html.overview import tables_of
 from hlodiff.report.lines import clip, printable
 from hlodiff.report.report import Report, SourceLine
-from hlodiff.report.sections import format_cost
 from hlodiff.report.wording import ARROW, is_python, many, shown_place
 
 _LARGEST = 1 << 20
