@@ -203,6 +203,19 @@ def test_the_number_of_a_chain_of_steps_is_no_difference() -> None:
     assert found.identical and found.replay().complete
 
 
+def test_the_numbers_of_names_and_barriers_are_no_difference() -> None:
+    """A TPU numbers the collectives of a kind, and the sets of devices that wait for each other."""
+    text = (Path(__file__).parent / "fixtures/collectives/gathers.tpu.hlo").read_text("utf-8")
+    other = text.replace('async_collective_name="all-gather-start.1"', 'async_collective_name="all-gather-start.4"')
+    assert other != text
+    found = diff(read_text(text), read_text(other))
+    assert found.identical and not found.tuning and found.replay().complete
+    other = re.sub(r'\{"barrier_type":"CUSTOM","id":"\d+"\}', '{"barrier_type":"CUSTOM","id":"7"}', text)
+    assert other != text
+    found = diff(read_text(text), read_text(other))
+    assert found.identical and found.tuning and found.replay().complete
+
+
 def test_one_of_equal_bodies_with_collectives_is_edited_and_the_others_meet_whom_they_met() -> None:
     texts = [layers(6, 10, edits, with_channels=True) for edits in ({}, {3: (2, "logistic")})]
     for at_once in (False, True):

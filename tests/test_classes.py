@@ -1055,3 +1055,75 @@ ENTRY e {{
         words for edit in found.reported for change in edit.changes if (words := format_field_change(change, edit))
     ]
     assert sorted(words)[-1] == "operands: constants {0, 1}, {2, 2} -> {0, 3}, {0, 1}"
+
+
+PMEAN = """HloModule m, num_partitions=4
+
+%sum {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}}
+
+ENTRY e {{
+  %p = f32[] parameter(0)
+  %t = f32[] tanh(%p)
+{sums}  %n = f32[] constant({part})
+  ROOT %m = f32[] multiply(%r, %n)
+}}
+"""
+PSUM = "  %{} = f32[] all-reduce(%{}), channel_id=1, replica_groups={}, use_global_device_ids=true, to_apply=%sum\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "part", "classes"),
+    [
+        ("{{0,1,2,3}}", 0.25, ("placement", "structure")),  # a mean over four devices
+        ("{{0,1,2,3}}", 0.3, ("placement", "numerics", "structure")),
+        ("{{0,2},{1,3}}", 0.25, ("numerics", "structure")),
+    ],
+)
+def test_a_mean_over_other_devices_divides_by_another_number(
+    groups: str, part: float, classes: tuple[str, ...]
+) -> None:
+    two = PSUM.format("s", "t", "{{0,2},{1,3}}") + PSUM.format("r", "s", "{{0,1},{2,3}}")
+    old = PMEAN.format(sums=two, part=0.5)
+    new = PMEAN.format(sums=PSUM.format("r", "t", groups), part=part)
+    found = diff(read_text(old, trusted=True), read_text(new, trusted=True))
+    # The sum hands one value on to what divides it, so that the number is the same one on both sides.
+    (number,) = [edit for edit in found.reported if edit.new and edit.new.opcode == "constant"]
+    assert [(one.field, one.old, one.new) for one in number.changes] == [("literal", "0.5", str(part))]
+    assert classes_of(found) == classes
+
+
+MESH = """module @m {{
+  sdy.mesh @mesh = <[{axes}]>
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+    %s = sdy.sharding_constraint %x <@mesh, [{{"a"}}]> : tensor<8xf32>
+    return %s : tensor<8xf32>
+  }}
+}}
+"""
+PART = """HloModule m, num_partitions=4
+
+ENTRY e {{
+  %p = f32[8] parameter(0), sharding={{devices=[2,2]{devices} last_tile_dim_replicate}}
+  %i = u32[] partition-id()
+  %c = {element_type}[{devices_listed}] constant({{{parts}}})
+  %d = {element_type}[1] dynamic-slice(%c, %i), dynamic_slice_sizes={{1}}
+  ROOT %r = (f32[8], {element_type}[1]) tuple(%p, %d)
+}}
+"""
+
+
+def test_another_order_of_the_axes_of_a_mesh_is_placement_alone() -> None:
+    """Which part a device has is in a table of the program too: the numbers in it are places."""
+    old, new = (MESH.format(axes=axes) for axes in ('"a"=2, "b"=2', '"b"=2, "a"=2'))
+    assert set(of(new, old)) <= {"interface", "placement"}
+    orders = [("<=[4]", "0, 0, 1, 1"), ("<=[2,2]T(1,0)", "0, 1, 0, 1")]
+    for element_type, expected in (("u32", "placement"), ("f32", "numerics")):
+        old, new = (
+            PART.format(devices=devices, parts=parts, element_type=element_type, devices_listed=4)
+            for devices, parts in orders
+        )
+        assert of(new, old) == tuple(dict.fromkeys(("interface", expected)))

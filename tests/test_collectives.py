@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from hlodiff.config import FAMILIES
-from hlodiff.differ import ProgramComparison, count, diff, metrics_by_kind, module_metrics, op_counts, placements
+from hlodiff.differ import (
+    ProgramComparison,
+    classes_of,
+    count,
+    diff,
+    metrics_by_kind,
+    module_metrics,
+    op_counts,
+    placements,
+)
 from hlodiff.differ import count as count_all
 from hlodiff.hlo import read, read_hlo
 from hlodiff.report import Report, to_terminal
@@ -168,3 +177,141 @@ ENTRY e {
     shown = to_terminal(Report("diff", "a", "b", (ProgramComparison("m", "cpu-2", "compiled", "changed", found),)))
     (line,) = (line for line in shown.splitlines() if "added all-gather" in line)
     assert line.endswith("(+8.0 KiB)")
+
+
+GATHER = "all-gather(%{}), channel_id={}, dimensions={{{}}}, replica_groups={{{{0,1}}}}, "
+# The gather of `taken`, whose parts are {small} and result {whole}, in steps.
+CHAIN = """HloModule m
+
+%begin (x: {small}) -> {whole} {{
+  %x = {small} parameter(0)
+  %g = {whole} {gather_x}
+  ROOT %c = {whole} custom-call(%g), custom_call_target="AsyncCollectiveStart"
+}}
+
+%between (x: f32[3], s: {whole}) -> (f32[3], {whole}) {{
+  %x = f32[3] parameter(0)
+  %s = {whole} parameter(1)
+  %t = f32[3] tanh(%x)
+  %g = {whole} {gather_s}
+  ROOT %r = (f32[3], {whole}) tuple(%t, %g)
+}}
+
+%end (s: {whole}) -> {whole} {{
+  %s = {whole} parameter(0)
+  %g = {whole} {gather_s}
+  ROOT %c = {whole} custom-call(%g), custom_call_target="AsyncCollectiveDone"
+}}
+
+ENTRY %main {{
+  %up = f32[4] parameter(0)
+  %down = f32[2,2] parameter(1)
+  %q = f32[3] parameter(2)
+  %b = {whole} fusion(%{taken}), kind=kCustom, calls=%begin
+  %m = (f32[3], {whole}) fusion(%q, %b), kind=kLoop, calls=%between
+  %t = f32[3] get-tuple-element(%m), index=0
+  %s = {whole} get-tuple-element(%m), index=1
+  %{taken}.whole = {whole} fusion(%s), kind=kCustom, calls=%end
+{plain}
+  %n = f32[8] negate(%up.whole)
+  %e = f32[4,2] exponential(%down.whole)
+  ROOT %r = (f32[3], f32[8], f32[4,2]) tuple(%t, %n, %e)
+}}
+"""
+TYPES = {"up": ("f32[4]", "f32[8]"), "down": ("f32[2,2]", "f32[4,2]")}
+
+
+def plain(taken: str) -> str:
+    """The gather of an array at once."""
+    ending = f'metadata={{op_name="f/{taken}"}}'
+    return f"  %{taken}.whole = {TYPES[taken][1]} {GATHER.format(taken, 2, 0)}{ending}"
+
+
+def in_steps(taken: str) -> str:
+    """A program that gathers two arrays: one in steps beside a fusion, the other at once."""
+    ending = f'frontend_attributes={{chain_id="0"}}, metadata={{op_name="f/{taken}"}}'
+    small, whole = TYPES[taken]
+    gathers = {f"gather_{name}": GATHER.format(name, 1, 0) + ending for name in "xs"}
+    other = plain("down" if taken == "up" else "up")
+    return CHAIN.format(small=small, whole=whole, taken=taken, plain=other, **gathers)
+
+
+AT_ONCE = f"""HloModule m
+
+%between (x: f32[3]) -> f32[3] {{
+  %x = f32[3] parameter(0)
+  ROOT %t = f32[3] tanh(%x)
+}}
+
+ENTRY %main {{
+  %up = f32[4] parameter(0)
+  %down = f32[2,2] parameter(1)
+  %q = f32[3] parameter(2)
+  %t = f32[3] fusion(%q), kind=kLoop, calls=%between
+{plain("up")}
+{plain("down")}
+  %n = f32[8] negate(%up.whole)
+  %e = f32[4,2] exponential(%down.whole)
+  ROOT %r = (f32[3], f32[8], f32[4,2]) tuple(%t, %n, %e)
+}}
+"""
+STARTED, ENDED = ("attribute:asynchronous", "no", "in steps"), ("attribute:asynchronous", "in steps", "no")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (AT_ONCE, in_steps("up"), {"f/up": STARTED}),
+        (in_steps("up"), AT_ONCE, {"f/up": ENDED}),
+        (in_steps("up"), in_steps("down"), {"f/up": ENDED, "f/down": STARTED}),
+    ],
+)
+def test_a_collective_that_is_taken_in_steps_now_is_one_that_changed(
+    old: str, new: str, expected: dict[str, tuple[str, str, str]]
+) -> None:
+    """The script adds each step with its fusion; a reader sees one collective that other work can run beside."""
+    found = diff(read_hlo(old), read_hlo(new))
+    assert found.replay().complete
+    changed = [edit for edit in found.reported if edit.cause is None]
+    shown = {edit.op_name: [(one.field, one.old, one.new) for one in edit.changes] for edit in changed}
+    assert shown == {name: [change] for name, change in expected.items()}
+    assert len(changed) == len(expected)
+    assert classes_of(found) == ("cost",)
+
+
+SUMS = """HloModule m
+
+%sum (x: f32[], y: f32[]) -> f32[] {{
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %a = f32[] add(%x, %y)
+}}
+
+ENTRY %main {{
+  %p = f32[6] parameter(0)
+  %q = f32[] parameter(1)
+  %one = f32[] all-reduce(%q), channel_id=1, replica_groups={{{{0,2}},{{1,3}}}}, to_apply=%sum
+  %all = f32[] all-reduce(%one), channel_id=1, replica_groups={{{{0,1,2,3}}}}, to_apply=%sum
+{sums}  ROOT %r = (f32[], f32[{size}]) tuple(%all, %s)
+}}
+"""
+
+
+@pytest.mark.parametrize(("groups", "fields"), [("{{0,2},{1,3}}", set()), ("{{0,1},{2,3}}", {"replica_groups"})])
+def test_a_sum_of_other_values_over_other_devices_of_the_same_mesh_is_another_one(
+    groups: str, fields: set[str]
+) -> None:
+    """Over devices that no sum of the old program was over, it may be the same one on a mesh of other sizes."""
+    old, new = (
+        read_hlo(
+            SUMS.format(
+                size=size,
+                sums=f"  %t = f32[{size}] slice(%p), slice={{[0:{size}]}}\n  %s = f32[{size}] all-reduce(%t), "
+                f"channel_id=1, replica_groups={over}, to_apply=%sum\n",
+            )
+        )
+        for size, over in ((5, "{{0,1,2,3}}"), (2, groups))
+    )
+    found = diff(old, new)
+    assert found.replay().complete
+    assert {name for edit in found.reported for name in edit.fields if name == "replica_groups"} == fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hlodiff.hlo import read_stablehlo
+from hlodiff.report import format_field_change
 from tests.scenarios import compare, line, lines
 
 BASE = """
@@ -71,6 +72,15 @@ def test_p7_an_all_reduce_becomes_asynchronous() -> None:
     found = compare(REDUCE, new)
     assert lines(found) == ["changed all-reduce->all-reduce-start attribute:asynchronous"]
     assert [found.metrics[name] for name in ("collectives", "collective_bytes")] == [(1, 1), (32, 32)]
+
+
+def test_p8_a_gpu_waits_for_a_reduction_that_ran_beside_other_work() -> None:
+    start = "s = f32[8]{0} all-reduce-start(p)"
+    old = REDUCE.replace("ROOT r = f32[8]{0} all-reduce(p)", start)
+    old = old.replace("to_apply=sum\n}", "to_apply=sum\n  ROOT r = f32[8]{0} all-reduce-done(s)\n}")
+    new = old.replace("to_apply=sum\n", 'to_apply=sum, backend_config={"collective_backend_config":{"is_sync":true}}\n')
+    words = [format_field_change(compare(*pair).edits[0].changes[0]) for pair in ((old, new), (new, old))]
+    assert words == ["asynchronous: yes -> no", "asynchronous: no -> yes"]
 
 
 HOST = """

@@ -76,6 +76,8 @@ def test_the_shardings_of_its_values_are_counted_or_those_that_differ_are_listed
         words(Edit("changed", (change.field,), changes=(change,)))
         == "in_shardings: P(None, 'model') -> P('data', 'model')"
     )
+    change = FieldChange("attribute:in_shardings", old, old.replace("@m,", "@n,"))  # the axes in another order
+    assert words(Edit("changed", (change.field,), changes=(change,))) == "in_shardings: 2 values of m -> n"
     change = FieldChange("attribute:in_shardings", "", old)
     assert words(Edit("changed", (change.field,), changes=(change,))) == "in_shardings: 0 -> 2 values"
     added = Site(

@@ -16,11 +16,13 @@ from hlodiff.differ.computation_matches import (
     equal_callees,
     paired_places,
 )
+from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, outside
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.prepare import channel_of, tuning_of
-from hlodiff.differ.result import FieldChange
-from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.differ.result import Edit, FieldChange
+from hlodiff.hlo.collectives import FAMILIES, continued_steps, is_step
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import split_backend_config
@@ -194,6 +196,106 @@ def _change(
     changes.append(FieldChange("attribute:asynchronous", *words))
     places = (place, parts[0]) if plain == 0 else (parts[0], place)
     return RawEdit("changed", *places, in_order(changes), count, "asynchronous")
+
+
+# A fusion that carries the state of a collective on to the next step has another shape and shares memory.
+_CARRYING = frozenset(["shape", "operands", "layout", "backend_config", "attribute:output_to_operand_aliasing"])
+_OF_STEPS = frozenset([*FAMILIES, "custom-call", "parameter", "tuple", "bitcast"])
+
+
+def with_steps(
+    edits: tuple[Edit, ...], origins: tuple[int, ...], modules: tuple[Module, Module]
+) -> tuple[tuple[Edit, ...], tuple[int, ...]]:
+    """Join the edits of a collective that a TPU takes in steps on one side only: it is one that changed.
+
+    Args:
+        edits: as reports show them. The script removes one instruction and adds those of the steps, or the reverse.
+        origins: for each the index of the script's edit that it is about.
+        modules: the old and the new program.
+    """
+    removed, added = (
+        {site.opcode for edit in edits if edit.kind == kind and (site := edit.old or edit.new)}
+        for kind in ("removed", "added")
+    )
+    if removed.isdisjoint(added & {*FAMILIES}):
+        return edits, origins
+    joined: dict[int, Edit] = {}
+    halves: dict[int, int] = {}  # of the joined edit with this index
+    rest: dict[int, Edit] = {}
+    causes: dict[int, int] = {}
+    for side, module in enumerate(modules):  # the one with the steps
+        later = continued_steps(module)
+        bodies: dict[int, int] = {}
+        for olds, news in _plain_and_begun(edits, modules, side, later):
+            head = min(*olds, *news)
+            joined[head] = _joined(list(olds.values()), list(news.values()), side)
+            halves |= dict.fromkeys((*olds, *news), head)
+            for n, edit in (olds, news)[side].items():  # the first step may be grouped with others
+                left = tuple(pair for pair in edits[n].sites if pair not in edit.sites)
+                rest |= {n: replace(edits[n], sites=left, count=len(left), cost=None)} if left else {}
+            begun = set(_places(joined[head], side))
+            steps = begun.union(place for place, starts in later.items() if not begun.isdisjoint(starts))
+            bodies |= {computation: head for computation, _ in steps}
+        for n, edit in enumerate(edits if bodies else ()):
+            site = edit.sites[0][side] if edit.sites and edit.cause is None and n not in halves else None
+            if site is not None and (edit.kind == ("removed", "added")[side] or _CARRYING.issuperset(edit.fields)):
+                instructions = module.computations[site.computation].instructions
+                it = instructions[site.instruction]
+                is_user = it.opcode == "get-tuple-element" or edit.fields == ("operands",)
+                given = [callee for operand in it.operands for callee in instructions[operand].called]
+                callees = given if is_user else it.called
+                inside = (site.computation,) if it.opcode in _OF_STEPS else ()
+                causes.update((n, bodies[callee]) for callee in (*inside, *callees) if callee in bodies)
+    kept = [n for n in range(len(edits)) if halves.get(n, n) == n]
+    place = {n: index for index, n in enumerate(kept)}
+    found = []
+    for n in kept:
+        cause = causes.get(n, edits[n].cause)
+        cause = causes.get(cause, cause) if cause is not None else None
+        cause = halves.get(cause, cause) if cause is not None else None
+        found.append(joined[n] if n in joined else replace(edits[n], cause=None if cause is None else place[cause]))
+    found += [replace(edit, cause=place[halves[n]]) for n, edit in rest.items()]
+    return tuple(found), tuple(origins[n] for n in [*kept, *rest])
+
+
+def _places(edit: Edit, side: int) -> list[Place]:
+    return [(site.computation, site.instruction) for pair in edit.sites if (site := pair[side])]
+
+
+def _plain_and_begun(
+    edits: Sequence[Edit], modules: tuple[Module, Module], side: int, later: Mapping[Place, Sequence[Place]]
+) -> Iterator[tuple[dict[int, Edit], dict[int, Edit]]]:
+    """Removed and added collectives that carry the same, as often: plain ones, and on `side` the first steps."""
+    begun = {start for starts in later.values() for start in starts}
+    found: dict[object, tuple[dict[int, Edit], dict[int, Edit]]] = {}
+    for n, edit in enumerate(edits if begun else ()):
+        which = int(edit.kind == "added")
+        site = edit.sites[0][which] if edit.kind in ("added", "removed") and edit.sites else None
+        if site is not None and site.opcode in FAMILIES:
+            it, places = site.instruction_in(modules[which]), _places(edit, which)
+            half = edit
+            if which == side and not begun.issuperset(places):
+                first = [pair for pair, one in zip(edit.sites, places, strict=True) if one in begun]
+                half = replace(edit, sites=tuple(first), count=len(first) if len(places) == edit.count else 0)
+            if half.count and is_step(it) == (which == side):
+                groups = it.attribute("replica_groups") or it.attribute("source_target_pairs")
+                key = it.opcode, shape_text(it.shape, False), groups, it.attribute("dimensions"), edit.op_name
+                found.setdefault(key, ({}, {}))[which][n] = half
+    for olds, news in found.values():
+        if olds and sum(edit.count for edit in olds.values()) == sum(edit.count for edit in news.values()):
+            yield olds, news
+
+
+def _joined(olds: Sequence[Edit], news: Sequence[Edit], side: int) -> Edit:
+    """The change of one collective, or of several alike, that `side` takes in steps."""
+    sites = ([pair[which] for edit in some for pair in edit.sites] for which, some in enumerate((olds, news)))
+    costs = [[edit.cost[which] for edit in some if edit.cost] for which, some in enumerate((olds, news))]
+    change = FieldChange("attribute:asynchronous", *(("in steps", "no") if side == 0 else ("no", "in steps")))
+    return replace(
+        news[0], kind="changed", fields=(change.field,), changes=(change,), count=sum(edit.count for edit in olds),
+        sites=tuple(zip(*sites, strict=False)), cost=(added_up(costs[0]), added_up(costs[1])), cause=None, region=None,
+        is_replaced=False,
+    )  # fmt: skip
 
 
 # They take no time, and the printer puts them anywhere.

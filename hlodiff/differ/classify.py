@@ -169,10 +169,13 @@ _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
 _REMATERIALISED = "rematted_computation"
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
-_MODULE_PLACEMENT = frozenset(["num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas"])
+_MODULE_PLACEMENT = ("num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas", "sdy.mesh")
 _SIGNATURE = frozenset(["shape", "element_type", "sharding", "layout", "attribute:parameter_number"])
 # How the compiler arranges work, not what is computed.
-_ARRANGED = frozenset(["layout", "fusion_kind", "schedule", "attribute:inlineable", "attribute:custom_call_schedule"])
+_ARRANGED = frozenset(
+    ["layout", "fusion_kind", "schedule", "attribute:asynchronous", "attribute:inlineable",
+     "attribute:custom_call_schedule"]
+)  # fmt: skip
 _OF_THE_OPERATION = frozenset(["precision", "literal", "backend_config", "fusion_kind", "custom_call_target"])
 _ARRANGING = frozenset(["copy", "copy-start", "copy-done", "bitcast", "fusion", "fusion-start", "async-start"])
 # They come, go and change shape with their users.
@@ -220,6 +223,10 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         for n in _constraints_elsewhere(diff):
             by_edit[n] = [("structure", True)]
         _reclassify_casts(diff, by_edit)
+    if any(change.field in _PLACEMENT for edit in diff.reported for change in edit.changes):
+        for n, edit in enumerate(diff.reported):
+            if edit.kind == "changed" and _is_of_places(edit, diff):
+                by_edit[n] = [("placement", False)]
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
@@ -239,6 +246,8 @@ def _has_other_work(diff: ModuleDiff) -> bool:
     found: Counter[str] = Counter()
     for edit in diff.reported:
         site = edit.new or edit.old
+        if edit.cause is not None and diff.reported[edit.cause].fields == ("attribute:asynchronous",):
+            continue  # a step of a collective
         if edit.kind in ("added", "removed") and site is not None and site.opcode not in _NO_WORK:
             found[site.opcode] += edit.count if edit.new else -edit.count
     return any(found.values())
@@ -436,7 +445,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("cost", True)]
     # Host memory is "pinned_host" or "unpinned_host".
     is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
-    if is_placement or (site is None and field.removeprefix("attribute:") in _MODULE_PLACEMENT):
+    is_of_module = site is None and field.removeprefix("attribute:").startswith(_MODULE_PLACEMENT)
+    if is_placement or (is_of_module and "<[]>" not in (old, new)):  # a mesh without axes places nothing
         # A compiler's copy of an argument has its sharding.
         return [("placement", field == "sharding" and edit.cause is not None)]
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
@@ -515,6 +525,21 @@ def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:
         operands = instructions[site.instruction].operands
         shapes.append(instructions[operands[0]].shape.dimensions if operands else ())
     return shapes[0] != shapes[1] and sorted(map(str, shapes[0])) == sorted(map(str, shapes[1]))
+
+
+def _is_of_places(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether an edit only follows from other places of the devices in the mesh.
+
+    A device looks up which part it has in a constant with a whole number for each device, at its `partition-id`.
+    """
+    if edit.fields not in (("literal",), ("operands",)) or edit.new is None:
+        return False
+    instructions = diff.new.computations[edit.new.computation].instructions
+    it = instructions[edit.new.instruction]
+    if edit.fields == ("operands",):
+        return any(instructions[operand].opcode == "partition-id" for operand in it.operands)
+    devices = diff.new.attribute("num_partitions")
+    return it.shape.element_type in ("s32", "u32") and [*map(str, it.shape.dimensions)] == [devices]
 
 
 def _is_custom_call(site: Site | None) -> bool:

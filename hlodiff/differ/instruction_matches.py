@@ -246,7 +246,7 @@ def _labels(
         number((EXACT, own, called), len(intern)),
         number((SIGNED, own, operand_kinds), len(intern)),
         own,
-        number((VALUE, it.opcode, kind, literal, len(it.operands)), len(intern)),
+        number((VALUE, it.opcode, kind, literal, len(it.operands), it.attribute("replica_groups")), len(intern)),
         number((STRUCTURE, it.opcode), len(intern)),
         number((TYPE, kind, call), len(intern)),
         number((ANY, call), len(intern)),

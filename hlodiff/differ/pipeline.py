@@ -23,6 +23,7 @@ from hlodiff.differ.channels import (
     tuning_edits,
     with_asynchronous,
     with_channels,
+    with_steps,
 )
 from hlodiff.differ.computation_matches import KnownSearches, every_mapping
 from hlodiff.differ.costs import with_costs
@@ -198,7 +199,8 @@ def _result(
     old, new = whole
     origins = Origins(ready.printed[0]), Origins(ready.printed[1])
     edits = group_edits(*ready.printed, found.edits, opened, origins)
-    reported, reported_from = reported_edits(edits, lambda side, *place: origins[side].origin(*place))
+    split = reported_edits(edits, lambda side, *place: origins[side].origin(*place))
+    reported, reported_from = with_steps(*split, ready.printed)
     schedule = group_edits(*ready.printed, found.schedule, origins=origins)
     tuning = group_edits(*ready.printed, found.tuning, origins=origins)
     counted = PairMetrics(old, new)

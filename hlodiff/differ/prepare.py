@@ -153,6 +153,7 @@ def _reordered(
 CHANNELS = ("channel_id", "channel_handle")
 _STRIPPED = frozenset(["backend_config", *CHANNELS])
 _CHAIN = re.compile(r'chain_id="\d+",?|,chain_id="\d+"(?=\})')
+_NUMBERED_NAME = re.compile(r'(async_collective_name="[\w-]+)\.\d+(?=")')
 
 
 def channel_of(it: Instruction) -> str:
@@ -277,10 +278,11 @@ def without_channels(module: Module) -> Module:
 
 
 def bare_instruction(it: Instruction) -> Instruction:
-    """The same instruction without tuning, channel number and number of its chain.
+    """The same instruction without tuning, and without the numbers of its channel, its chain and its name.
 
     A chain is the steps that a TPU takes a collective in. They pass its state from one to the next, so operands
-    identify the chain; an added or removed chain renumbers the others.
+    identify the chain; an added or removed chain renumbers the others, and an added or removed collective those that
+    have its name (`async_collective_name="all-gather-start.3"`).
     """
     for key, _ in it.attributes:
         if key in _STRIPPED:
@@ -289,12 +291,12 @@ def bare_instruction(it: Instruction) -> Instruction:
         return it
     tuned = is_of_xla(it)
     kept = [(k, split_backend_config(v)[0] if tuned and k == "backend_config" else v) for k, v in it.attributes]
-    kept = [(k, _CHAIN.sub("", v) if k == "frontend_attributes" else v) for k, v in kept]
+    kept = [(k, _NUMBERED_NAME.sub(r"\1", _CHAIN.sub("", v)) if k == "frontend_attributes" else v) for k, v in kept]
     kept = [(k, v) for k, v in kept if k != "frontend_attributes" or v != "{}"]
     return with_attributes(it, tuple([(k, v) for k, v in kept if k not in CHANNELS and (v or k not in _STRIPPED)]))
 
 
 def tuning_of(it: Instruction) -> str:
-    """How a GPU runs the instruction, as JSON; "" if not specified."""
+    """How a GPU or TPU runs the instruction, as JSON; "" if not specified."""
     text = it.attribute("backend_config")
     return split_backend_config(text)[1] if text and is_of_xla(it) else ""

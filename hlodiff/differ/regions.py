@@ -22,7 +22,8 @@ from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, FieldChange
-from hlodiff.hlo.collectives import family, stem
+from hlodiff.hlo.collectives import FAMILIES, family, stem
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape, is_commutative
 from hlodiff.hlo.traversal import source_through
@@ -112,6 +113,15 @@ class _Regions:
             )
             for edit in edits
         ]
+
+    @cached_property
+    def _groups(self) -> set[str | None]:
+        """The replica groups that collectives of both programs have."""
+        old, new = (
+            {it.attribute("replica_groups") for body in module.computations for it in body.instructions}
+            for module in self.modules
+        )
+        return old & new
 
     @cached_property
     def _arguments(self) -> ArgumentChanges:
@@ -393,11 +403,39 @@ class _Regions:
             is_value = one.operands and (one.opcode not in CARRIERS - _FEEDERS or one.opcode in _OF_FIRST)
             if is_value and not self._rests_on_operands(edit.old, edit.new):
                 return True
+        if family(one.opcode) is not None and self._are_exchanged(one, other):
+            return True
         if {"replica_groups", "shape"} <= fields and not _carry_the_same(one, other):
-            # A mesh of other sizes changes both. What comes from another operation is another collective.
-            return not _are_alike(one, other) or one.op_name != other.op_name
+            # A mesh of other sizes changes both. What comes from another operation is another collective, and so is
+            # one of other groups where the mesh is the same.
+            of_same_mesh = {one.attribute("replica_groups"), other.attribute("replica_groups")} <= self._groups
+            return not _are_alike(one, other) or one.op_name != other.op_name or of_same_mesh
         is_copy = one.opcode in _STARTS_AND_ENDS and {"operands", "shape"} <= fields
         return is_copy and not self._shares_operand(edit.old, edit.new)
+
+    def _are_exchanged(self, one: Instruction, other: Instruction) -> bool:
+        """Whether both programs have both of two unlike collectives: the compiler treats the other one so now."""
+        keys = [self._collective(0, one), self._collective(1, other)]
+        return keys[0] != keys[1] and keys[0] in self._collectives[1] and keys[1] in self._collectives[0]
+
+    @cached_property
+    def _collectives(self) -> tuple[set[object], set[object]]:
+        """The collectives of each program, by what they carry from where."""
+        old, new = (
+            {
+                self._collective(side, it)
+                for body in module.computations
+                for it in body.instructions
+                if family(it.opcode) is not None
+            }
+            for side, module in enumerate(self.modules)
+        )
+        return old, new
+
+    def _collective(self, side: int, it: Instruction) -> object:
+        frame = own_frame(self.modules[side].stack(it.frame))
+        line = (frame.file, frame.line) if frame else None
+        return it.opcode, shape_text(it.shape, False), it.attribute("dimensions"), it.op_name, line
 
     def _is_of_argument(self, edit: RawEdit) -> bool:
         """Whether a value may change type and size and stay the same: arguments, and values made of them."""
@@ -474,15 +512,23 @@ class _Regions:
 
     def _are_kept(self, old: Place, new: Place) -> bool:
         """Whether two instructions take the same values, except constants, on strong evidence."""
-        theirs = at(self.modules[1], new).operands
-        ours = at(self.modules[0], old).operands
-        kept = [operand for operand in ours if not self._is_literal(0, (old[0], operand))]
-        for operand in kept:
-            place = old[0], operand
+        ours, theirs = self._taken(0, old), self._taken(1, new)
+        for place in ours:
             matched = self.mapping[0].get(place)
-            if matched is None or matched[1] not in theirs or self._is_another(place):
+            if matched not in theirs or self._is_another(place):
                 return False
-        return len(kept) == sum(not self._is_literal(1, (new[0], operand)) for operand in theirs)
+        return len(ours) == len(theirs)
+
+    def _taken(self, side: int, place: Place) -> list[Place]:
+        """The operands of an instruction except constants; behind those added or removed that only hand on a value."""
+        found = []
+        for operand in at(self.modules[side], place).operands:
+            taken = place[0], operand
+            while taken not in self.mapping[side] and _hands_on(at(self.modules[side], taken)):
+                taken = place[0], at(self.modules[side], taken).operands[0]
+            if not self._is_literal(side, taken):
+                found.append(taken)
+        return found
 
     def _is_literal(self, side: int, place: Place) -> bool:
         owner = self.modules[side].computations[place[0]]
@@ -558,6 +604,11 @@ def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[P
             it = instructions[position]
             if _is_float(it) and it.opcode not in _FEEDERS | _READS:
                 yield place[0], position
+
+
+def _hands_on(it: Instruction) -> bool:
+    """Whether a result is one value that is taken, in another form or of all devices."""
+    return len(it.operands) == 1 and (it.opcode in _UNCHANGED_BY or stem(it.opcode) in FAMILIES)
 
 
 def _are_alike(one: Instruction, other: Instruction) -> bool:

@@ -236,7 +236,7 @@ class ModuleDiff:
         new: the one that it was compared with.
         edits: the program channel; a pattern is one edit with a count. Largest groups of one kind first.
         schedule: edits of order only, in the same form.
-        tuning: edits of GPU tiles and algorithms, in the same form.
+        tuning: edits of GPU tiles and algorithms and of a TPU's barriers, in the same form.
         fusions: which fusions became which.
         ignored: what was seen different and dropped, by rule, with counts.
         metrics: name -> (old, new); only what can be counted in the programs themselves.
@@ -326,7 +326,7 @@ class ModuleDiff:
                 ((old.computation, old.instruction), (new.computation, new.instruction))
                 for edit in self.reported
                 for old, new in edit.sites
-                if old and new and old.opcode == new.opcode == "reduce"
+                if old and new and old.opcode == new.opcode
             ]
             object.__setattr__(self, "_element_counts", element_counts(self.old, self.new, self.touched, changed))
         assert self._element_counts is not None

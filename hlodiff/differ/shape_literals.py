@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+from hlodiff.hlo.collectives import parse_groups, stem
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.traversal import source_through
 
@@ -17,6 +18,7 @@ Place = tuple[int, int]
 """The numbers of a computation and of an instruction in it."""
 
 _SCALAR = re.compile(r"(?:dense<)?([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)>?")
+_DENSE_GROUP = re.compile(r"\[(\d[\d,\s]*)\]")  # of devices, in StableHLO
 # A mean divides by the number of elements, its gradient and that of a sum of squares hold twice or half of that.
 _FACTORS = (1, 2, 0.5)
 # Arrays of more dimensions have too many products of sizes to mean anything.
@@ -59,7 +61,7 @@ def follows_from_shapes(old: str, new: str, counts: Iterable[Pair]) -> bool:
 def element_counts(
     old: Module, new: Module, touched: tuple[Iterable[int], Iterable[int]], changed: Iterable[tuple[Place, Place]]
 ) -> tuple[Pair, ...]:
-    """Numbers of elements that differ: of arguments of another shape, and how many each reduction takes together.
+    """Numbers of elements that differ: of arguments of another shape, and how many each reduction combines.
 
     Args:
         old, new: the programs.
@@ -126,9 +128,13 @@ def _reduced(module: Module, touched: Iterable[int]) -> Iterator[int]:
 
 
 def _reduced_at(module: Module, computation: int, instruction: int) -> int:
-    """How many elements a reduction combines; 0 for other instructions."""
+    """How many elements a reduction combines, and one over devices of each; 0 for other instructions."""
     body = module.computations[computation]
     it = body.instructions[instruction]
+    if stem(it.opcode) in ("all-reduce", "reduce-scatter"):
+        text = it.attribute("replica_groups") or ""
+        groups = parse_groups(text) or [one.split(",") for one in _DENSE_GROUP.findall(text)]
+        return len(groups[0]) if groups else 0
     return _reduced_by(body, it) if it.opcode == "reduce" and it.operands else 0
 
 

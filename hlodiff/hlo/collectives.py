@@ -249,7 +249,7 @@ def continued_steps(module: Module) -> dict[tuple[int, int], list[tuple[int, int
     begun: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            if _is_step(it):
+            if is_step(it):
                 found = _CHAIN_ID.search(it.attribute("frontend_attributes") or "")
                 groups = it.attribute("replica_groups") or it.attribute("source_target_pairs") or ""
                 chain = family(it.opcode) or "", it.attribute("channel_id") or "", found[1] if found else "", groups
@@ -262,7 +262,8 @@ def continued_steps(module: Module) -> dict[tuple[int, int], list[tuple[int, int
     return {place: starts[chain] for chain, steps in chains.items() for place in steps if place not in first}
 
 
-def _is_step(it: Instruction) -> bool:
+def is_step(it: Instruction) -> bool:
+    """Whether an instruction is one of the steps in which a TPU takes a collective."""
     if it.opcode not in _OPCODES:
         return False
     return _STEP in (it.attribute("backend_config") or "") or "chain_id=" in (it.attribute("frontend_attributes") or "")
@@ -280,7 +281,7 @@ def family(opcode: str) -> str | None:
 
 
 def _records(module: Module, index: int, position: int, it: Instruction) -> list[Collective]:
-    if _is_step(it):
+    if is_step(it):
         return [_record(it, index, position, asynchronous=True)]
     if it.opcode in _WRAPPERS:
         inside = [one for callee in it.called for one in module.computations[callee].instructions]

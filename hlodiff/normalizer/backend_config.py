@@ -234,6 +234,7 @@ _TUNING = frozenset(
         ("cudnn_conv_backend_config", "algorithm"),
         ("block_level_fusion_config",),
         ("reduction_tiling",),
+        ("barrier_config", "id"),  # TPU: a number for each set of devices that wait for each other, given in order
     ]
 )
 

@@ -159,7 +159,7 @@ COMPILED_PASSES: tuple[Pass, ...] = (
     Pass(
         "channel_ids", _COMPILED, channel_ids,
         "The numbers of channels and host rendezvous; which instructions share one stays. A diff also drops the number"
-        " of a TPU's chain (`chain_id`), the steps of one collective.",
+        " of a TPU's chain (`chain_id`), the steps of one collective, and that in its name (`async_collective_name`).",
         "Nothing: a channel is who meets on it, and the steps of a chain hand its state from one to the next.",
         needs=("channel_id", "frontend_attributes"),
     ),

@@ -177,6 +177,9 @@ def _change_of_shardings(old: str, new: str) -> str:
     before, after = shardings_of_values(old), shardings_of_values(new)
     if not (before and after) or len(before) != len(after):
         return format_pair(len(before), many(len(after), "value")) if before or after else ""
+    meshes = [" and ".join(dict.fromkeys(_MESH_OF_VALUE.findall(text))) for text in (old, new)]
+    if before == after and meshes[0] != meshes[1]:  # the same axes in another order
+        return f"{many(len(before), 'value')} of {format_pair(*meshes)}"
     return _few_of([format_pair(*pair) for pair in zip(before, after, strict=True) if pair[0] != pair[1]])
 
 
@@ -330,10 +333,12 @@ _FIELD_WORDS = {
     "backend_config": "backend config",
     LEFT_OVER: "sharding left by XLA",
 }
+_SYNCHRONOUS = "collective_backend_config.is_sync=true"  # of a `-start` on a GPU
 _OF_VALUES = re.compile(r"<@[^<>]*>")
 _ELEMENT_SHAPE = re.compile(r"\b\w++\[[^\[\]]*+\]")
 _MOST_VALUES = 3
 _MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")
+_MESH_OF_VALUE = re.compile(r"<@([\w.]+),")
 # Fields whose values have a special format.
 _FORMATS: dict[str, Callable[[str], str]] = {
     "literal": lambda text: format_literal(text or "none"),
@@ -360,6 +365,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     old, new = change.old or "none", change.new or "none"
     if change.field == "alias":
         return _donation(old, new, edit)
+    if change.field == "backend_config" and {old, new} == {"none", _SYNCHRONOUS}:
+        return f"asynchronous: {format_pair(*('yes' if text == 'none' else 'no' for text in (old, new)))}"
     if change.field == "literal" and not (change.old or change.new):
         return "literal: other numbers"
     if change.literals is not None:
