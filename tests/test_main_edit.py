@@ -34,6 +34,7 @@ def one(
     ("old", "new", "words"),
     [
         ("h = jax.nn.gelu(x)", "h = jax.nn.silu(x)", "jax.nn.gelu -> jax.nn.silu"),
+        ("h = silu(x)", "h = square(relu(x))", "silu(x) -> square(relu(x))"),
         ("h = gelu(x) + gelu(y)", "h = silu(x) + silu(y)", "gelu() -> silu()"),
         ("return (jnp.tanh(", "return (jnp.exp(", "jnp.tanh -> jnp.exp"),
         ("y = x.sum(axis=0)", "y = x.sum(axis=1)", "axis: 0 -> 1"),

@@ -14,6 +14,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hlodiff.differ.subsequence import common_ends
 from hlodiff.report.wording import ARROW, format_pair
@@ -334,7 +335,10 @@ def _calls(old: Sequence[str], new: Sequence[str]) -> str:
     if len(names) != 2 or 0 in ends or old[ends[0] :] != new[ends[1] :]:
         return ""
     one, other = names
-    if one in new[start : ends[1]] or other in old[start : ends[0]]:  # one call wraps the other
+    inside = [side[start + 1 : end] for side, end in zip((old, new), ends, strict=True)]
+    calls = [[name for name, after in pairwise(words) if after == "("] for words in inside]
+    called = [{name for name in names if name[0].isidentifier()} for names in calls]
+    if one in inside[1] or other in inside[0] or called[0] != called[1]:  # not this call alone
         return ""
     return format_pair(one, other) if "." in one + other else format_pair(f"{one}()", f"{other}()")
 
