@@ -959,3 +959,22 @@ ROOT %r = (f32[4,8], f32[8]) tuple(%x, %zeros)"""
     assert found.replay().failures == ()
     changed = [edit for edit in found.reported if edit.kind == "changed"]
     assert not any(site and site.opcode == "broadcast" for edit in changed for site in (edit.old, edit.new))
+
+
+def test_what_a_written_out_call_did_has_moved_whatever_came_beside_it() -> None:
+    """JAX 0.11 writes out what a scan does, where 0.10 calls it."""
+    body = "    %1 = stablehlo.multiply %a, %w : M\n    %2 = stablehlo.tanh %1 : M\n    %3 = stablehlo.sine %2 : M\n"
+    called = (
+        "    %0 = func.call @f(%a, %w) : (M, M) -> M\n    %9 = func.call @g(%0) : (M) -> M\n    return %9 : M\n  }\n"
+    )
+    called += f"  func.func private @f(%a: M, %w: M) -> M {{\n{body}    return %3 : M\n  }}\n"
+    called += "  func.func private @g(%a: M) -> M {\n    %1 = stablehlo.exponential %a : M\n    return %1 : M\n"
+    written = body + "    %4 = stablehlo.exponential %3 : M\n    %5 = stablehlo.cosine %4 : M\n"
+    written += "    %6 = stablehlo.abs %5 : M\n    return %6 : M\n"
+    sides = []
+    for text in (called, written):
+        whole = f"module @m {{\n  func.func public @main(%a: M, %w: M) -> M {{\n{text}  }}\n}}\n"
+        sides.append(hlodiff.read_text(whole.replace("M", "tensor<8xf32>"), path="m.mlir"))
+    found = {change.what: change.cost for change in changes(hlodiff.diff(*sides), "stablehlo")}
+    gone = next(what for what in found if what.startswith("func.call"))
+    assert found.pop(gone) == "" and set(found.values()) == {"+8 flops"}, "the work of the calls stayed"

@@ -567,16 +567,20 @@ class _Regions:
         return index is not None and self.edits[index].is_weak
 
     def _work(self, region: Sequence[int]) -> tuple[int, int, int]:
-        """How many operations of a region were removed, how many added, and how many edits keep theirs."""
+        """How many operations of a region were removed, how many added, and how many edits keep theirs.
+
+        What moved between functions of StableHLO is kept: JAX wrote a call out, or made one.
+        """
         counts: Counter[str] = Counter()
+        keeping = ("changed", "moved") if self.modules[0].stage == "stablehlo" else ("changed",)
         for edit in (self.edits[n] for n in region):
             for side, kind in ((0, "removed"), (1, "added")):
                 place = (edit.old, edit.new)[side]
                 if place is not None and (edit.is_weak or edit.kind == kind) and not edit.kept[side]:
                     counts[kind] += at(self.modules[side], place).opcode not in CARRIERS
-            if edit.kind == "changed" and not edit.is_weak:
-                counts["changed"] += 1
-        return counts["removed"], counts["added"], counts["changed"]
+            if edit.kind in keeping and not edit.is_weak:
+                counts["kept"] += 1
+        return counts["removed"], counts["added"], counts["kept"]
 
     def _is_replaced(self, region: Sequence[int]) -> bool:
         """Whether most of a region was added and removed, on both sides."""
