@@ -85,7 +85,7 @@ def one(
         ("y = f(x)", "y = f(x, where=(a_long_name > 0) & (another_long_name < 1))", "where=... added"),
         ("y = clip(g, -1.0, 1.0)", "y = clip(g, -0.5, 0.5)", "clip(g, -1.0, 1.0) -> clip(g, -0.5, 0.5)"),
         ("x = like((64, 16), t)", "x = like((128, 16), t)", "(64, 16) -> (128, 16)"),
-        ("y = x[2] + f(x)", "y = x[3] + f(x)", "[2] -> [3]"),
+        ("y = x[2] + f(x)", "y = x[3] + f(x)", "x[2] -> x[3]"),
         (
             "y = stack([pull - rates[0] * root**2, rates[0] * root**2 - rates[1] * stem])",
             "y = stack([pull - rates[0] * root**1.5, rates[0] * root**2 - rates[1] * stem])",
@@ -133,6 +133,14 @@ def one(
         ("y = f(x, a=1)", "y = f(x, b=g(1), c=2)", "f(x, a=1) -> f(x, b=g(1), c=2)"),
         ("y = f(x)  # one", "y = f(x)  # two", ""),
         ("y = f(x)", "z = g(a) + b", ""),
+        ("y = 0.8 * (x + 0.04 * x**3)", "y = 0.8 * (x + 0.04 * x**2)", "x**3 -> x**2"),
+        ("y = 0.8 * (x + 0.04 * x**3)", "y = 0.8 * (x + 0.04 * power(x, 3.0))", "x**3 -> power(x, 3.0)"),
+        ("y = 0.8 * (x + 0.04 * x**3)", "y = 0.8 * (x + 0.04 * x * x * x)", "0.04 * x**3 -> 0.04 * x * x * x"),
+        ("return x**3", "return soft(clip(y))", "x**3 -> soft(clip(y))"),
+        ("y = 3 * (a + 1)", "y = 3 * (a + 2)", "a + 1 -> a + 2"),
+        ("return (a + 1)", "return (a + 2)", "a + 1 -> a + 2"),
+        ("opt = o.chain(o.clip(1.0), o.adam(1e-3))", "opt = o.chain(o.adam(1e-3))", "o.clip(1.0) gone"),
+        ("opt = o.chain(o.adam(1e-3))", "opt = o.chain(o.adam(1e-3), o.ema(0.9))", "o.ema(0.9) added"),
     ],
 )
 def test_the_name_that_was_written_for_another(old: str, new: str, words: str) -> None:

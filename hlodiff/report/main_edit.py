@@ -30,7 +30,7 @@ _TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_n
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
-_FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? instead of)\b")
+_FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? (?:instead of|now depends?))\b")
 # Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
@@ -140,7 +140,8 @@ def _short(words: str) -> str:
     if len(words) > _MOST:
         words = _FUNCTION.sub(r"\1", words)
     # Which argument is kept; the list shows before and after.
-    return words.partition(" (")[0] if len(words) > _MOST else words
+    words = words.partition(" (")[0] if len(words) > _MOST else words
+    return words.partition(": ")[0] if len(words) > _MOST else words
 
 
 def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:

@@ -7,6 +7,7 @@ the caller decides whether it explains the change of a program.
 
 from __future__ import annotations
 
+import ast
 import io
 import keyword
 import re
@@ -31,7 +32,6 @@ _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
 _NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
-_OPERATORS = frozenset(["**", "*", "+", "-", "/", "//", "%", "@", "<", ">", "<=", ">=", "==", "!="])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,10 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
     for side in sides:  # drop the trailing comma of an argument on its own line
         del side[len(side) - (side[-1:] != [] and side[-1].text == ",") :]
     old, new = ([token.text for token in side] for side in sides)
-    # Lines that git pairs may have nothing in common: half of the shorter one's tokens are required.
+    # Lines that git pairs may have nothing in common: what they assign or return, or half of the shorter one's tokens.
+    start, _ = common_ends(old, new)
     is_alike = (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0
+    is_alike |= not {"=", "return"}.isdisjoint(_at_the_top(old[:start]))
     if old == new or not is_alike:
         return ""
     short, long = (0, 1) if len(old) < len(new) else (1, 0)
@@ -128,10 +130,36 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: in
             spans = [side[first : len(side) - after] for side in sides]
             words = [[token.text for token in span] for span in spans]
             if all(one and _is_balanced(one) and _NO_EXPRESSION.isdisjoint(_at_the_top(one)) for one in words):
-                whole = ARROW.join(line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+                pair = (line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
+                whole = ARROW.join(_operands(*pair))
                 shown = whole if len(whole) <= min(most, _GLANCE) else _without_same_arguments(spans, lines)
                 return shown if len(shown) <= most else _without_arguments(spans, lines, most)
     return ""
+
+
+def _operands(old: str, new: str) -> tuple[str, str]:
+    """The operands in which two expressions of the same operations differ, unless that is a bare number.
+
+    Example:
+        >>> _operands("x + 0.04 * x**3", "x + 0.04 * f(x)"), _operands("a + x**3", "a + x**2")
+        (('x**3', 'f(x)'), ('x**3', 'x**2'))
+    """
+    try:
+        pair = ast.parse(old, mode="eval").body, ast.parse(new, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return old, new
+    found = None
+    while isinstance(one := pair[0], ast.BinOp) and isinstance(other := pair[1], ast.BinOp):
+        sides = (one.left, other.left), (one.right, other.right)
+        differing = [side for side in sides if ast.dump(side[0]) != ast.dump(side[1])]
+        if type(one.op) is not type(other.op) or len(differing) != 1:
+            break
+        pair = differing[0]
+        if any(isinstance(node, (ast.Constant, ast.UnaryOp)) for node in pair):
+            break
+        found = pair
+    texts = [ast.get_source_segment(text, node) for text, node in zip((old, new), found or (), strict=False)]
+    return (texts[0] or old, texts[1] or new) if found else (old, new)
 
 
 def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
@@ -344,7 +372,7 @@ def _calls(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _argument(old: Sequence[str], new: Sequence[str]) -> str:
-    """The keyword argument that was added or deleted, if nothing else in the line changed: `reverse=True`."""
+    """The keyword argument or call that was added or deleted as an argument, if nothing else was: `reverse=True`."""
     short, long = sorted((old, new), key=len)
     start, _ = common_ends(short, long)
     end = start + len(long) - len(short)
@@ -354,11 +382,12 @@ def _argument(old: Sequence[str], new: Sequence[str]) -> str:
         start, end = start - 1, end - 1
     words = list(long[start:end])
     words = words[1:] if words[:1] == [","] else words[:-1] if words[-1:] == [","] else words
-    if len(words) < 3 or words[1] != "=" or not words[0].isidentifier() or _depth(words):
+    is_call = _call_end(words, 0) == len(words) > 0
+    if len(words) < 3 or not (is_call or (words[1] == "=" and words[0].isidentifier())) or _depth(words):
         return ""
     is_inside = _depth(long[:start]) or short[-1:] == [","]
     shown = _joined(words)
-    shown = shown if len(shown) <= _LONGEST else f"{words[0]}=..."
+    shown = shown if len(shown) <= _LONGEST else f"{words[0]}(...)" if is_call else f"{words[0]}=..."
     return f"{shown} {'added' if long is new else 'gone'}" if is_inside else ""
 
 
@@ -394,13 +423,13 @@ def _value(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def in_brackets(old_source: str, new_source: str) -> str:
-    """The call or tuple in which plain values were replaced, added or deleted, because a bare number says nothing.
-
-    If that is too long for one line, the operation that takes the value: `root**2 -> root**1.5`.
+    """The call, index or tuple in which plain values were replaced, added or deleted: a bare number says nothing.
 
     Example:
         >>> in_brackets("x = x.reshape(8, 4)", "x = x.reshape(4, 8)"), in_brackets("x = g(x)", "x = f(x)")
         ('x.reshape(8, 4) -> x.reshape(4, 8)', '')
+        >>> in_brackets("y = (x[1:] + b) / 2", "y = (x[2:] + b) / 2"), in_brackets("y = 2 * (x + 1)", "y = 2 * (x + 3)")
+        ('x[1:] -> x[2:]', '')
     """
     old, new = _words(old_source), _words(new_source)
     start, behind = common_ends(old, new)
@@ -413,15 +442,18 @@ def in_brackets(old_source: str, new_source: str) -> str:
     first = next((n for n in range(start - 1, -1, -1) if old[n] in OPENING and _depth(old[n:start]) > 0), None)
     if first is None:
         return ""
-    first -= old[first] == "(" and first > 0 and old[first - 1][0].isidentifier()
-    ends = [_call_end(side, first) or bracket_end(side, first) for side in (old, new)]
+    ends = [bracket_end(side, first) for side in (old, new)]
     if 0 in ends or old[ends[0] :] != new[ends[1] :]:
         return ""
+    before = old[first - 1] if first else ""
+    if before[:1].isidentifier() and not keyword.iskeyword(before):
+        first -= 1
+    elif old[first] == "(" and not any(
+        "," in _at_the_top(side[first + 1 : end - 1]) for side, end in zip((old, new), ends, strict=True)
+    ):
+        return ""  # these brackets only group an expression
     found = ARROW.join(_joined(side[first:end]) for side, end in zip((old, new), ends, strict=True))
-    is_operand = len(inside[0]) == len(inside[1]) == 1 and start > 1 and old[start - 1] in _OPERATORS
-    if len(found) > _MOST and is_operand and old[start - 2][0].isidentifier():
-        return ARROW.join("".join(side[start - 2 : start + 1]) for side in (old, new))
-    return found
+    return found if len(found) <= _MOST else ""
 
 
 def _joined(words: Sequence[str]) -> str:
