@@ -41,8 +41,8 @@ def build():
 LAYER, CALL = (("layer", 7), ("forward", 12)), (("forward", 13),)
 
 
-def program(opcode: str, stack: tuple[tuple[str, int], ...], file: str = "model.py") -> hlodiff.Module:
-    """One operation with its Python frames, all in one file."""
+def debug_tables(stack: tuple[tuple[str, int], ...], file: str = "model.py") -> str:
+    """The debug tables of one stack of Python frames, all in one file."""
     names = "\n".join(f'{n} "{name}"' for n, (name, _) in enumerate(stack, 1))
     places = "\n".join(
         f"{n} {{file_name_id=1 function_name_id={n} line={line} end_line={line} column=1 end_column=9}}"
@@ -52,9 +52,13 @@ def program(opcode: str, stack: tuple[tuple[str, int], ...], file: str = "model.
     frames = "\n".join(
         f"{n} {{file_location_id={n} parent_frame_id={0 if n == last else n + 1}}}" for n in range(1, last + 1)
     )
+    return f'FileNames\n1 "{file}"\n\nFunctionNames\n{names}\n\nFileLocations\n{places}\n\nStackFrames\n{frames}\n'
+
+
+def program(opcode: str, stack: tuple[tuple[str, int], ...], file: str = "model.py") -> hlodiff.Module:
+    """One operation with its Python frames, all in one file."""
     return hlodiff.read_text(
-        f'HloModule m\n\nFileNames\n1 "{file}"\n\nFunctionNames\n{names}\n\nFileLocations\n{places}\n\n'
-        f"StackFrames\n{frames}\n\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+        f"HloModule m\n\n{debug_tables(stack, file)}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
         f'  ROOT %r = f32[8] {opcode}(%x), metadata={{op_name="jit(f)/a" stack_frame_id=1}}\n}}\n'
     )
 
@@ -104,6 +108,37 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
     at = lines.index("model.py:11 (forward)")
     assert lines[at + 1 : at + 3] == ["- for _ in range(2):", "+ for _ in range(3):"]
     assert lines[at + 3].endswith("model.py:7 (layer)")
+
+
+def test_the_products_of_a_layer_more_come_before_its_small_operations() -> None:
+    """One layer more, each operation on its own line: none of them is the cause of the others."""
+    small = ["add(%x, %x)", "multiply(%s0, %x)", "subtract(%s1, %x)", "tanh(%s2)", "negate(%s3)", "exponential(%s4)"]
+    last = "dot(%s5, %s5), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    rows = [
+        f'  %s{n} = f32[8,8] {words}, metadata={{op_name="jit(f)/a" stack_frame_id={n + 1}}}'
+        for n, words in enumerate([*small, last])
+    ]
+    tables = debug_tables(tuple((f"step{n}", 7 + n) for n in range(len(rows))))
+    tables = re.sub(r"parent_frame_id=\d+", "parent_frame_id=0", tables)  # none is called by another
+    old, new = (
+        hlodiff.read_text(
+            f"HloModule m\n\n{tables}\nENTRY %e {{\n  %x = f32[8,8] parameter(0)\n"
+            + "\n".join(side)
+            + f"\n  ROOT %r = f32[8,8] sine({given})\n}}\n"
+        )
+        for side, given in (((), "%x"), (rows, "%s6"))
+    )
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    for sources in (Sources(edited(3, "RATE = 0.2")), None):
+        text = str(Report("check", "a", "b", (compared,), source_line=sources)).splitlines()
+        listed = [line.strip() for line in text if line.strip().startswith("added")]
+        assert len(listed) > 1
+        assert listed[0].startswith("added dot f32[8,8]")
+
+
+def test_of_two_lines_that_were_exchanged_those_between_them_stay() -> None:
+    found = FileEdits("m.py", (["a = 1", "b = 2", "c = 3"], ["c = 3", "b = 2", "a = 1"])).all()
+    assert [(edit.old, edit.new) for edit in found] == [((1, "a = 1"), (1, "c = 3")), ((3, "c = 3"), (3, "a = 1"))]
 
 
 @pytest.mark.parametrize("lines", [(12, 13), (13, 12)])

@@ -243,7 +243,9 @@ def _exchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, in
     if not any(inner) or max(map(len, inner)) > _MOST_LINES:
         return
     a = c = 0
-    for b, d in [*longest_common_subsequence(*inner), (len(inner[0]), len(inner[1]))]:
+    # Where two lines were exchanged, those between them stay.
+    common = longest_common_subsequence(*inner, lambda a, b: max(1000 - abs(a - b), 0))
+    for b, d in [*common, (len(inner[0]), len(inner[1]))]:
         if (a, c) != (b, d):
             yield a + start, b + start, c + start, d + start
         a, c = b + 1, d + 1
@@ -345,6 +347,7 @@ class ChangedLines:
             most: the largest number of changes.
             with_callers: whether changes of unedited lines are attributed to an edit elsewhere, see `_with_callers`.
         """
+        edit_groups = tuple(edit_groups)
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
             found.setdefault(self.by_edit(edit_group), []).append(edit_group)
@@ -362,13 +365,17 @@ class ChangedLines:
         by_line: dict[ChangedLine, list[EditGroup]] = {}
         for places, groups in merged.items():
             by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
-        entries = sorted(by_line.items(), key=lambda item: self._order(*item))
+        is_body = len(by_line) > MOST_CHANGED_LINES and _is_more_or_less(edit_groups)
+        entries = sorted(by_line.items(), key=lambda item: self._order(*item, is_body))
         if with_callers and not any(line.is_edited for line, _ in entries):
             entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:MOST_CHANGED_LINES]:
-            # Changes that come from other lines stay in program order.
-            in_order = groups if line.is_elsewhere else sorted(groups, key=importance)
+            # Changes that come from other lines stay in program order, except a whole body.
+            in_order: Sequence[EditGroup] = sorted(groups, key=importance)
+            if line.is_elsewhere:
+                is_body = len(groups) > most and _is_more_or_less(groups)
+                in_order = sorted(groups, key=_work, reverse=True) if is_body else groups
             shown = in_order[: max(most, 0)]
             most -= len(shown)
             changes = []
@@ -532,8 +539,11 @@ class ChangedLines:
             return False
         return known.has(program.name, program.target, side, place.stored, text)
 
-    def _order(self, line: ChangedLine, groups: Sequence[EditGroup]) -> tuple[object, ...]:
-        """Sort key: edited lines first, then by weight, then lines that compute something, then program order."""
+    def _order(self, line: ChangedLine, groups: Sequence[EditGroup], is_body: bool = False) -> tuple[object, ...]:
+        """Sort key: edited lines first, then by weight, then lines that compute something, then program order.
+
+        `is_body` if a whole body was added or removed: then the most expensive lines come before the others.
+        """
         computes = is_argument_among = False
         positions = []
         for group in groups:
@@ -549,10 +559,10 @@ class ChangedLines:
         weight = min(group.weight for group in groups)
         nowhere = not line.where and not is_argument_among
         if self.report.packages:  # a library has many edited lines: the most expensive is the cause
-            costs = ([cost.flops if cost else 0 for cost in group.cost] for group in groups)
-            work = max(abs(new - old) for old, new in costs)
+            work = max(map(_work, groups))
             return nowhere, bool(line.where), weight, -work, not line.is_edited, not computes, min(positions)
-        return nowhere, bool(line.where), not line.is_edited, weight, not computes, min(positions)
+        work = max(map(_work, groups)) if is_body else 0
+        return nowhere, bool(line.where), not line.is_edited, weight, not computes, -work, min(positions)
 
     def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
         diff = self.report.programs[number[0]].diff
@@ -620,6 +630,18 @@ class ChangedLines:
                         yield side, origins.stack(site.computation, site.instruction).frames
             if not edit.sites:  # a fact of the module
                 yield 1, edit.source
+
+
+def _is_more_or_less(groups: Iterable[EditGroup]) -> bool:
+    """Whether operations were only added or only removed, as with one layer more: none is the cause of others."""
+    kinds = {group.kind for group in groups}
+    return len(kinds) == 1 and kinds < {"added", "removed"}
+
+
+def _work(group: EditGroup) -> int:
+    """By how many flops a change differs on both sides."""
+    old, new = (cost.flops if cost else 0 for cost in group.cost)
+    return abs(new - old)
 
 
 def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
