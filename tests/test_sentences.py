@@ -326,6 +326,56 @@ def test_arguments_in_another_order_are_paired_by_path_though_others_are_used_al
     assert found.replay().complete
 
 
+def test_two_arguments_of_one_shape_that_changed_places_are_what_they_are_used_for() -> None:
+    """The gains of two norms are used alike at first, and donated: only further down one feeds another product."""
+
+    def lowered(paths: tuple[str, ...]) -> hlodiff.Module:
+        at = {path: f"%arg{n}" for n, path in enumerate(paths)}
+        named = [
+            f'%arg{n}: tensor<4xf32> {{tf.aliasing_output = {n} : i32}} loc("{path}")' for n, path in enumerate(paths)
+        ]
+        body = [
+            f"    %a0 = stablehlo.multiply {at['model.norm1']}, {at['model.norm1']} : tensor<4xf32>",
+            "    %a1 = stablehlo.tanh %a0 : tensor<4xf32>",
+            "    %a2 = stablehlo.sine %a1 : tensor<4xf32>",
+            f"    %b0 = stablehlo.multiply {at['model.norm2']}, {at['model.norm2']} : tensor<4xf32>",
+            "    %b1 = stablehlo.tanh %b0 : tensor<4xf32>",
+            "    %b2 = stablehlo.cosine %b1 : tensor<4xf32>",
+        ]
+        given = ["%a2" if path == "model.norm1" else "%b2" for path in paths]
+        return hlodiff.read_text(
+            f"module @m {{\n  func.func public @main({', '.join(named)}) -> (tensor<4xf32>, tensor<4xf32>) {{\n"
+            + "\n".join(body)
+            + f"\n    return {', '.join(given)} : tensor<4xf32>, tensor<4xf32>\n  }}\n}}\n"
+        )
+
+    found = hlodiff.diff(lowered(("model.norm1", "model.norm2")), lowered(("model.norm2", "model.norm1")))
+    assert happened(found)[0] == "arguments in another order: model.norm2, model.norm1"
+    assert not [edit for edit in found.edits if edit.old and edit.old.opcode in ("multiply", "sine", "cosine")]
+    assert found.replay().complete
+
+
+def test_results_that_no_longer_depend_on_most_arguments_are_named() -> None:
+    """Where a gradient is stopped, a weight only depends on itself, and the gradient itself is a constant."""
+    old, new = (
+        hlodiff.read_text(
+            "module @m {\n"
+            '  func.func public @main(%arg0: tensor<4xf32> loc("w"), %arg1: tensor<4xf32> loc("b"), '
+            '%arg2: tensor<4xf32> loc("x")) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {\n'
+            "    %zero = stablehlo.constant dense<0.0> : tensor<4xf32>\n"
+            "    %0 = stablehlo.multiply %arg1, %arg2 : tensor<4xf32>\n"
+            "    %1 = stablehlo.multiply %0, %arg0 : tensor<4xf32>\n"
+            f"    %2 = stablehlo.subtract %arg0, {gradient} : tensor<4xf32>\n"
+            f"    %3 = stablehlo.negate {gradient} : tensor<4xf32>\n"
+            "    return %2, %3, %1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>\n  }\n}\n"
+        )
+        for gradient in ("%0", "%zero")
+    )
+    words = "2 results now depend on fewer arguments: result 0 only on w, result 1 on none"
+    assert words in happened(hlodiff.diff(old, new))
+    assert not [one for one in happened(hlodiff.diff(new, old)) if "depend" in one]
+
+
 def test_arguments_whose_results_only_have_other_numbers_are_not_listed() -> None:
     """A layer more puts its results before others: what is donated to them is donated to the same results as before."""
 

@@ -179,6 +179,7 @@ def _shape(side: MatchGraph, position: int) -> Shape:
 
 # Users and their users: further down most arguments look the same, and any edit there would change it.
 _FAR = 2
+_FARTHEST = 8
 
 
 def _by_place(
@@ -187,29 +188,45 @@ def _by_place(
     """Match by number the parameters with the same uses: operations, operand slots, and uses of the results.
 
     A model and its moments in an optimizer are used alike. So where arguments have other numbers than before, by their
-    names, the names decide if more arguments keep their uses by name than by number.
+    names, the names decide if more arguments keep their uses by name than by number. Two gains of one layer differ only
+    further down, so what decides is the nearest use that differs. Donated arguments and results may have changed their
+    order together, so there the output and the slot say nothing.
     """
     numbers: dict[Hashable, int] = {}
-    known: tuple[dict[tuple[int, int], int], ...] = {}, {}
+    known: dict[tuple[int, int, int, bool], int] = {}
+    parameters = set(olds), set(news)
 
-    def used(side: MatchGraph, which: int, position: int, far: int) -> int:
-        if (position, far) not in known[which]:
-            label = side.labels[OWN][position], position == side.computation.root
-            uses = [(used(side, which, u, far - 1), slot, result) for u, slot, result in side.uses[position] if far]
-            known[which][position, far] = numbers.setdefault((label, *sorted(uses)), len(numbers))
-        return known[which][position, far]
+    def used(which: int, position: int, far: int, ordered: bool) -> int:
+        key = which, position, far, ordered
+        if key not in known:
+            side = (old, new)[which]
+            root = side.computation.root
+            uses = [
+                (used(which, user, far - 1, ordered), slot if ordered or user != root else -1, result)
+                for user, slot, result in side.uses[position]
+                if far
+            ]
+            level = OWN if ordered or position not in parameters[which] else VALUE
+            label = side.labels[level][position], position == root
+            known[key] = numbers.setdefault((label, *sorted(uses)), len(numbers))
+        return known[key]
 
-    def alike(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    def alike(pairs: Iterable[tuple[int, int]], far: int = _FAR, ordered: bool = True) -> list[tuple[int, int]]:
         return [
             (one, other)
             for one, other in pairs
-            if old.uses[one] and used(old, 0, one, _FAR) == used(new, 1, other, _FAR)
+            if old.uses[one] and used(0, one, far, ordered) == used(1, other, far, ordered)
         ]
 
     by_number, by_name = list(zip(olds, news, strict=True)), _same_names(old, new)[0]
     placed = alike(by_number)
-    if any(by_name.get(one, other) != other for one, other in placed) and len(alike(by_name.items())) > len(placed):
-        return
+    if any(by_name.get(one, other) != other for one, other in placed):
+        for far in range(_FAR, _FARTHEST):
+            kept, named = (len(alike(pairs, far, ordered=False)) for pairs in (by_number, by_name.items()))
+            if named > kept:
+                return
+            if named < kept:
+                break
     for one, other in placed:
         pairing.add(one, other, "parameter:place")
 

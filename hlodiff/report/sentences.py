@@ -22,6 +22,7 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.differ.subsequence import common_ends
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, shardings_of_values
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, many_are, place
 
@@ -77,6 +78,7 @@ def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[st
     yield from _meshes(diff)
     yield from _arguments(diff)
     yield from _results(diff)
+    yield from _independent_results(diff)
     yield from _resharded(diff)
     yield from _mapped(diff)
     yield from _turns(diff)
@@ -216,6 +218,44 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     more = len(changed) - len(shown)
     if shown:
         yield ", ".join([*shown, *([f"{more} more of another type"] if more else [])])
+
+
+@_about("operands", "removed")
+def _independent_results(diff: ModuleDiff) -> Iterator[str]:
+    """Results that depend on at most half as many arguments as before, as where the gradient of a weight became zero.
+
+    Whatever runs inside a loop or a call depends on all of its operands.
+    """
+    modules, arguments = (diff.old, diff.new), diff.arguments
+    if diff.old.stage != "stablehlo" or not (arguments.are_named and all(one.computations for one in modules)):
+        return
+    if arguments.added or arguments.removed or arguments.renamed or arguments.reordered:
+        return
+    old, new = map(_arguments_of_results, modules)
+    if len(old) != len(new):
+        return
+    entry = diff.new.entry_computation
+    paths = [path_of(entry.instructions[n]) for n in entry.parameters()]
+    found = []
+    for number, (before, after) in enumerate(zip(old, new, strict=True)):
+        if before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count():
+            left = [path for n, path in enumerate(paths) if after >> n & 1]
+            on = f"only on {left[0]}" if len(left) == 1 else f"on {len(left)}" if left else "on none"
+            found.append(f"result {number} {on}")
+    shown = found[:_MOST_PATHS] + ([f"{len(found) - _MOST_PATHS} more"] if len(found) > _MOST_PATHS else [])
+    if found:
+        depend = "result now depends" if len(found) == 1 else "results now depend"
+        yield f"{len(found):,} {depend} on fewer arguments: {', '.join(shown)}"
+
+
+def _arguments_of_results(module: Module) -> list[int]:
+    """For each result of a StableHLO program the arguments that it depends on, one bit for each."""
+    entry = module.entry_computation
+    masks = {position: 1 << number for number, position in enumerate(entry.parameters())}
+    for position in operands_first(entry):
+        for operand in entry.instructions[position].operands:
+            masks[position] = masks.get(position, 0) | masks.get(operand, 0)
+    return [masks.get(operand, 0) for operand in entry.instructions[entry.root].operands]
 
 
 def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
