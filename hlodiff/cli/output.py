@@ -10,7 +10,6 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from hlodiff.workflows.configuration import top_of
 
 if TYPE_CHECKING:
     from hlodiff.report.report import Report
-    from hlodiff.report.view import ReportView
 
 
 REPORTS, LINK, PAGE = "hlodiff.reports", "hlodiff.link", "hlodiff.page"
@@ -138,19 +136,14 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
     below = root.relative_to(top_of(root)).as_posix() if report.root else "."
     folder = "" if below == "." else below
 
-    @cache
-    def view() -> ReportView:
-        from hlodiff.report.view_builder import build_view
+    from hlodiff.report.view_builder import ReportParts
 
-        return build_view(report, folder)  # once, for however many forms
-
-    # A single form builds its own view, from edits that it has already grouped.
-    shared = view if _asked(REPORTS, ()) else None
+    parts = ReportParts(report, folder)  # computed once, for however many forms
 
     def shown(one: str, where: str | None) -> str:
         columns, colored = window(where)
         links = {"link": _asked(LINK, ""), "page": _asked(PAGE, "")}
-        return to_form(report, one, **links, folder=folder, width=columns, color=colored, view=shared)
+        return to_form(report, one, **links, width=columns, color=colored, parts=parts)
 
     emit_forms(form, output, shown)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # `--help` lists the forms and renders none
     from hlodiff.report.report import Report
     from hlodiff.report.view import ReportView
+    from hlodiff.report.view_builder import ReportParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,7 @@ class Form:
     Args:
         name: its name for `--format` and `--report`.
         renderer: module and function, `module:function`, imported when the form is made. A renderer of a view takes the
-            view and a link to the whole report; one of a report takes the report, `folder` (see `ReportView`) and the
-            `view`, if already built.
+            view and a link to the whole report; one of a report takes the report and its `parts`.
         of_view: whether it is rendered from the view alone.
         of_saved: whether it can also be rendered from a saved result, which has the view and the lines of the text.
         links_to_page: whether its renderer also takes the address of the HTML page.
@@ -67,7 +67,7 @@ def to_form(
     folder: str = "",
     width: int = 100,
     color: bool = False,
-    view: Callable[[], ReportView] | None = None,
+    parts: ReportParts | None = None,
 ) -> str:
     """A report in one form.
 
@@ -79,7 +79,7 @@ def to_form(
         folder: the project's folder below the top of the repository, see `ReportView`.
         width: columns of the window, for text.
         color: whether text may have colours.
-        view: returns the report's view, to share it among several forms.
+        parts: those of the report, to share them among several forms.
 
     Returns:
         text ending in a newline.
@@ -89,15 +89,15 @@ def to_form(
         >>> to_form(Report("diff", "a", "b", ()), "github")
         'nothing to compare\\n'
     """
-    renderer = _BY_NAME[form].load()
-    if form == "text":
-        return renderer(report, width=width, color=color, view=view)
-    if not _BY_NAME[form].of_view:
-        return renderer(report, folder=folder, view=view() if view else None)
-    from hlodiff.report.view_builder import build_view
+    from hlodiff.report.view_builder import ReportParts
 
+    renderer, parts = _BY_NAME[form].load(), parts or ReportParts(report, folder)
+    if form == "text":
+        return renderer(report, width=width, color=color, parts=parts)
+    if not _BY_NAME[form].of_view:
+        return renderer(report, parts=parts)
     links = (link, page) if _BY_NAME[form].links_to_page else (link,)
-    return renderer(view() if view else build_view(report, folder), *links)
+    return renderer(parts.view, *links)
 
 
 def saved_to_form(

@@ -83,14 +83,15 @@ _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
 
 
-def changed_functions(
-    texts: ReportTexts, with_details: bool = True
-) -> tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]:
+ChangedFunctions = tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tuple[ChangedLine, ...]]
+"""Programs, changed functions and edited lines, see `changed_functions`."""
+
+
+def changed_functions(texts: ReportTexts) -> ChangedFunctions:
     """Programs with their verdicts, changed functions worst first, and lines that changed several of them.
 
     Args:
         texts: result of `texts_of` for a report.
-        with_details: whether to add headline, line and scopes of each program; text shows none of these.
 
     Example:
         >>> from hlodiff.report.shared_text import texts_of
@@ -111,9 +112,7 @@ def changed_functions(
         for number in text.programs:
             by_number.setdefault(number, []).append(text)
     programs = tuple(
-        _program_view(
-            program, by_number.get(number, []), lowered.get((program.name, program.target)), report, with_details
-        )
+        _program_view(program, by_number.get(number, []), lowered.get((program.name, program.target)), report)
         for number, program in enumerate(report.programs)
     )
     lines = ChangedLines(report)
@@ -137,13 +136,12 @@ def _program_view(
     own: Sequence[ProgramText],
     written: ProgramComparison | None,
     report: Report,
-    with_details: bool,
 ) -> ProgramView:
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
     numbers = judged(program, numbers, report.threshold) if diff else numbers or other_memory(program, report.threshold)
     words = ""
-    if with_details and program.diff:
+    if program.diff:
         words = own[0].headline if own else headline(program, written, report.packages)
     return ProgramView(
         name=program.name,
@@ -154,8 +152,8 @@ def _program_view(
         headline=words,
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
-        scopes=most_changed(diff) if diff and with_details else (),
-        where=_cause(own, report) if diff and with_details else None,
+        scopes=most_changed(diff) if diff else (),
+        where=_cause(own, report) if diff else None,
         reason=program.reason,
         advice=program.advice,
         broken=program.broken,

@@ -15,10 +15,9 @@ from hlodiff.report.lines import json_text
 from hlodiff.report.numbers import share_of
 from hlodiff.report.passes import blame_json
 from hlodiff.report.report import Report
-from hlodiff.report.shared_text import ReportTexts, texts_of
+from hlodiff.report.shared_text import ReportTexts
 from hlodiff.report.text import lines_of
-from hlodiff.report.view import ReportView
-from hlodiff.report.view_builder import build_view
+from hlodiff.report.view_builder import ReportParts
 
 if TYPE_CHECKING:
     from hlodiff.tracing.compare import TraceComparison
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
 FORMAT_VERSION = "1.2"
 
 
-def to_json(report: Report, folder: str = "", *, view: ReportView | None = None) -> str:
+def to_json(report: Report, *, parts: ReportParts | None = None) -> str:
     """The report as JSON text.
 
     Args:
         report: the report.
-        folder: the project's folder below the top of the repository, see `ReportView`.
-        view: the report's view, if already built.
+        parts: those of the report, if shared among several forms.
 
     Returns:
         one JSON object, ending in a newline; the same bytes for the same report.
@@ -42,8 +40,8 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
         >>> '"programs": []' in to_json(Report("diff", "a", "b", ()))
         True
     """
-    texts = texts_of(report)
-    shown = view or build_view(report, folder, texts)
+    parts = parts or ReportParts(report)
+    texts, shown = parts.texts, parts.view
     ids = {(one.name, one.target): one.id for one in report.programs if one.id}
     records = {one.program: one.id for one in report.findings if one.id and one.rule in SCENARIO_RULES}
     value: dict[str, Any] = {
@@ -68,7 +66,7 @@ def to_json(report: Report, folder: str = "", *, view: ReportView | None = None)
         "scenarios": [_scenario(one) | {"id": records.get(one.name)} for one in report.scenarios],
         "notes": list(report.notes),
         "totals": report.totals(),
-        "sheet": asdict(replace(shown, text=lines_of(report, lambda: shown)), dict_factory=_table),
+        "sheet": asdict(replace(shown, text=lines_of(parts)), dict_factory=_table),
     }  # fmt: skip
     if report.timings:
         value["timings"] = [timing.to_json() for timing in report.timings]

@@ -366,7 +366,7 @@ class ChangedLines:
         for places, groups in merged.items():
             by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
         is_body = len(by_line) > MOST_CHANGED_LINES and _is_more_or_less(edit_groups)
-        entries = sorted(by_line.items(), key=lambda item: self._order(*item, is_body))
+        entries = sorted(by_line.items(), key=lambda item: self._order(item[0], item[1], is_body))
         if with_callers and not any(line.is_edited for line, _ in entries):
             entries = self._with_callers(entries)
         result = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hlodiff.differ.classify import CLASSES
@@ -11,14 +11,13 @@ from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
 from hlodiff.report.edits import COSTS, format_beside, format_cost, format_listed
+from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.functions import (
-    changed_functions,
     overall,
     totals_by_number,
     verdict_rows,
     without_lines,
 )
-from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import SAME
 from hlodiff.report.lines import NEXT, Line, lay_out
@@ -32,7 +31,6 @@ from hlodiff.report.shared_text import (
     format_marks,
     format_programs,
     format_shared,
-    texts_of,
 )
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.toolchain import cause_lines, format_causes, toolchain_by_kind
@@ -48,6 +46,7 @@ from hlodiff.report.view import (
     ReportView,
     StageView,
 )
+from hlodiff.report.view_builder import ReportParts
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
 _MOST_GROUPS = 100
@@ -70,7 +69,7 @@ def to_terminal(
     color: bool = False,
     footer: bool = True,
     legend: bool = True,
-    view: Callable[[], ReportView] | None = None,
+    parts: ReportParts | None = None,
 ) -> str:
     """The report as text.
 
@@ -80,7 +79,7 @@ def to_terminal(
         color: whether to use terminal colours. They carry no meaning of their own.
         footer: whether to end with how much was compared and the totals, as every complete report does.
         legend: whether to explain where flops and bytes come from.
-        view: returns the report's view, to share it among several forms.
+        parts: those of the report, if shared among several forms.
 
     Returns:
         text ending in a newline; its last line is always the totals.
@@ -89,7 +88,7 @@ def to_terminal(
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    lines = [*_lines(report, legend, view), *(_checked(report) if footer else ())]
+    lines = [*_lines(parts or ReportParts(report), legend), *(_checked(report) if footer else ())]
     return lay_out(_with_next(lines, report, width, footer), width=width, color=color)
 
 
@@ -104,14 +103,14 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
     return lay_out(_with_next(view.text, view, width), width=width, color=color)
 
 
-def lines_of(report: Report, view: Callable[[], ReportView] | None = None) -> tuple[Line, ...]:
+def lines_of(parts: ReportParts) -> tuple[Line, ...]:
     """The lines of the report except the totals, saved to be laid out elsewhere.
 
     Example:
-        >>> lines_of(Report("diff", "a", "b", ()))
+        >>> lines_of(ReportParts(Report("diff", "a", "b", ())))
         ()
     """
-    return (*_lines(report, True, view), *_checked(report))
+    return (*_lines(parts, True), *_checked(parts.report))
 
 
 def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
@@ -121,7 +120,7 @@ def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
         >>> [line.text for line in whole_lines(Report("diff", "a", "b", ()), 80)]
         ['nothing to compare']
     """
-    return tuple(_with_next(lines_of(report), report, width))
+    return tuple(_with_next(lines_of(ReportParts(report)), report, width))
 
 
 def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, footer: bool = True) -> list[Line]:
@@ -149,12 +148,10 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
     return placed
 
 
-def _lines(report: Report, legend: bool, view: Callable[[], ReportView] | None) -> Iterator[Line]:
-    texts = texts_of(report)
+def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
+    report, texts = parts.report, parts.texts
     changed = any(_is_listed(program) or other_memory(program, report.threshold) for program in report.programs)
-    known = view() if view and changed else None
-    fresh = changed_functions(texts, with_details=False) if changed and not known else ((), (), ())
-    programs, functions, written = (known.programs, known.functions, known.written) if known else fresh
+    programs, functions, written = parts.functions if changed else ((), (), ())
     if len(functions) > 1:
         words, style = f"{MARKS[functions[0].verdict]} {overall(functions)}", STYLES[functions[0].verdict]
         yield Line(0, words, style=style, wrap=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
-from hlodiff.report.functions import changed_functions, overall, totals_by_number
+from hlodiff.report.functions import ChangedFunctions, changed_functions, overall, totals_by_number
 from hlodiff.report.grouping import Digest, change_view, digest_of
 from hlodiff.report.numbers import format_share, share
 from hlodiff.report.report import Report
@@ -40,23 +41,55 @@ from hlodiff.report.wording import Place, many, shown_place
 _DIGITS = re.compile(r"[\d.,]+")
 
 
-def build_view(report: Report, folder: str = "", texts: ReportTexts | None = None) -> ReportView:
-    """Build the view of a report.
+@dataclass(frozen=True)
+class ReportParts:
+    """What the forms of a report are made from, computed on first use and once for all of them.
 
     Args:
         report: the report.
         folder: the project's folder below the top of the repository, with `/`; "" if they are the same.
-        texts: result of `texts_of`, if already computed.
 
-    Returns:
-        plain values, the same for the same report.
+    Example:
+        >>> ReportParts(Report("diff", "a", "b", ())).texts.program_texts
+        ()
+    """
+
+    report: Report
+    folder: str = ""
+
+    @cached_property
+    def texts(self) -> ReportTexts:
+        """Its edits in groups."""
+        return texts_of(self.report)
+
+    @cached_property
+    def functions(self) -> ChangedFunctions:
+        """Its programs, changed functions and edited lines."""
+        return changed_functions(self.texts)
+
+    @cached_property
+    def view(self) -> ReportView:
+        """Its view."""
+        return _view(self.texts, self.functions, self.folder)
+
+
+def build_view(report: Report, folder: str = "") -> ReportView:
+    """Build the view of a report: plain values, the same for the same report.
+
+    Args:
+        report: the report.
+        folder: see `ReportParts`.
 
     Example:
         >>> build_view(Report("diff", "a", "b", ())).totals()["programs"]
         0
     """
-    texts = texts or texts_of(report)
-    programs, functions, written = changed_functions(texts)
+    return ReportParts(report, folder).view
+
+
+def _view(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportView:
+    report = texts.report
+    programs, functions, written = found
     return ReportView(
         command=report.command,
         old=report.old,

@@ -36,7 +36,7 @@ from hlodiff.report.token_marks import Span, changed_spans, value_spans
 from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
 from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
-from hlodiff.report.view_builder import build_view
+from hlodiff.report.view_builder import ReportParts
 from hlodiff.report.wording import split_next
 
 MOST_VERDICTS = 100
@@ -49,19 +49,17 @@ _SCRIPTS = ("dom", "table", "tokens", "rows", "folds", "listing", "changes", "dr
 
 def to_page(
     report: Report,
-    folder: str = "",
     limits: PageLimits = PAGE_LIMITS,
     *,
-    view: ReportView | None = None,
+    parts: ReportParts | None = None,
     passes: str = "",
 ) -> str:
     """The whole result as one HTML file that needs no other, no network and no server.
 
     Args:
         report: what a command found out.
-        folder: the project's folder below the top of the repository, see `ReportView`.
         limits: how much goes into the page; the page says what does not.
-        view: what the report says, where that is known already.
+        parts: those of the report, if shared among several forms.
         passes: the title, where the programs of the report are one program after each of XLA's passes: there is a
             slider over them, and a chosen instruction says where it comes from.
 
@@ -72,7 +70,7 @@ def to_page(
         >>> to_page(Report("diff", "a", "b", ())).startswith("<!DOCTYPE html>")
         True
     """
-    view = view or build_view(report, folder)
+    view = (parts or ReportParts(report)).view
     bodies = bodies_of(report, limits)
     return page_of(
         "page.html.jinja",
