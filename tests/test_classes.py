@@ -576,6 +576,31 @@ def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
     assert words in first if element_type == "f32" else "= same cost on" in first
 
 
+def test_results_do_not_differ_where_the_compiled_program_is_the_same() -> None:
+    """Another precision of a dot product that XLA writes as a multiplication and a sum."""
+    lowered = """module @m {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<f32> {
+    %r = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT]
+      : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
+"""
+    found = diff(read_text(lowered), read_text(lowered.replace("DEFAULT", "HIGHEST")))
+    compiled = read_text("HloModule m\n\nENTRY e {\n  ROOT %x = f32[8]{0} parameter(0)\n}\n")
+    targets = ("cpu", "tpu-v5e")
+    written = [ProgramComparison("m", target, "stablehlo", "changed", found) for target in targets]
+    same = [ProgramComparison("m", target, "compiled", "identical", diff(compiled, compiled)) for target in targets]
+    rounded = ProgramComparison("m", "tpu-v5e", "compiled", "changed", found)
+    first, other = (
+        to_terminal(Report("diff", "a", "b", (*written, *programs)), width=200).splitlines()[0]
+        for programs in (same, (same[0], rounded))
+    )
+    assert "= same cost on 2 targets" in first
+    assert "may differ" not in first
+    assert "floating-point results may differ on tpu-v5e" in other
+
+
 def test_the_verdict_of_a_target_rests_on_its_compiled_program_where_the_stablehlo_stands_behind_it() -> None:
     text = """HloModule m
 

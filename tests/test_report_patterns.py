@@ -367,3 +367,28 @@ def test_an_argument_that_is_donated_to_a_result_with_another_number_follows_fro
     assert "2 results instead of 3" in listed and "donated" not in listed
     other = compared(text("", two, 1), text("", two, 0))
     assert "argument 0 (x) is donated to output {0}" in to_terminal(Report("diff", "a", "b", (other,)), width=120)
+
+
+def test_a_cast_comes_before_the_constants_that_have_another_type_because_of_it() -> None:
+    """A constant, a broadcast or a call of a helper has the type of what takes it or of what it is given."""
+    body = """module @m {{
+  func.func public @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {{
+    {cast}
+    %low = stablehlo.constant dense<-1.0> : tensor<{type}>
+    %all = stablehlo.broadcast_in_dim %low, dims = [] : (tensor<{type}>) -> tensor<8x{type}>
+    %m = stablehlo.maximum {given}, %all : tensor<8x{type}>
+    {back}
+    return %r : tensor<8xf32>
+  }}
+}}
+"""
+    old = body.format(cast="", type="f32", given="%x", back="%r = stablehlo.multiply %m, %y : tensor<8xf32>")
+    new = body.format(
+        cast="%c = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xbf16>", type="bf16", given="%c",
+        back="%d = stablehlo.convert %m : (tensor<8xbf16>) -> tensor<8xf32>\n"
+        "    %r = stablehlo.multiply %d, %y : tensor<8xf32>",
+    )  # fmt: skip
+    found = diff(*map(read_text, (old, new)))
+    opcodes = [(edit.new or edit.old).opcode for edit in found.edits if edit.cause is None and (edit.new or edit.old)]
+    assert opcodes[0] == "convert"
+    assert found.replay().complete

@@ -250,6 +250,7 @@ _CARRIERS = frozenset(
         "return",
     ]
 )
+_RETYPED = (_CARRIERS - {"parameter"}) | {"func.call"}
 # In these fields the values of one pattern may differ between sites.
 _OWN_WORDS = frozenset(["operands", "schedule", "attribute:root"])
 
@@ -324,11 +325,13 @@ def weight_of(edit: Edit) -> int:
         >>> weight_of(Edit("changed", ("memory_space",)))
         0
     """
-    if not _FIRST.isdisjoint(edit.fields):
-        return 0
-    if edit.fields == (LEFT_OVER,):
-        return 2
     site = edit.new or edit.old
+    is_carrier = edit.kind == "changed" and site is not None and site.opcode in _RETYPED
+    is_retyped = is_carrier and "element_type" in edit.fields  # as the value that it hands on
+    if not _FIRST.isdisjoint({*edit.fields} - ({"element_type"} if is_retyped else set())):
+        return 0
+    if edit.fields == (LEFT_OVER,) or is_retyped:
+        return 2
     if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
         # XLA fills a buffer with one number by a broadcast that is no part of a fusion.
         return 1 if site.opcode == "broadcast" and any(cost and cost.written for cost in edit.cost or ()) else 2

@@ -226,7 +226,7 @@ def _function_view(
     if any(edit_group.key in several for text in own for edit_group in text.edit_groups):
         written = [text for text in own if text.stage == "stablehlo"]
         whole = (*_written_then_compiled(written, (), lines), *(s for s in stages if s.stage == "compiled"))
-    # Where the compiled program is the same, its loops turn as often, whatever changed in the StableHLO.
+    # Where the compiled program is the same, its loops turn as often and it rounds alike, whatever StableHLO says.
     same = {programs[n].target for n in numbers if (programs[n].stage, programs[n].status) == ("compiled", "identical")}
     by_target = {target: report.programs[n] for target, n in chosen.items() if target not in same}
     verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target, report.root)
@@ -236,7 +236,8 @@ def _function_view(
     shared = {one.number for one in texts.shared}.intersection(n for text in own for n in texts.numbers(text))
     where, cause = _who_did_it(own, whole, lines, report.programs[numbers[0]])
     if verdict == "same":
-        rounded = dict.fromkeys(report.programs[n].target for n in numbers if "numerics" in report.programs[n].classes)
+        numeric = (report.programs[n] for n in numbers if "numerics" in report.programs[n].classes)
+        rounded = dict.fromkeys(program.target for program in numeric if program.target not in same)
         on = [target for one in verdicts for target in one.targets]
         elsewhere = format_targets([target for target in rounded if target]) if len(rounded) < len(on) else ""
         sentence += f", floating-point results may differ{elsewhere}" if rounded else ""
