@@ -353,6 +353,9 @@ def test_two_arguments_of_one_shape_that_changed_places_are_what_they_are_used_f
     assert happened(found)[0] == "arguments in another order: model.norm2, model.norm1"
     assert not [edit for edit in found.edits if edit.old and edit.old.opcode in ("multiply", "sine", "cosine")]
     assert found.replay().complete
+    text = to_terminal(Report("check", "a", "b", (ProgramComparison("f", "cpu", "stablehlo", "changed", found),)))
+    assert "donated" not in text
+    assert "parameter_number" not in text
 
 
 def test_results_that_no_longer_depend_on_most_arguments_are_named() -> None:

@@ -32,6 +32,7 @@ from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, format_
 from hlodiff.report.report import Report
 from hlodiff.report.sections import notes
 from hlodiff.report.sentences import (
+    REORDERED,
     RESHARDED,
     compiler_sentences,
     constant_sentences,
@@ -560,12 +561,18 @@ def _by_targets(
 
 
 def _is_reported(edit_group: EditGroup, reported: str) -> bool:
-    """Whether a sentence about arguments already covers the whole change."""
+    """Whether a sentence about arguments already covers the whole change.
+
+    In another order they have other numbers, and are donated to other results.
+    """
     fields = edit_group.group[-1:]
     changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
-    if "alias" in changed and set(changed) <= {"alias", "attribute:parameter_number"}:
-        is_renumbered = bool(_RENUMBERED.search(edit_group.what) and _OTHER_RESULTS.search(reported))
-        return "donated" in reported or is_renumbered
+    if changed and set(changed) <= {"alias", "attribute:parameter_number"}:
+        is_reordered = REORDERED in reported
+        if "alias" not in changed:
+            return is_reordered
+        is_renumbered = is_reordered or bool(_OTHER_RESULTS.search(reported))
+        return "donated" in reported or (is_renumbered and bool(_RENUMBERED.search(edit_group.what)))
     if edit_group.group[1:3] == ("return", "return"):
         return fields == (("sharding",),) and bool(_RESHARDED_RESULTS.search(reported))
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")

@@ -34,6 +34,7 @@ _WRITES = ("dynamic-update-slice", "dynamic_update_slice", "scatter")
 _MOST_PATHS = 3
 _LEAST_BUFFER = 4096  # bytes; many unrelated buffers have the same smaller size
 _NEARLY = 0.01
+REORDERED = "arguments in another order"
 RESHARDED = "sharded differently"
 """Words for arguments whose sharding changed."""
 CONNECTED_DIFFERENTLY = "the same operations are connected differently"
@@ -190,7 +191,7 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         what = f"{many(len(found.retyped), 'argument')} of another {'type' if typed else 'shape'}"
         words.append(f"{what}{each}: {', '.join(shown)}")
     if found.reordered:
-        words.append(f"arguments in another order: {format_order(found.reordered)}")
+        words.append(f"{REORDERED}: {format_order(found.reordered)}")
     if words:
         yield "; ".join(words)
 
