@@ -189,8 +189,21 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence
     return stage, REPLACED, *(lines if all(lines) else map(opcode_counts, sides))
 
 
-def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", packages: Sequence[str] = ()) -> EditGroup:
+def edit_group_of(
+    key: Key,
+    members: Sequence[GroupMember],
+    root: str = "",
+    packages: Sequence[str] = (),
+    *,
+    is_numeric: bool = True,
+) -> EditGroup:
     """The group of all edits with one key.
+
+    Args:
+        key, members: what `grouped` found.
+        root, packages: as for `grouped`.
+        is_numeric: whether the program rounds differently; if not, another element type interests reviewers no more
+            than another shape.
 
     Example:
         >>> edit_group_of((), members_of((Edit("removed", count=3),))).count
@@ -221,7 +234,7 @@ def edit_group_of(key: Key, members: Sequence[GroupMember], root: str = "", pack
         shown_stack(first.source, root),
         _follows(first.kind, followers),
         (old, new),
-        min(map(_weight, edits)),
+        min(_weight(edit, is_numeric) for edit in edits),
         (first.kind, *_opcodes(first), listed_fields(first)),
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
@@ -285,8 +298,11 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
     )
 
 
-def _weight(edit: Edit) -> int:
+def _weight(edit: Edit, is_numeric: bool) -> int:
     """`weight_of`, but moves between memories of a chip come last, because they interest reviewers least."""
+    if not is_numeric and "element_type" in edit.fields:
+        fields = tuple(field for field in edit.fields if field != "element_type")
+        return max(weight_of(edit), _weight(replace(edit, fields=fields), True))
     spaces = [f"{change.old} {change.new}" for change in edit.changes if change.field == "memory_space"]
     if not spaces or "host" in spaces[0]:
         return weight_of(edit)

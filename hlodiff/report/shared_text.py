@@ -252,7 +252,10 @@ def _program_texts(
         groups = grouped(own, program.stage, *lines)
         for key, group in groups.items():
             members.setdefault(key, []).extend(group)
-        edit_groups = in_order(edit_group_of(key, group, *lines) for key, group in groups.items())
+        is_numeric = "numerics" in program.classes
+        edit_groups = in_order(
+            edit_group_of(key, group, *lines, is_numeric=is_numeric) for key, group in groups.items()
+        )
         written = next((one for _, one in programs if (one.stage, one.target) == ("stablehlo", program.target)), None)
         targets = (program.target,) if program.target else ()
         text = ProgramText(
