@@ -634,7 +634,9 @@ def test_a_line_that_took_the_place_of_itself_did_not_take_that_of_another_one()
 def test_where_on_a_chip_a_value_is_kept_is_listed_last(fields: tuple[str, ...], new: str, place: str) -> None:
     def edit(fields: tuple[str, ...], new: str) -> Edit:
         site = Site(0, 0, "main", "a", "add", "%a = f32[8] add(%x, %x)")
-        return Edit("changed", fields, 1, ((site, site),), tuple(FieldChange(f, "device", new) for f in fields))
+        values = {"element_type": ("f32", "bf16")}
+        changed = tuple(FieldChange(f, *values.get(f, ("device", new))) for f in fields)
+        return Edit("changed", fields, 1, ((site, site),), changed)
 
     one, other = edit(("operands",), "vmem"), edit(("operands", "layout"), "vmem")
     edits = (one, edit(fields, new), other, edit(("element_type",), "bf16"))
