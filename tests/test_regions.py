@@ -980,3 +980,77 @@ def test_what_a_written_out_call_did_has_moved_whatever_came_beside_it() -> None
     found = {change.what: change.cost for change in changes(hlodiff.diff(*sides), "stablehlo")}
     gone = next(what for what in found if what.startswith("func.call"))
     assert found.pop(gone) == "" and set(found.values()) == {"+8 flops"}, "the work of the calls stayed"
+
+
+def test_another_precision_of_a_product_of_other_values_is_another_product() -> None:
+    """Products of one backward pass share an operand, so one shared operand does not make two of them one."""
+
+    def products(left: str, right: str, user: str, precision: str = "") -> hlodiff.Module:
+        end = f", lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}{precision}"
+        return program(f"""%y = f32[8] sine(%x)
+%z = f32[8] cosine(%x)
+%d = f32[] dot({left}, {right}){end}@
+%b = f32[8] broadcast(%d), dimensions={{}}
+ROOT %r = f32[8] {user}(%b)""")
+
+    highest = ", operand_precision={highest,highest}"
+    plain = products("%y", "%z", "tanh")
+    for new, is_one in (
+        (products("%y", "%z", "tanh", highest), True),
+        (products("%y", "%y", "tanh", highest), True),  # one operand and the user are as they were
+        (products("%x", "%x", "tanh", highest), False),
+    ):
+        found = hlodiff.diff(plain, new)
+        assert found.replay().complete
+        assert any("precision" in edit.fields for edit in found.edits)
+        assert any("precision" in edit.fields for edit in found.reported) is is_one
+
+
+def test_another_direction_of_a_comparison_of_other_values_is_another_comparison() -> None:
+    def compared(left: str, right: str, direction: str) -> hlodiff.Module:
+        return program(f"""%y = f32[8] sine(%x)
+%z = f32[8] cosine(%x)
+%p = pred[8] compare({left}, {right}), direction={direction}@
+ROOT %r = f32[8] select(%p, %y, %z)""")
+
+    for new, is_one in ((("%y", "%x", "LT"), True), (("%x", "%z", "LT"), True), (("%x", "%x", "LT"), False)):
+        found = hlodiff.diff(compared("%y", "%z", "GT"), compared(*new))
+        assert found.replay().complete
+        assert any("attribute:direction" in edit.fields for edit in found.reported) is is_one
+
+
+OF_TWO_RESULTS = """HloModule m
+
+fused (p: f32[8], q: bf16[8]) -> (bf16[8], {type}) {{
+  p = f32[8]{{0}} parameter(0)
+  q = bf16[8]{{0}} parameter(1)
+  s = f32[8]{{0}} sqrt(p)
+  d = f32[8]{{0}} multiply(s, s)
+  a = bf16[8]{{0}} negate(q)
+  b = {body}
+  ROOT t = (bf16[8]{{0}}, {type}) tuple(a, b)
+}}
+
+ENTRY e (x: f32[8], y: bf16[8]) -> (bf16[8], {type}) {{
+  x = f32[8]{{0}} parameter(0), metadata={{op_name="x"}}
+  y = bf16[8]{{0}} parameter(1), metadata={{op_name="y"}}
+  ROOT f = (bf16[8]{{0}}, {type}) fusion(x, y), kind=kLoop, calls=fused
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type", "body", "kinds"),
+    [
+        ("f32[8]{0}", "f32[8]{0} negate(d)", {"removed", "added"}),
+        ("bf16[8]{0}", "bf16[8]{0} convert(d)", set()),
+        ("f16[8]{0}", "f16[8]{0} convert(d)", {"changed"}),
+    ],
+)
+def test_a_fusion_that_returns_another_value_beside_the_same_one_rounds_nothing(
+    type: str, body: str, kinds: set[str]
+) -> None:
+    old = OF_TWO_RESULTS.format(type="bf16[8]{0}", body="bf16[8]{0} convert(d)")
+    found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(OF_TWO_RESULTS.format(type=type, body=body)))
+    assert {e.kind for e in found.reported for site in [e.new or e.old] if site and site.opcode == "fusion"} == kinds
+    assert found.replay().complete

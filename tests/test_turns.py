@@ -201,8 +201,41 @@ def test_memory_says_nothing_of_work_that_hangs_on_unknown_turns(old: str, new: 
 def test_the_same_memory_says_nothing_of_it_either() -> None:
     other = open_loop(inside=3).replace("constant(2)", "constant(3)")
     program = replace(compared(open_loop(), other), old_facts={}, new_facts={})
-    known = "as far as trip counts are known (all-reduce 1 -> 3 per turn of the loop %w)"
-    assert f"same cost on cpu, {known}" in first_line(program)
+    known = "total work cannot be judged (all-reduce 1 -> 3 per turn of the loop %w)"
+    assert f"mixed on cpu: {known}" in first_line(program)
+
+
+def two_loops(bounded: str, unbounded: str) -> str:
+    """One that data ends after nine turns at most, then one that turns nobody knows how often."""
+    first, second = DATA.replace("tanh(%i0)", bounded), open_loop(outside=0).replace("tanh(%i0)", unbounded)
+    inner = second[second.index("%cond") : second.index("ENTRY")]
+    inner = inner.replace("%cond ", "%cond2 ").replace("%body ", "%body2 ")
+    head, _, end = first.replace("ENTRY", f"{inner}ENTRY").rpartition("  ROOT")
+    return (
+        f"{head}  %start2 = (s32[], f32[8]{{0}}) tuple(%zero, %o)\n"
+        "  %w2 = (s32[], f32[8]{0}) while(%start2), condition=%cond2, body=%body2\n"
+        f"  %o2 = f32[8]{{0}} get-tuple-element(%w2), index=1\n  ROOT{end.replace('negate(%r1)', 'add(%r1, %o2)')}"
+    )
+
+
+LESS, MORE = "tanh(%i0)", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mark"),
+    [
+        ((LESS, LESS), (MORE, LESS), "worse"),
+        ((LESS, LESS), (LESS, MORE), "worse"),
+        ((LESS, LESS), (MORE, MORE), "worse"),
+        ((LESS, MORE), (MORE, LESS), ""),
+    ],
+)
+def test_more_in_one_loop_and_less_in_another_is_neither_more_nor_less(
+    old: tuple[str, str], new: tuple[str, str], mark: str
+) -> None:
+    program = replace(compared(two_loops(*old), two_loops(*new)), old_facts={}, new_facts={})
+    assert marks(program)["flops"] == mark
+    assert ("mixed on cpu: total work cannot be judged" in first_line(program)) is (mark == "")
 
 
 def test_loops_that_another_condition_ends_do_the_same_work_per_turn() -> None:

@@ -563,9 +563,10 @@ _HANDED_OVER = frozenset(
     ["bitcast", "copy", "copy-start", "copy-done", "reshape", "transpose", "slice", "dynamic-slice", "tuple",
      "get-tuple-element", "all-gather", "all-gather-start", "all-gather-done", "collective-permute",
      "collective-permute-start", "collective-permute-done", "all-to-all", "dynamic-update-slice", "select", "pad",
-     "concatenate", "reverse", "broadcast"]
+     "concatenate", "reverse", "broadcast", "maximum", "minimum", "negate"]
 )  # fmt: skip
-"""They return the numbers they take: in other places, on other devices, among others, or several times."""
+"""They return the numbers they take, negated or not: in other places, on other devices, among others, or several times.
+To round what they take is to round what they return."""
 _Elements = tuple[int, ...]
 _Element = tuple[int, int, _Elements]
 """An instruction, and the element of its tuple: loops carry many values as one."""
@@ -631,7 +632,7 @@ def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> 
     elif it.opcode == "get-tuple-element" and elements:
         if it.attribute("index") == str(elements[0]):
             yield number, at, elements[1:]
-    elif it.opcode in _HANDED_OVER:
+    elif it.opcode in _HANDED_OVER or (it.opcode == "convert" and FLOAT.match(it.shape.element_type)):
         yield number, at, elements
     elif it.opcode != "convolution" or "high" in (it.attribute("operand_precision") or ""):
         yield _ELSEWHERE

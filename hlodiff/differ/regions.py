@@ -25,7 +25,7 @@ from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, family, stem
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import CALLS, Frame, Instruction, Module, Shape, is_commutative
+from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module, Shape, is_commutative
 from hlodiff.hlo.traversal import source_through
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
 _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
 _REPEATING = ("broadcast", "broadcast_in_dim")
 _COMPARED = ("attribute:comparison_direction", "attribute:direction")
+_ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are otherwise alike
 # Their result is the first operand or a part of it; the others say which part.
 _OF_FIRST = frozenset(
     ["gather", "dynamic-slice", "dynamic-update-slice", "slice", "scatter", "transpose", "reshape", "bitcast", "copy"]
@@ -153,7 +154,7 @@ class _Regions:
                 edit.is_weak |= is_number or {"element_type", "operands"} <= fields
             elif is_number and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
-            edit.is_weak |= self._is_other_fusion(edit)
+            edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit)
         for region in regions:
             if self._is_replaced(region):
                 for index in region:
@@ -399,6 +400,11 @@ class _Regions:
             return True
         if {"element_type", "operands"} <= fields and is_other_kind:
             return True
+        if "operands" in fields and not fields.isdisjoint(_ASKED_FOR):
+            # One shared operand is not enough: the products of one backward pass share one, and so do comparisons of
+            # one counter.
+            is_shared = self._shares_operand(edit.old, edit.new, keeps_values=True)
+            return not (is_shared and self._shares_user(edit.old, edit.new))
         if "element_type" in fields and _kind(one) != _kind(other) and not one.called:
             is_value = one.operands and (one.opcode not in CARRIERS - _FEEDERS or one.opcode in _OF_FIRST)
             if is_value and not self._rests_on_operands(edit.old, edit.new):
@@ -460,6 +466,25 @@ class _Regions:
         bodies = [self.modules[side].computations[callee] for side, it in enumerate(pair) for callee in it.called]
         work = [it.opcode for body in bodies for it in body.instructions if it.opcode not in CARRIERS]
         return bool(work) and all(it.opcode not in CALLS for body in bodies for it in body.instructions)
+
+    def _returns_another(self, edit: RawEdit) -> bool:
+        """Whether two fusions of several results return another value where the type of one changed."""
+        if not (edit.old and edit.new) or all(change.field != "element_type" for change in edit.changes):
+            return False
+        pair = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+        callees = tuple(it.called[0] for it in pair if it.opcode == "fusion")
+        pairing = self.bodies.get((callees[0], callees[1])) if len(callees) == 2 else None
+        if pairing is None:
+            return False
+        results = [_results(module.computations[n]) for module, n in zip(self.modules, callees, strict=True)]
+        parts = [it.shape.tuple_shapes for it in pair]
+        retyped = [
+            (one, other)
+            for one, other, *types in zip(*results, *parts, strict=False)
+            if types[0].element_type != types[1].element_type
+        ]
+        is_kept = (pairing.old[one] == other and not self._marked((callees[0], one)) for one, other in retyped)
+        return bool(retyped) and not any(is_kept)
 
     def _shares_work(self, old: Place, new: Place, changing: Container[str] = ("opcode", "element_type")) -> bool:
         """Whether two fusions share work: one that grew by a slice and a cast is the same one.
@@ -590,21 +615,27 @@ class _Regions:
         return bool(removed and added) and self._is_restructured(region) and removed + added > 2 * kept
 
 
+def _results(body: Computation) -> list[int]:
+    """Sources of the values in the tuple that a fusion returns, regardless of shape and type."""
+    return [_source(body.instructions, n) for n in body.instructions[body.root].operands]
+
+
+def _source(instructions: Sequence[Instruction], position: int) -> int:
+    """Where a value comes from, regardless of shape and type."""
+    while instructions[position].opcode in _UNCHANGED_BY:
+        position = instructions[position].operands[0]
+    return position
+
+
 def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[Place]:
     """Sources of operands, regardless of shape and type, with the values that each is made of.
 
     What is kept where another value is not chosen was read at some place of an array: it is no evidence.
     """
     instructions = module.computations[place[0]].instructions
-
-    def source(position: int) -> int:
-        while instructions[position].opcode in _UNCHANGED_BY:
-            position = instructions[position].operands[0]
-        return position
-
-    sources = [source(instructions[place[1]].operands[number]) for number in operands]
+    sources = [_source(instructions, instructions[place[1]].operands[number]) for number in operands]
     for written in [n for n in sources if instructions[n].opcode not in _READS] or sources:
-        for position in (written, *map(source, instructions[written].operands)):
+        for position in (written, *(_source(instructions, n) for n in instructions[written].operands)):
             it = instructions[position]
             if _is_float(it) and it.opcode not in _FEEDERS | _READS:
                 yield place[0], position

@@ -263,7 +263,7 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
         is_both_ways = _sign((old.least, new.least)) * _sign((_known(old), _known(new))) < 0
         return [] if is_both_ways else _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
     if loops[0]:
-        return _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
+        return _known_pairs([once[0], old.most, *turns[0]], [once[1], new.most, *turns[1]])
     if all(_once(one) == one.most for one in (old, new)):  # ranges of branches, not of loops
         return _known_pairs([old.least, old.most], [new.least, new.most])
     is_both_ways = _sign(once) * _sign((_known(old), _known(new))) < 0
@@ -298,7 +298,8 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
 
     Returns:
         "mixed" if some cost more and some less, and neither side is more than four times the other, or if memory was
-        traded for a tenth of the flops, or if only less memory is certainly better; "same" if none is relevant.
+        traded for a tenth of the flops, or if only less memory is certainly better, or if no direction is known of what
+        changed; "same" if none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.1)])
@@ -314,7 +315,7 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
     better, worse = most["better"], most["worse"]
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
-        return "mixed" if doubtful else "same"
+        return "mixed" if doubtful or has_unknown(numbers) else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     verdict: Verdict = "better" if better > worse else "worse"
