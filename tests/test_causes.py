@@ -388,3 +388,99 @@ def test_arithmetic_before_a_call_whose_values_have_another_shape_follows_from_n
         f"  {kind} parameter",
         f"  {kind} broadcast_in_dim",
     ]
+
+
+NORM = """
+ENTRY main {{
+  x = f32[8]{{0}} parameter(0)
+  {cast}
+  eps = {t}[] constant({eps}){own}
+  e = {t}[8]{{0}} broadcast(eps), dimensions={{}}{line}
+  ROOT a = {t}[8]{{0}} add({x}, e){line}
+}}
+"""
+LINES = """FileNames
+1 "/srv/model.py"
+
+FunctionNames
+1 "norm"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=12 end_line=12 column=4 end_column=20}
+2 {file_name_id=1 function_name_id=1 line=14 end_line=14 column=4 end_column=20}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=0}
+2 {file_location_id=2 parent_frame_id=0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("eps", "own", "roots"),
+    [
+        ("9.98377e-07", ", metadata={stack_frame_id=1}", ["added convert"]),
+        ("9.98377e-07", "", ["added convert"]),
+        ("1e-05", "", ["added convert", "changed constant element_type,literal"]),
+        ("9.98377e-07", ", metadata={stack_frame_id=2}", ["added convert", "changed constant element_type,literal"]),
+    ],
+)
+def test_a_number_has_the_type_of_the_values_that_it_is_computed_with(eps: str, own: str, roots: list[str]) -> None:
+    """Another number is nobody's follower, nor is one of another line: there somebody may have asked for its type."""
+    line = ", metadata={stack_frame_id=1}"
+    old = NORM.format(t="f32", eps="1e-06", x="x", cast="", own=own, line=line)
+    new = NORM.format(t="bf16", eps=eps, x="c", cast="c = bf16[8]{0} convert(x)", own=own, line=line)
+    found = diff(*(read_text(f"HloModule m\n\n{LINES}{text}") for text in (old, new)))
+    assert sorted(row for row in story(found) if not row.startswith(" ")) == roots
+
+
+CALLED = """module @m {{
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8x{t}> {{
+    %0 = func.call @rest(%arg0) : (tensor<8xf32>) -> tensor<8x{t}>
+    %1 = stablehlo.negate %0 : tensor<8x{t}>
+    return %1 : tensor<8x{t}>
+  }}
+  func.func private @rest(%arg0: tensor<8xf32>) -> tensor<8x{t}> {{
+    %0 = stablehlo.sine %arg0 : tensor<8xf32>
+    {convert}
+    return {last} : tensor<8x{t}>
+  }}
+}}
+"""
+
+
+def test_a_call_has_the_type_that_its_function_returns() -> None:
+    convert = "%1 = stablehlo.convert %0 : (tensor<8xf32>) -> tensor<8xbf16>"
+    old = CALLED.format(t="f32", convert="", last="%0")
+    found = diff(read_text(old), read_text(CALLED.format(t="bf16", convert=convert, last="%1")))
+    assert story(found) == [
+        "added convert", "  changed func.call element_type", "  changed negate element_type",
+    ]  # fmt: skip
+
+
+PERMUTED = """
+fused {{
+  p = f32[8]{{0}} parameter(0)
+  {negate}
+  a = f32[8]{{0}} sine({of})
+  b = pred[8]{{0}} compare(p, p), direction=LT
+  ROOT t = {types} tuple({results})
+}}
+
+ENTRY main {{
+  x = f32[8]{{0}} parameter(0)
+  f = {types} fusion(x), kind=kLoop, calls=fused
+  s = f32[8]{{0}} get-tuple-element(f), index={first}
+  u = pred[8]{{0}} get-tuple-element(f), index={second}
+  ROOT r = (f32[8]{{0}}, pred[8]{{0}}) tuple(s, u)
+}}
+"""
+
+
+def test_results_in_another_order_follow_from_what_else_changed_before_them() -> None:
+    old = PERMUTED.format(negate="", of="p", types="(f32[8]{0}, pred[8]{0})", results="a, b", first=0, second=1)
+    new = PERMUTED.format(
+        negate="n = f32[8]{0} negate(p)", of="n", types="(pred[8]{0}, f32[8]{0})", results="b, a", first=1, second=0
+    )
+    found = compare(old, new)
+    assert [row for row in story(found) if not row.startswith(" ")] == ["added negate"]
+    assert not any(edit.is_weak for edit in found.edits)

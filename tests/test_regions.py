@@ -1054,3 +1054,21 @@ def test_a_fusion_that_returns_another_value_beside_the_same_one_rounds_nothing(
     found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(OF_TWO_RESULTS.format(type=type, body=body)))
     assert {e.kind for e in found.reported for site in [e.new or e.old] if site and site.opcode == "fusion"} == kinds
     assert found.replay().complete
+
+
+def test_two_copies_of_values_of_other_types_and_shapes_are_two() -> None:
+    old = "%s = f32[8] sine(%x)@\n%c = f32[8] copy(%s)@\nROOT %r = (f32[8], f32[8]) tuple(%s, %c)"
+    new = old.replace(
+        "%c = f32[8] copy(%s)@\n",
+        """%d = f32[2] constant({1, 2})
+%k = (f32[2], f32[2], u32[]) copy-start(%d)@
+%c = f32[2] copy-done(%k)@
+""",
+    ).replace("(f32[8], f32[8])", "(f32[8], f32[2])")
+    same = old.replace(
+        "%c = f32[8] copy(%s)@\n", "%k = (f32[8], f32[8], u32[]) copy-start(%s)@\n%c = f32[8] copy-done(%k)@\n"
+    )
+    for text, is_one in ((new, False), (same, True)):
+        found = hlodiff.diff(program(old), program(text))
+        assert found.replay().complete
+        assert any("opcode" in edit.fields for edit in found.reported) is is_one

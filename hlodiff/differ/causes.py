@@ -14,6 +14,7 @@ An edit follows from an edited source of its value where the source explains eve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +27,7 @@ from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Instruction, Layout, Module, Shape, is_embedded
+from hlodiff.hlo.traversal import preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -47,7 +49,10 @@ _FOR_USERS = frozenset(
     ["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "tuple", "parameter"]
 )
 _BROADCASTS = ("broadcast", "broadcast_in_dim")
+_NUMBER = re.compile(r"(?:dense<)?(-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?))>?")
+_OF_BFLOAT16 = 2.0**-8  # the relative error of rounding to it
 _OF_SOURCE = frozenset(["get-tuple-element", "get_tuple_element", "bitcast", "reshape", "tuple"])
+_RETURNS = frozenset(["return", "sdy.return"])
 _RUN_BODY = frozenset(["fusion", "call", "func.call", "async-start"])
 
 
@@ -138,7 +143,8 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     of_work = [
         edit.kind in ("added", "removed") or any(c.field not in of_types for c in edit.changes) for edit in edits
     ]
-    handing = {n for n, edit in enumerate(edits) if edit.cause is None and _only_hands_on(sides, edit)}
+    passing = {n for n, edit in enumerate(edits) if _only_hands_on(sides, edit)}
+    handing = {n for n in passing if edits[n].cause is None}
     if not handing:
         return
     handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_renumbered(sides, edit, handing)}
@@ -160,9 +166,17 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
                     if other in handing:
                         graph.add_edge(index, other)
                         graph.add_edge(other, index)
+                    elif roots[other] in handing and other in passing:  # a loop's parameter follows from its tuple
+                        graph.add_edge(index, roots[other])
+                        graph.add_edge(roots[other], index)
                     elif roots[other] not in handing and of_work[other]:
                         graph.add_edge(_START, other)
                         graph.add_edge(other, index)
+    for index in sorted(handing - set(nx.descendants(graph, _START) if _START in graph else ())):
+        # Results in another order: what is computed in between is the same, and something before it is not.
+        for work in [n for n in _before(sides, edits[index]) if of_work[n] and roots[n] not in handing][:1]:
+            graph.add_edge(_START, work)
+            graph.add_edge(work, index)
     for cause, follower in list(nx.bfs_edges(graph, _START)) if _START in graph else ():
         if follower in handing:
             edits[follower].cause = cause
@@ -175,6 +189,14 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
     for cause, follower in list(nx.bfs_edges(left, _START)) if _START in left else ():
         if cause != _START:
             edits[follower].cause = cause
+
+
+def _before(sides: _Sides, edit: RawEdit) -> Iterator[int]:
+    """Edits of what a tuple is made of that a computation returns."""
+    for side, root in zip(sides, (edit.old, edit.new), strict=True):
+        if root and root == side.root(root[0]) and side.instruction(root).opcode in ("tuple", *_RETURNS):
+            for place in preorder([root], side.operands):
+                yield from side.at.get(place, ())
 
 
 def _only_hands_on(sides: _Sides, edit: RawEdit) -> bool:
@@ -304,6 +326,9 @@ class _ProgramEdits:
     def instruction(self, place: Place) -> Instruction:
         return self.module.computations[place[0]].instructions[place[1]]
 
+    def operands(self, place: Place) -> list[Place]:
+        return [(place[0], operand) for operand in self.instruction(place).operands]
+
     def users(self, place: Place) -> list[Place]:
         computation = place[0]
         if computation not in self._users:
@@ -318,6 +343,12 @@ class _ProgramEdits:
     def root(self, computation: int) -> Place:
         return computation, self.module.computations[computation].root
 
+    def returned(self, computation: int) -> list[Place]:
+        """The root; of a StableHLO function, whose `return` has no type of its own, also the values it returns."""
+        root = self.root(computation)
+        it = self.instruction(root)
+        return [root, *((computation, n) for n in it.operands)] if it.opcode in _RETURNS else [root]
+
     def sources(self, place: Place) -> list[Place]:
         """Where an instruction's value comes from, nearest first: operands, a body's root, a caller's operands."""
         it, computation = self.instruction(place), place[0]
@@ -325,11 +356,12 @@ class _ProgramEdits:
             return list(self._given(computation, it.number))
         own = [(computation, operand) for operand in it.operands]
         if it.opcode in _RUN_BODY:
-            return [self.root(callee) for callee in it.called] or own
+            return [place for callee in it.called for place in self.returned(callee)] or own
         if it.opcode == "while":
-            return own + [self.root(callee) for name, group in it.calls if name == "body" for callee in group]
+            bodies = [callee for name, group in it.calls if name == "body" for callee in group]
+            return own + [place for callee in bodies for place in self.returned(callee)]
         if it.opcode in ("conditional", "case", "if"):
-            return [self.root(callee) for callee in it.called]
+            return [place for callee in it.called for place in self.returned(callee)]
         return own
 
     def _given(self, computation: int, number: int) -> Iterator[Place]:
@@ -343,7 +375,7 @@ class _ProgramEdits:
             elif it.operands:
                 yield caller, it.operands[number] if number < len(it.operands) else it.operands[0]
                 if it.opcode == "while":
-                    yield self.root(computation)
+                    yield from self.returned(computation)
 
 
 def _side(module: Module, found: ProgramMatch, edits: Sequence[RawEdit], which: int) -> _ProgramEdits:
@@ -371,6 +403,8 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
     if edit.kind == "changed" and edit.old and edit.new:
         # Edited sources that explain every changed field, those with the same fields first; none if one is unexplained.
         fields = [change.field for change in edit.changes]
+        if sides[1].instruction(edit.new).opcode == "constant":
+            return list(_retyped_users(sides[1], edit.new)) if _is_retyped(edit.changes) else []
         if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
             return []
         if all(field in _WITH_TYPE for field in fields):
@@ -447,6 +481,35 @@ def _other_half(side: _ProgramEdits, place: Place) -> list[int]:
     near = [*((place[0], operand) for operand in it.operands), *side.users(place)]
     halves = [one for one in near if side.instruction(one).opcode in _BROADCASTS]
     return [index for one in halves for index in side.at.get(one, ()) if side.edits[index].kind == "changed"][:1]
+
+
+def _is_retyped(changes: Sequence[FieldChange]) -> bool:
+    """Whether a constant is the same number in another floating-point type, up to rounding to bfloat16."""
+    values = {change.field: (change.old, change.new) for change in changes}
+    if "element_type" not in values or not values.keys() <= {"element_type", "layout", "literal"}:
+        return False
+    old, new = (_NUMBER.fullmatch(text) for text in values.get("literal", ("0", "0")))
+    if old is None or new is None:
+        return False
+    return abs(float(old[1]) - float(new[1])) <= _OF_BFLOAT16 * abs(float(old[1]))
+
+
+def _retyped_users(side: _ProgramEdits, constant: Place) -> Iterator[int]:
+    """The edits that changed the type of what uses a constant, directly or through broadcasts of the same line.
+
+    The type of a number follows that of the values it is computed with. One that was written elsewhere, as the first
+    value of a loop, is what somebody may have changed.
+    """
+    reached = [(constant, _line(side, constant))]
+    while reached:
+        place, line = reached.pop()
+        for user in side.users(place):
+            it, own = side.instruction(user), _line(side, user)
+            index = _edit_at(side, user, lambda e: any(change.field == "element_type" for change in e.changes))
+            if it.opcode in _BROADCASTS:
+                reached.append((user, line or own))
+            elif index is not None and (own == line if line else it.opcode not in _HANDING_ON):
+                yield index
 
 
 def _rewired(edit: RawEdit, *more: str) -> bool:

@@ -346,7 +346,8 @@ class _Regions:
         if "opcode" in fields:
             is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
             if is_spelling or stem(one.opcode) == stem(other.opcode):
-                return False
+                is_typed = "operands" in fields and not fields.isdisjoint(("element_type", "shape"))
+                return is_typed and not self._shares_operand(edit.old, edit.new)
             if {"shape", "operands"} <= fields:  # nothing is unchanged
                 return True
             has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
@@ -398,7 +399,7 @@ class _Regions:
         is_other_kind = _kind(one) != _kind(other) and one.opcode not in _ELEMENTS
         if {"element_type", "shape"} <= fields and not (_are_alike(one, other) and self._is_of_argument(edit)):
             return True
-        if {"element_type", "operands"} <= fields and is_other_kind:
+        if {"element_type", "operands"} <= fields and is_other_kind and one.shape.is_array:
             return True
         if "operands" in fields and not fields.isdisjoint(_ASKED_FOR):
             # One shared operand is not enough: the products of one backward pass share one, and so do comparisons of
@@ -479,11 +480,11 @@ class _Regions:
         results = [_results(module.computations[n]) for module, n in zip(self.modules, callees, strict=True)]
         parts = [it.shape.tuple_shapes for it in pair]
         retyped = [
-            (one, other)
-            for one, other, *types in zip(*results, *parts, strict=False)
+            one
+            for one, *types in zip(results[0], *parts, strict=False)
             if types[0].element_type != types[1].element_type
         ]
-        is_kept = (pairing.old[one] == other and not self._marked((callees[0], one)) for one, other in retyped)
+        is_kept = (pairing.old[one] in results[1] and not self._marked((callees[0], one)) for one in retyped)
         return bool(retyped) and not any(is_kept)
 
     def _shares_work(self, old: Place, new: Place, changing: Container[str] = ("opcode", "element_type")) -> bool:
