@@ -453,7 +453,7 @@ def test_a_call_has_the_type_that_its_function_returns() -> None:
     old = CALLED.format(t="f32", convert="", last="%0")
     found = diff(read_text(old), read_text(CALLED.format(t="bf16", convert=convert, last="%1")))
     assert story(found) == [
-        "added convert", "  changed func.call element_type", "  changed negate element_type",
+        "added convert", "  changed negate element_type", "  changed func.call element_type",
     ]  # fmt: skip
 
 
