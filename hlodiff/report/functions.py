@@ -775,20 +775,3 @@ def verdict_rows(
         sides = row.sides if known is None or known.sides == row.sides else ""
         found[same] = replace(known, also=(*known.also, row.name), sides=sides) if known else row
     return tuple(found.values())
-
-
-def legend(threshold: float, below: int = 0) -> str:
-    """Explains marks and numbers in one line.
-
-    Args:
-        threshold: the share of a number below which its change is not listed.
-        below: how many numbers changed by less.
-
-    Example:
-        >>> legend(0.01)
-        '▲ costs more, ▼ less, per call and device; below 1 % is not listed'
-        >>> legend(0.01, 3)
-        '▲ costs more, ▼ less, per call and device; 3 numbers below 1 % not listed'
-    """
-    listed = f"{many(below, 'number')} below {{}} not listed" if below else "below {} is not listed"
-    return f"▲ costs more, ▼ less, per call and device; {listed.format(f'{100 * threshold:g} %')}"

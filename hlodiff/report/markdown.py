@@ -12,7 +12,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.edits import COSTS, format_beside, format_listed
 from hlodiff.report.findings import first_of_rules, group_findings, group_reasons
-from hlodiff.report.functions import VerdictRow, legend, verdict_rows, without_lines
+from hlodiff.report.functions import VerdictRow, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
@@ -21,7 +21,7 @@ from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.toolchain import toolchain_by_kind
 from hlodiff.report.totals import format_totals
-from hlodiff.report.verdict import VERDICT_NAMES
+from hlodiff.report.verdict import VERDICT_NAMES, format_legend
 from hlodiff.report.view import (
     MANY,
     ChangedLine,
@@ -344,7 +344,7 @@ def closing(view: ReportView) -> Iterator[str]:
     for note in view.notes:
         yield from (f"- note: {escape_markdown(note)}", "")
     if view.functions:
-        yield from (escape_markdown(legend(view.threshold)), "")
+        yield from (escape_markdown(format_legend(view.threshold)), "")
     if any(change.cost for detail in view.details for group in detail.groups for change in group.changes) or any(
         change.cost for change in view.shared
     ):

@@ -11,7 +11,6 @@ from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
 from hlodiff.report.edits import COSTS, format_beside, format_cost, format_listed
-from hlodiff.report.functions import legend as format_legend
 from hlodiff.report.functions import (
     overall,
     totals_by_number,
@@ -35,7 +34,7 @@ from hlodiff.report.shared_text import (
 from hlodiff.report.timings import run_lines, timing_lines
 from hlodiff.report.toolchain import cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
-from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_numbers, other_memory
+from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_legend, format_numbers, other_memory
 from hlodiff.report.view import (
     MANY,
     ChangedLine,

@@ -465,6 +465,23 @@ def both_sides(number: Number, on: str = "") -> str:
     return f"{words} on {on}" if on else words
 
 
+def format_legend(threshold: float, below: int = 0) -> str:
+    """Explains marks and numbers in one line.
+
+    Args:
+        threshold: the share of a number below which its change is not listed.
+        below: how many numbers changed by less.
+
+    Example:
+        >>> format_legend(0.01)
+        '▲ costs more, ▼ less, per call and device; below 1 % is not listed'
+        >>> format_legend(0.01, 3)
+        '▲ costs more, ▼ less, per call and device; 3 numbers below 1 % not listed'
+    """
+    listed = f"{many(below, 'number')} below {{}} not listed" if below else "below {} is not listed"
+    return f"▲ costs more, ▼ less, per call and device; {listed.format(f'{100 * threshold:g} %')}"
+
+
 # --- The cost of float32 products, which no number of a program shows: flops stay the same. A TPU multiplies bfloat16:
 # `jax.lax.Precision.HIGH` splits each operand into two such values and adds three products, `HIGHEST` takes three
 # values and six products. A GPU with TF32, as all targets have, multiplies TF32 by default and float32 with `HIGHEST`,
