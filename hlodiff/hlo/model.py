@@ -221,7 +221,9 @@ class Instruction(_Draft):
     @property
     def reads(self) -> tuple[tuple[int, int], ...]:
         """What each operand uses: an index into the computation's instructions, and which of its results."""
-        return tuple(zip(self.operands, self.results or (0,) * len(self.operands), strict=True))
+        if self.results:
+            return tuple(zip(self.operands, self.results, strict=True))
+        return tuple([(operand, 0) for operand in self.operands])
 
     def attribute(self, name: str) -> str | None:
         """Verbatim value of an attribute; None if the instruction lacks it."""
