@@ -897,6 +897,13 @@ ENTRY e {
         ("", "%c", "pad(%f, %f), padding=0_0x0_0", False),
         ("", "%c", "maximum(%f, %f)", False),
         ("", "%c", "negate(%f)", False),
+        (
+            "",
+            "%c",
+            "gather(%f, %n), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+            "index_vector_dim=1, slice_sizes={1,8}",
+            False,
+        ),
         ("", "%c", "convert(%f)", False),
         ("", "%c", "abs(%f)", True),
         (", operand_precision={highest,highest}", "%c", "copy(%f)", True),
@@ -923,6 +930,7 @@ def test_a_cast_of_the_compiler_before_a_product_that_rounds_anyway(
 ENTRY e {{
   %p = f32[8,8] parameter(0)
   %w = f32[8,8] parameter(1)
+  %n = s32[8] iota(), iota_dimension=0
   %f = f32[8,8] fusion(%p), kind=kLoop, calls=%made
   %h = f32[8,8] {handed_on}
   %c = f32[8,8] fusion(%h, %w), kind=kOutput, calls=%product

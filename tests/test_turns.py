@@ -238,6 +238,15 @@ def test_more_in_one_loop_and_less_in_another_is_neither_more_nor_less(
     assert ("mixed on cpu: total work cannot be judged" in first_line(program)) is (mark == "")
 
 
+@pytest.mark.parametrize(("turns", "words"), [(9, "worse on cpu"), (900, "same cost on cpu")])
+def test_a_little_more_of_what_may_be_much_is_below_the_threshold(turns: int, words: str) -> None:
+    """Eight more operations are many after the first turn and few after 900; both ends of the range are shown."""
+    old = DATA.replace("constant(9)", f"constant({turns})")
+    new = old.replace("ROOT %n = f32[8]{0} negate(%r1)", "%m = f32[8]{0} sine(%r1)\n  ROOT %n = f32[8]{0} negate(%m)")
+    program = replace(compared(old, new), old_facts={}, new_facts={})
+    assert f"{words} at equal trip counts" in first_line(program)
+
+
 def test_loops_that_another_condition_ends_do_the_same_work_per_turn() -> None:
     """Another tolerance: each number is the same on both sides, and how often the loop turns nobody knows."""
     other = open_loop().replace("constant(2)", "constant(3)")

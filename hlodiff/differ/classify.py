@@ -563,7 +563,7 @@ _HANDED_OVER = frozenset(
     ["bitcast", "copy", "copy-start", "copy-done", "reshape", "transpose", "slice", "dynamic-slice", "tuple",
      "get-tuple-element", "all-gather", "all-gather-start", "all-gather-done", "collective-permute",
      "collective-permute-start", "collective-permute-done", "all-to-all", "dynamic-update-slice", "select", "pad",
-     "concatenate", "reverse", "broadcast", "maximum", "minimum", "negate"]
+     "concatenate", "reverse", "broadcast", "gather", "maximum", "minimum", "negate"]
 )  # fmt: skip
 """They return the numbers they take, negated or not: in other places, on other devices, among others, or several times.
 To round what they take is to round what they return."""

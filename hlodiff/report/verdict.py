@@ -172,6 +172,8 @@ def _judged(
     difference = abs(number.new_bytes - number.old_bytes) if weight.whole == "bytes" else abs(number.new - number.old)
     share = difference / whole if whole else 1.0
     relevant = always or (by >= threshold and share >= threshold * _OF_WHOLE)
+    # Of a range the reader sees both ends: it may change more where a loop ends after its first iteration.
+    relevant = relevant and (always or number.comparable or not _is_slight(program, number, threshold))
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
     if number.name == "copies" and whole:  # copies cost time in proportion to their bytes
         doublings = min(doublings, log2(1 + share))
