@@ -315,3 +315,64 @@ def test_a_sum_of_other_values_over_other_devices_of_the_same_mesh_is_another_on
     found = diff(old, new)
     assert found.replay().complete
     assert {name for edit in found.reported for name in edit.fields if name == "replica_groups"} == fields
+
+
+COMBINED = """HloModule m
+
+%sum (x: f32[], y: f32[]) -> f32[] {{
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %a = f32[] add(%x, %y)
+}}
+
+%join (x: f32[2], y: f32[3], z: f32[4], w: f32[1]) -> f32[10] {{
+  %x = f32[2] parameter(0)
+  %y = f32[3] parameter(1)
+  %z = f32[4] parameter(2)
+  %w = f32[1] parameter(3)
+  ROOT %c = f32[10] concatenate(%x, %y, %z, %w), dimensions={{0}}
+}}
+
+%half (x: f32[]) -> f32[] {{
+  %x = f32[] parameter(0)
+  %h = f32[] constant(0.5)
+  ROOT %m = f32[] multiply(%x, %h)
+}}
+
+ENTRY %main {{
+  %p = f32[] parameter(0)
+  %x = f32[2] parameter(1)
+  %y = f32[3] parameter(2)
+  %z = f32[4] parameter(3)
+  %u = f32[] tanh(%p)
+{body}  %n = f32[] fusion(%b), kind=kLoop, calls=%half
+  %ex = f32[2] exponential(%{0})
+  %ey = f32[3] exponential(%{1})
+  %ez = f32[4] exponential(%{2})
+  ROOT %r = (f32[], f32[2], f32[3], f32[4]) tuple(%n, %ex, %ey, %ez)
+}}
+"""
+STARTED_AND_DONE = """  %s = {0} all-reduce-start(%{1}), channel_id=1, replica_groups={{{{0,1}}}}, to_apply=%sum
+  %{2} = {0} all-reduce-done(%s)
+"""
+
+
+def test_the_end_of_a_collective_that_carries_less_now_goes_with_its_start() -> None:
+    """The value that another operation took out of it is what its end gives now: that is no reason to pair the two."""
+    slices = ((2, "sx", 0), (3, "sy", 2), (4, "sz", 5), (1, "sw", 9))
+    joined = (
+        "  %w = f32[1] bitcast(%u)\n  %c = f32[10] fusion(%x, %y, %z, %w), kind=kLoop, calls=%join\n"
+        + STARTED_AND_DONE.format("f32[10]", "c", "d")
+        + "".join(f"  %{name} = f32[{n}] slice(%d), slice={{[{at}:{at + n}]}}\n" for n, name, at in slices)
+        + "  %b = f32[] bitcast(%sw)\n"
+    )
+    alone = STARTED_AND_DONE.format("f32[]", "u", "b")
+    texts = [COMBINED.format("sx", "sy", "sz", body=joined), COMBINED.format("x", "y", "z", body=alone)]
+    for old, new in (texts, texts[::-1]):
+        found = diff(read_hlo(old), read_hlo(new))
+        assert found.replay().complete
+        ends = [edit for edit in found.reported if edit.old and "all-reduce" in edit.old.opcode]
+        assert [(edit.kind, edit.old.opcode, edit.new and edit.new.opcode) for edit in ends if edit.old] == [
+            ("changed", "all-reduce-start", "all-reduce-start"),
+            ("changed", "all-reduce-done", "all-reduce-done"),
+        ]

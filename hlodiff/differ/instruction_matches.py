@@ -685,17 +685,29 @@ def pair_ends(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None
     """Match `-done` instructions whose `-start`s match, if the search has separated them.
 
     If most users of the `-done` differ, removing and adding it may be the shorter script; but the operation is the same
-    one.
+    one. So it is where one of them has no match and the other only one with an operation of another kind.
     """
-    for one in pairing.free_old():
-        end = old.computation.instructions[one]
-        if not end.opcode.endswith("-done") or not end.operands or pairing.old[end.operands[0]] < 0:
+    for start, other in enumerate(pairing.old):
+        it = old.computation.instructions[start]
+        if other < 0 or not it.opcode.endswith("-start"):
             continue
+        opcode = it.opcode.removesuffix("-start") + "-done"
         ends = [
-            n for n in new.users[pairing.old[end.operands[0]]] if new.computation.instructions[n].opcode == end.opcode
+            [n for n in side.users[at] if side.computation.instructions[n].opcode == opcode]
+            for side, at in ((old, start), (new, other))
         ]
-        if len(ends) == 1 and pairing.new[ends[0]] < 0:
-            pairing.add(one, ends[0], "end")
+        if [len(found) for found in ends] != [1, 1]:
+            continue
+        (one,), (end,) = ends
+        matched, taken = pairing.old[one], pairing.new[end]
+        others = [new.computation.instructions[matched].opcode] if matched >= 0 else []
+        others += [old.computation.instructions[taken].opcode] if taken >= 0 else []
+        if (matched < 0 or taken < 0) and opcode not in others:
+            if matched >= 0:
+                pairing.remove(one)
+            if taken >= 0:
+                pairing.remove(taken)
+            pairing.add(one, end, "end")
 
 
 # How far the matched neighbours of a collective may be: between them are a few copies, bitcasts and fusions.
