@@ -1072,3 +1072,31 @@ def test_two_copies_of_values_of_other_types_and_shapes_are_two() -> None:
         found = hlodiff.diff(program(old), program(text))
         assert found.replay().complete
         assert any("opcode" in edit.fields for edit in found.reported) is is_one
+
+
+def test_products_in_another_type_are_changed_products_however_the_script_pairs_them() -> None:
+    """Without the cast of the weights, the shortest script makes a product out of a cast and of another product."""
+    import jax
+    import jax.numpy as jnp
+
+    def lowered(*, is_cast: bool) -> hlodiff.Module:
+        def block(x: jax.Array, w: jax.Array) -> jax.Array:
+            parts = jnp.tanh(x).astype(jnp.bfloat16).reshape(2, 3, 2, 4)
+            return x + jnp.einsum("btnk,nkd->btd", parts, w.astype(jnp.bfloat16) if is_cast else w).astype(jnp.float32)
+
+        def loss(x: jax.Array, w: jax.Array) -> jax.Array:
+            return jnp.sum(jax.checkpoint(block)(x, w) ** 2)
+
+        shapes = [jax.ShapeDtypeStruct(sizes, jnp.float32) for sizes in ((2, 3, 8), (2, 4, 8))]
+        traced = jax.jit(jax.grad(loss, (0, 1))).trace(*shapes)
+        return hlodiff.read_text(traced.lower(lowering_platforms=("tpu",)).as_text(debug_info=True))
+
+    cast, uncast = lowered(is_cast=True), lowered(is_cast=False)
+    for old, new, types in ((cast, uncast, ("bf16", "f32")), (uncast, cast, ("f32", "bf16"))):
+        found = hlodiff.diff(old, new)
+        assert found.replay().complete
+        products = [edit for edit in found.reported if "dot_general" in str(edit.old or edit.new)]
+        assert sum(edit.count for edit in products) == 3
+        assert {(one.field, one.old, one.new) for edit in products for one in edit.changes} == {
+            ("element_type", *types)
+        }

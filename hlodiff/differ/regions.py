@@ -784,7 +784,60 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
         None if edit.cause is None or not parts_of[edit.cause] else first[edit.cause][edit.kind != "removed"]
         for edit in found
     ]
-    return tuple(replace(e, cause=c) for e, c in zip(found, causes, strict=True)), tuple(origins)
+    found = [replace(e, cause=c) for e, c in zip(found, causes, strict=True)]
+    retyped = dict(_retyped(found, {n for n, origin in enumerate(origins) if origin in halves}))
+    heads = {n: head for head, (_, members) in retyped.items() for n in members}
+    kept = [n for n in range(len(found)) if heads.get(n, n) == n]
+    place = {n: index for index, n in enumerate(kept)}
+    chosen = [retyped[n][0] if n in retyped else found[n] for n in kept]
+    return (
+        tuple(replace(e, cause=None if e.cause is None else place[heads.get(e.cause, e.cause)]) for e in chosen),
+        tuple(origins[n] for n in kept),
+    )
+
+
+def _retyped(edits: Sequence[Edit], halves: Container[int]) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:
+    """Removed and added operations of one scope that differ in their floating-point type alone.
+
+    The shortest script has paired at least one of them with another operation, for the sake of its neighbours.
+
+    Args:
+        edits: as reports show them.
+        halves: those that are one side of a pair.
+
+    Yields:
+        the index of the first of each, with the edit that changes their type and all their indices.
+    """
+    same: dict[object, tuple[list[int], list[int]]] = {}
+    for n, edit in enumerate(edits):
+        if edit.kind in ("added", "removed") and edit.cause is None and edit.op_name and (key := _line_key(edit)):
+            text, file, _ = key  # lines above it may have come or gone
+            same.setdefault((_FLOATS.sub("f", text), file, edit.op_name), ([], []))[edit.kind == "added"].append(n)
+    for olds, news in same.values():
+        members = [*olds, *news]
+        sides = ([edits[n] for n in olds], [edits[n] for n in news])
+        types = [{_type_of(edit) for edit in some} for some in sides]
+        counts = [sum(edit.count for edit in some) for some in sides]
+        if counts[0] != counts[1] or [len(some) for some in types] != [1, 1] or types[0] == types[1]:
+            continue
+        if any(n in halves for n in members):
+            change = FieldChange("element_type", *types[0], *types[1])
+            sites = [[pair[which] for edit in some for pair in edit.sites] for which, some in enumerate(sides)]
+            costs = [added_up(e.cost[which] for e in some if e.cost) for which, some in enumerate(sides)]
+            joined = replace(
+                sides[1][0], kind="changed", fields=("element_type",), changes=(change,), count=counts[0],
+                sites=tuple(zip(*sites, strict=False)), cost=(costs[0], costs[1]), region=None, is_replaced=False,
+            )  # fmt: skip
+            yield min(members), (joined, members)
+
+
+_FLOATS = re.compile(r"\bb?f\d+\b")
+
+
+def _type_of(edit: Edit) -> str:
+    site = edit.new or edit.old
+    found = _FLOATS.search(site.text.partition(" = ")[2]) if site else None
+    return found[0] if found else ""
 
 
 def _joined(
@@ -820,13 +873,13 @@ def _joined(
     while more := {n for some in members.values() if not some.isdisjoint(reached) for n in some} - reached:
         reached |= more
     found: dict[int, list[Edit]] = {n: [] for n in reached}
-    for key, numbers in members.items():
+    for kind, numbers in members.items():
         if not numbers.isdisjoint(reached):
-            found[min(numbers)] += _rewired(*same[key])
+            found[min(numbers)] += _rewired(*same[kind])
     return found
 
 
-def _line_key(edit: Edit) -> object:
+def _line_key(edit: Edit) -> tuple[str, str, int] | None:
     """An added or removed operation without names, and its line; None if unknown."""
     site, frame = edit.new or edit.old, own_frame(edit.source)
     if site is None or frame is None or site.opcode in CARRIERS | CALLS:
