@@ -230,8 +230,8 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
     if "layout" in fields:
         yield SettingChange("layout", leaves=tuple(Shape("", layout=_arranged(leaf.layout)) for leaf in theirs))
     if "memory_space" in fields:
-        spaces = [leaf.layout.memory_space if leaf.layout else 0 for leaf in theirs]
-        yield SettingChange("memory_space", leaves=tuple(Shape("", layout=Layout(memory_space=s)) for s in spaces))
+        layouts = [Layout(memory_space=leaf.memory_space) for leaf in theirs]
+        yield SettingChange("memory_space", leaves=tuple(Shape("", layout=layout) for layout in layouts))
 
 
 def _arranged(layout: Layout | None) -> Layout | None:

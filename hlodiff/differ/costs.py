@@ -141,8 +141,8 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
     read, written = [(shape, size * times) for shape, size in read], [(shape, size * times) for shape, size in written]
     elsewhere: dict[str, int] = {}  # in memories other than the device's main one
     for shape, size in [*read, *written]:
-        if shape.layout and shape.layout.memory_space:
-            word = format_memory_space(shape.layout.memory_space, platform_of(module))
+        if shape.memory_space:
+            word = format_memory_space(shape.memory_space, platform_of(module))
             elsewhere[word] = elsewhere.get(word, 0) + size
     return Cost(
         times, flops, sum(size for _, size in read), sum(size for _, size in written),

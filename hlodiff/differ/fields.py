@@ -143,7 +143,7 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
     ]
     if any(a != b for a, b in layouts):
         changes.append(FieldChange("layout", *_first(layouts)))
-    spaces = [(_memory_space(a), _memory_space(b)) for a, b in pairs]
+    spaces = [(a.memory_space, b.memory_space) for a, b in pairs]
     if any(a != b for a, b in spaces):
         old_space, new_space = _first(spaces)
         words = format_memory_space(old_space, platform), format_memory_space(new_space, platform)
@@ -189,10 +189,6 @@ def _arrangement(shape: Shape) -> str:
     """The order of dimensions in memory; by default the last dimension is the fastest."""
     layout = shape.layout or Layout(tuple(range(len(shape.dimensions)))[::-1])
     return "{" + print_layout(Layout(layout.minor_to_major, layout.tiling, 0, layout.other)) + "}"
-
-
-def _memory_space(shape: Shape) -> int:
-    return shape.layout.memory_space if shape.layout else 0
 
 
 # The same two sets of attributes are compared wherever an operation of one kind changed.

@@ -352,5 +352,4 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
 
 
 def _space(shape: Shape) -> int:
-    leaf = next(iter(shape.leaves()), shape)
-    return leaf.layout.memory_space if leaf.layout else 0
+    return next(iter(shape.leaves()), shape).memory_space

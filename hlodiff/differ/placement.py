@@ -259,8 +259,7 @@ def placements(module: Module) -> dict[str, Any]:
             for instruction in computation.instructions if times else ():
                 if _has_buffer(instruction, "entry" in weight.kinds):
                     for leaf in instruction.shape.leaves():
-                        space = leaf.layout.memory_space if leaf.layout else 0
-                        record = spaces.setdefault(space, {"values": 0, "bytes": 0})
+                        record = spaces.setdefault(leaf.memory_space, {"values": 0, "bytes": 0})
                         record["values"] += times
                         record["bytes"] += times * leaf.bytes
         table["memory"] = {format_memory_space(space, platform): spaces[space] for space in sorted(spaces)}
@@ -358,7 +357,7 @@ def _parameters(module: Module) -> dict[int, dict[str, str]]:
         # Every argument of an unpartitioned program says "replicated".
         if sharding and (partitioned or format_sharding(sharding.strip('"')) != "replicated"):
             row["sharding"] = format_sharding(sharding.strip('"'))
-        spaces = dict.fromkeys(leaf.layout.memory_space if leaf.layout else 0 for leaf in instruction.shape.leaves())
+        spaces = dict.fromkeys(leaf.memory_space for leaf in instruction.shape.leaves())
         if any(spaces):
             row["memory"] = ", ".join(format_memory_space(space, platform) for space in spaces)
         kind = instruction.attribute("mhlo.memory_kind")
@@ -380,8 +379,8 @@ def _results(module: Module) -> dict[int, dict[str, str]]:
     if module.stage == "compiled":
         platform = platform_of(module)
         for number, leaf in enumerate(root.shape.leaves()):
-            if leaf.layout and leaf.layout.memory_space:
-                table[number] = {"memory": format_memory_space(leaf.layout.memory_space, platform)}
+            if leaf.memory_space:
+                table[number] = {"memory": format_memory_space(leaf.memory_space, platform)}
         return table
     for name, value in root.attributes:
         match = re.fullmatch(r"result(\d{1,9})\.(sdy\.sharding|mhlo\.sharding|mhlo\.memory_kind)", name)

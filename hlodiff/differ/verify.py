@@ -587,14 +587,13 @@ def _with_leaves(shape: Shape, what: str, leaves: Iterator[Shape]) -> Shape:
     if what == "element_type":
         return replace(shape, element_type=leaf.element_type)
     # The memory space is part of the layout, but is not set together with dimensions and layouts.
-    layout = leaf.layout and replace(leaf.layout, memory_space=shape.layout.memory_space if shape.layout else 0)
+    layout = leaf.layout and replace(leaf.layout, memory_space=shape.memory_space)
     if what == "layout":
         return replace(shape, layout=layout)
     if what == "dimensions":
         same = leaf.dimensions == shape.dimensions
         return replace(leaf, element_type=shape.element_type, layout=shape.layout if same else layout)
-    space = leaf.layout.memory_space if leaf.layout else 0
-    return replace(shape, layout=shape.layout and replace(shape.layout, memory_space=space))
+    return replace(shape, layout=shape.layout and replace(shape.layout, memory_space=leaf.memory_space))
 
 
 # 3. Comparing

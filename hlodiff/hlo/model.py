@@ -108,6 +108,11 @@ class Shape(_WorkedOutOnce):
             return sum(part.bytes for part in self.tuple_shapes)
         return (self.elements * bits_of(self.element_type) + 7) // 8
 
+    @property
+    def memory_space(self) -> int:
+        """The memory space of an array; 0, the default, if the text has no layout."""
+        return self.layout.memory_space if self.layout else 0
+
     def leaves(self) -> tuple[Shape, ...]:
         """The arrays and tokens of a tuple in order, or the shape itself."""
         if self.element_type != "tuple":
