@@ -645,6 +645,19 @@ def test_where_on_a_chip_a_value_is_kept_is_listed_last(fields: tuple[str, ...],
     assert own == {"with other types": 0, "with other operands": 2, "last": 3}[place], listed
 
 
+def test_who_else_has_a_channel_is_listed_last() -> None:
+    """Otherwise collectives come first."""
+
+    def edit(opcode: str, field: str) -> Edit:
+        site = Site(0, 0, "main", "a", opcode, f"%a = f32[8] {opcode}(%x)")
+        return Edit("changed", (field,), 1, ((site, site),), (FieldChange(field, "1", "2"),))
+
+    edits = (edit("all-gather", "attribute:channel_id"), edit("tanh", "operands"), edit("all-reduce", "replica_groups"))
+    program = ProgramComparison("f", "cpu", "compiled", "changed", ModuleDiff(PROGRAM, PROGRAM, edits))
+    text = to_terminal(Report("diff", "a", "b", (program,)))
+    assert text.index("all-reduce") < text.index("changed tanh") < text.index("channel_id")
+
+
 def test_operations_that_changed_their_places_are_what_they_were() -> None:
     """A norm before a layer and behind it: the shortest script makes a gather an add, and an add a gather."""
     lines = {"gather": 45, "add": 55, "multiply": 21}

@@ -52,6 +52,7 @@ _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
 # Fields that a compiler chooses again if anything differs.
 _BY_CHIP = frozenset(["layout", "backend_config"])
+_LAST = 2
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
@@ -274,14 +275,14 @@ def _is_collective(edit: Edit) -> bool:
 
 
 def collective_of(edit_group: EditGroup) -> str:
-    """The kind of collective that a change is about; "" for none.
+    """The kind of collective that a change is about; "" for none, and where it is only in another memory or channel.
 
     Example:
         >>> collective_of(EditGroup((), "added", 1, "all-gather-start f32[8]", ""))
         'all-gather'
     """
     name = stem(edit_group.what.partition(" ")[0].removesuffix(","))
-    return name if name in FAMILIES else ""
+    return name if name in FAMILIES and edit_group.weight < _LAST else ""
 
 
 def importance(edit_group: EditGroup) -> tuple[object, ...]:
@@ -299,7 +300,9 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
 
 
 def _weight(edit: Edit, is_numeric: bool) -> int:
-    """`weight_of`, but moves between memories of a chip come last, because they interest reviewers least."""
+    """`weight_of`, but other memories of a chip and other channels come last: they interest reviewers least."""
+    if edit.fields == ("attribute:channel_id",):
+        return _LAST
     if not is_numeric and "element_type" in edit.fields:
         fields = tuple(field for field in edit.fields if field != "element_type")
         return max(weight_of(edit), _weight(replace(edit, fields=fields), True))
@@ -307,7 +310,7 @@ def _weight(edit: Edit, is_numeric: bool) -> int:
     if not spaces or "host" in spaces[0]:
         return weight_of(edit)
     others = tuple(field for field in edit.fields if field != "memory_space")
-    return 2 if set(others) <= _BY_CHIP else weight_of(replace(edit, fields=others))
+    return _LAST if set(others) <= _BY_CHIP else weight_of(replace(edit, fields=others))
 
 
 def _lines(counts: Counter[str]) -> str:
