@@ -398,6 +398,24 @@ def test_an_operation_of_another_line_is_replaced_by_at_most_four(
     assert replaced_by(count, line, both) == (["replaced"] if is_one else ["added", "removed"])
 
 
+def test_constants_with_the_scope_of_the_whole_program_give_a_replaced_subgraph_no_name() -> None:
+    """`jit(step)` around 3 constants is not a jitted function in which a sign was computed."""
+
+    def edit(kind: Literal["added", "removed"], opcode: str, row: int, scope: str, count: int) -> Edit:
+        site = Site(0, row, "main", opcode, opcode, f"%{opcode} = f32[8]{{0}} {opcode}(%x)")
+        sites = ((site, None),) if kind == "removed" else ((None, site),)
+        stack = (Frame("model.py", 36, "f"),)
+        return Edit(kind, (), count, sites, op_name=scope, source=stack, region=1, is_replaced=True)
+
+    edits = (
+        edit("removed", "sign", 0, "jit(step)/sign", 2),
+        edit("removed", "constant", 1, "jit(step)", 3),
+        edit("added", "sqrt", 2, "jit(step)/sqrt", 2),
+    )
+    listed = [change.what for change in changes(ModuleDiff(PROGRAM, PROGRAM, edits), "stablehlo")]
+    assert listed == ["2 sign by 2 sqrt"]
+
+
 def test_of_changes_of_one_kind_the_one_with_most_work_is_listed_first() -> None:
     """By bytes or flops, whatever is larger: a product reads little and computes much."""
 

@@ -383,6 +383,8 @@ def _net_counts(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> tu
 def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     """Operations that the other side does not have: `12 multiply, 4 add, tanh and 3 more`."""
     counts = _net_counts(edits, others, stage)[0]
+    # Constants and the like have the scope of what is around them.
+    listed_edits = [edit for edit in edits if (site := edit.new or edit.old) and site.opcode in dict(counts)]
     # Calls by their callees, if all are known: `silu()`.
     callees = _callees(edits) - _callees(others)
     called = sum(count for opcode, count in counts if opcode in CALLS)
@@ -392,9 +394,9 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
     rest = sum(count for _, count in counts[_MOST_OPCODES:])
     listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")
-    names = Counter(name for edit in edits if (name := jitted_in(edit.op_name)) for _ in range(edit.count))
+    names = Counter(name for edit in listed_edits if (name := jitted_in(edit.op_name)) for _ in range(edit.count))
     name, count = names.most_common(1)[0] if names else ("", 0)
-    is_inside = 2 * count > sum(edit.count for edit in edits if edit.cause is None) and listed != f"{name}()"
+    is_inside = 2 * count > sum(edit.count for edit in listed_edits) and listed != f"{name}()"
     return f"{name} ({listed})" if is_inside else listed
 
 
