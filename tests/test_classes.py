@@ -322,6 +322,36 @@ def test_a_constant_that_the_compiler_multiplied_is_no_other_rounding(number: st
         assert found.classes[0] == (name if len(kept) == 2 else "numerics")
 
 
+@pytest.mark.parametrize(("opcode", "name"), [("sine", "structure"), ("convert", "numerics")])
+def test_a_cast_that_the_compiler_repeats_in_another_fusion_is_no_other_rounding(opcode: str, name: str) -> None:
+    """Where the StableHLO has the same casts: a value is only computed again where it is used."""
+    written = (
+        "module @m {\n  func.func public @main(%x: tensor<8xbf16>) -> (tensor<8xf32>, tensor<8xf32>) {\n"
+        "    %w = stablehlo.convert %x : (tensor<8xbf16>) -> tensor<8xf32>\n"
+        "    %a = stablehlo.sine %w : tensor<8xf32>\n    MORE\n"
+        "    return %a, %b : tensor<8xf32>, tensor<8xf32>\n  }\n}\n"
+    )
+    more = {"sine": "%b = stablehlo.cosine %w : tensor<8xf32>",
+            "convert": "%c = stablehlo.convert %x : (tensor<8xbf16>) -> tensor<8xf32>\n"
+                       "    %b = stablehlo.cosine %c : tensor<8xf32>"}  # fmt: skip
+    compiled = (
+        "HloModule m\n\nENTRY e {\n  %x = bf16[8] parameter(0)\n"
+        '  %w = f32[8] convert(%x), metadata={op_name="jit(f)/convert_element_type"}\n'
+        "  %a = f32[8] sine(%w)\n  MORE\n  ROOT %z = (f32[8], f32[8]) tuple(%a, %b)\n}\n"
+    )
+    again = '%c = f32[8] convert(%x), metadata={op_name="jit(f)/convert_element_type"}\n  %b = f32[8] cosine(%c)'
+    pairs = [
+        (written.replace("MORE", "%b = stablehlo.tanh %w : tensor<8xf32>"), written.replace("MORE", more[opcode])),
+        (compiled.replace("MORE", "%b = f32[8] tanh(%w)"), compiled.replace("MORE", again)),
+    ]
+    modules = [[read_text(text, trusted=True) for text in pair] for pair in pairs]
+    programs = [ProgramComparison("f", "cpu", old.stage, "changed", diff(old, new)) for old, new in modules]
+    stablehlo, found = with_compiler(programs, lambda program: False)
+    assert (stablehlo.classes[0] == "numerics") == (name == "numerics")
+    assert found.classes[0] == name
+    assert with_compiler(programs[1:], lambda program: False)[0].classes[0] == "numerics", "nobody knows the StableHLO"
+
+
 def mean(taken: tuple[int, int], over: str, divisor: int, stage: str) -> str:
     """The mean of some rows and columns of an array, over dimensions of it, and the sum of what is left."""
     kept = [taken[n] for n in (0, 1) if str(n) not in over]

@@ -202,7 +202,8 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
 
     Args:
         diff: two programs of one stage.
-        has_folded_constants: whether the source changed no number, so that changed constants follow from other changes.
+        has_folded_constants: whether the source changed no number or type, so that changed constants and added or
+            removed casts follow from other changes.
 
     Returns:
         one or more of `CLASSES` without "toolchain", which needs to know who compiled; ("identical",) where there is
@@ -222,7 +223,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     if not diff.contents.isdisjoint(("added", "removed")):
         for n in _constraints_elsewhere(diff):
             by_edit[n] = [("structure", True)]
-        _reclassify_casts(diff, by_edit)
+        _reclassify_casts(diff, by_edit, has_folded_constants)
     if any(change.field in _PLACEMENT for edit in diff.reported for change in edit.changes):
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and _is_of_places(edit, diff):
@@ -276,10 +277,11 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
     return again + [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
 
 
-def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) -> None:
+def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is_source_alike: bool) -> None:
     """Casts added or removed with an operation have its class, unless the operation computes in two types.
 
-    If a target has no arithmetic in a type, the compiler casts to another one and back around each operation.
+    If a target has no arithmetic in a type, the compiler casts to another one and back around each operation. With
+    `is_source_alike` the StableHLO rounds as before, so the compiler only repeats its casts in more or fewer fusions.
     """
     regions = max((edit.region for edit in diff.reported if edit.region is not None), default=-1) + 1
     types = [_computed_types(diff, number) for number in range(regions)]
@@ -311,6 +313,8 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]]) ->
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
+        elif is_cast and edit.region not in retyped and is_source_alike:
+            by_edit[n] = [("structure", True)]
         elif is_cast and edit.region not in retyped and not is_users:
             operands = site.instruction_in(module).operands
             is_with_its_operand = any((site.computation, operand) in places[edit.kind] for operand in operands)
