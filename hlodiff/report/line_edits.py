@@ -371,11 +371,13 @@ class ChangedLines:
             entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:MOST_CHANGED_LINES]:
-            # Changes that come from other lines stay in program order, except a whole body.
+            # Changes that come from other lines stay in program order, except a whole body; what only hands values on
+            # comes last.
             in_order: Sequence[EditGroup] = sorted(groups, key=importance)
             if line.is_elsewhere:
                 is_body = len(groups) > most and _is_more_or_less(groups)
                 in_order = sorted(groups, key=_work, reverse=True) if is_body else groups
+                in_order = sorted(in_order, key=lambda group: group.weight > 1)
             shown = in_order[: max(most, 0)]
             most -= len(shown)
             changes = []

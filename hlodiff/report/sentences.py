@@ -929,9 +929,9 @@ def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
 @_about("element_type")
 def other_element_types(diff: ModuleDiff) -> Iterator[str]:
     named = bool(diff.arguments.retyped)
-    # Carriers only pass values on and are not counted; fusions are counted only if no other value changed its type.
+    # Carriers only pass values on and are not counted; fusions are counted if no other value changed its type so.
     carriers = CARRIERS - {"constant"}
-    values = _retyped(diff, named, carriers) or _retyped(diff, named, carriers - {"fusion"})
+    values = {**_retyped(diff, named, carriers - {"fusion"}), **_retyped(diff, named, carriers)}
     for (old, new), count in sorted(values.items(), key=lambda item: -item[1])[:2]:
         yield f"{many(count, 'value')} now {new} instead of {old}"
 
