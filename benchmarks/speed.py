@@ -190,7 +190,6 @@ def _diff_of_lines(old: str, new: str) -> None:
 _CHILD = """
 import resource, sys, time
 from pathlib import Path
-import scipy.optimize  # the differ imports it where it has to
 from hlodiff.differ import diff
 from hlodiff.hlo.parser import read_hlo
 

@@ -277,6 +277,17 @@ def test_diff_of_two_hlo_files_imports_no_jax(tmp_path: Path) -> None:
     assert not {"numpy", "scipy", "hlodiff.capture"} & names  # 0.1 s and more, before anything is read
 
 
+def test_an_assignment_of_least_cost_imports_no_library_for_it(tmp_path: Path) -> None:
+    for name, opcodes in (("old", ("sine", "tanh")), ("new", ("cosine", "exponential"))):
+        rows = [f"%{n} = f32[4]{{0}} {opcode}(%x)" for n, opcode in zip("ab", opcodes, strict=True)]
+        text = PROGRAM.replace("ROOT %y", "\n  ".join([*rows, "ROOT %y"])).replace("OPCODE(%x)", "add(%a, %b)")
+        (tmp_path / f"{name}.hlo").write_text(text)
+    arguments = ["hlodiff", "diff", "--format", "json", "old.hlo", "new.hlo"]
+    names, done = modules_after(f"import sys; sys.argv = {arguments}; from hlodiff.cli import main; main()", tmp_path)
+    assert '"leftover:assignment"' in done.stdout
+    assert not {"numpy", "scipy"} & names  # 0.4 s, longer than all the rest
+
+
 @pytest.mark.parametrize("command", ["diff", "diff --format json"])
 def test_diff_of_two_equal_files_makes_no_graph(tmp_path: Path, command: str) -> None:
     """Names and order are not looked at; importing networkx would take longer than all the rest."""

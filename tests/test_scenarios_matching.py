@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import permutations, product
+from random import Random
+
 import pytest
 
 from hlodiff import Limits, diff
+from hlodiff.differ.instruction_matches import assignment
 from tests.scenarios import compare, lines, module
 
 
@@ -226,6 +230,21 @@ def test_d4_two_equal_fusions_cross_matched_are_one_pattern() -> None:
     found = compare(old, new)
     assert "changed add->subtract opcode x2" in lines(found)
     assert len(found.edits) <= 2
+
+
+def test_an_assignment_has_the_highest_score_that_any_has() -> None:
+    chance = Random(5)
+    for _ in range(200):
+        rows, columns, share = chance.randint(1, 5), chance.randint(1, 5), chance.random()
+        pairs = [pair for pair in product(range(rows), range(columns)) if chance.random() < share]
+        scores = {pair: chance.choice([1.0, 2.0, chance.uniform(0.1, 5)]) for pair in pairs}
+        found = assignment(scores)
+        assert len({row for row, _ in found}) == len({column for _, column in found}) == len(found)
+        numbers = range(max(rows, columns))
+        best = max(
+            sum(scores.get(pair, 0.0) for pair in zip(numbers, order, strict=True)) for order in permutations(numbers)
+        )
+        assert abs(sum(scores[pair] for pair in found) - best) < 1e-9, scores
 
 
 def test_a_limit_that_was_hit_is_said() -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlodiff.differ.limits import Limits
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction, is_commutative
-from hlodiff.hlo.traversal import operands_first
+from hlodiff.hlo.traversal import operands_first, preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -638,9 +639,10 @@ def _by_neighbours(free: _Neighbours, labels: Sequence[int], name: str) -> _Keye
 
 # --- Matching without unique evidence: the assignment of least cost among free instructions of a neighbourhood.
 #
-# The linear sum assignment problem, which the Hungarian method (Kuhn 1955) solves; scipy has a modified
-# Jonker-Volgenant algorithm (Crouse 2016) with the same result. The work is cubic in the number of free instructions,
-# hence `limits.assignment`. Scores see one neighbourhood only, so it runs again with its own matches known.
+# The linear sum assignment problem, which the Hungarian method (Kuhn 1955) solves, here by shortest augmenting paths
+# (Jonker and Volgenant 1987, as in Crouse 2016). scipy has it, but its import takes 0.4 seconds, as comparing two
+# programs of 5,000 instructions does. The work is cubic in the number of free instructions, hence `limits.assignment`.
+# Scores see one neighbourhood only, so it runs again with its own matches known.
 
 _ASSIGNMENTS = 4
 
@@ -816,50 +818,108 @@ def _assign_once(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], near: _Near | None
 ) -> _Near:
     """Match the best pairs; return their neighbours. After the first time only `near` instructions can score."""
-    ours = [Neighbourhood.of(old, pairing, 0, n) if near is None or n in near[0] else None for n in olds]
-    theirs = [Neighbourhood.of(new, pairing, 1, n) if near is None or n in near[1] else None for n in news]
-    scores: list[list[float]] = []
-    for row, one in enumerate(ours):
-        line = [_score(one, other) if other else 0.0 for other in theirs] if one else [0.0] * len(theirs)
-        if any(line):  # equal scores: prefer equal rank, the same from either side
-            place = row / len(olds)
-            line = [score and score - 0.01 * abs(place - n / len(news)) for n, score in enumerate(line)]
-        scores.append(line)
+    ours = {row: Neighbourhood.of(old, pairing, 0, n) for row, n in enumerate(olds) if near is None or n in near[0]}
+    theirs = {
+        column: Neighbourhood.of(new, pairing, 1, n) for column, n in enumerate(news) if near is None or n in near[1]
+    }
+    alike: dict[int, list[int]] = {}  # columns by label: most pairs share neither an opcode nor a type
+    for column, other in theirs.items():
+        for level in (STRUCTURE, TYPE):
+            alike.setdefault(other.labels[level], []).append(column)
+    scores: dict[tuple[int, int], float] = {}
+    for row, one in ours.items():
+        place = row / len(olds)
+        for column in sorted({n for level in (STRUCTURE, TYPE) for n in alike.get(one.labels[level], ())}):
+            if score := _score(one, theirs[column]):
+                # Of equal scores prefer equal rank, the same from either side; squares, as pairs that do not cross
+                # have the smaller sum of squares of the distances.
+                scores[row, column] = score - 0.01 * (place - column / len(news)) ** 2
     beside: _Near = (set(), set())
-    if not any(map(any, scores)):
-        return beside
-    for row, column in _obvious(scores) or _best(scores):
-        if scores[row][column] > 0:
-            pairing.add(olds[row], news[column], "leftover:assignment")
-            for side, position, found in ((old, olds[row], beside[0]), (new, news[column], beside[1])):
-                found.update(side.users[position], [n for n, _ in side.operands[position]])
+    for row, column in assignment(scores):
+        pairing.add(olds[row], news[column], "leftover:assignment")
+        for side, position, found in ((old, olds[row], beside[0]), (new, news[column], beside[1])):
+            found.update(side.users[position], [n for n, _ in side.operands[position]])
     return beside
 
 
-def _obvious(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The assignment if it is forced and without conflicts, since importing scipy takes 0.3 seconds."""
-    wanted = [(row, column) for row, line in enumerate(scores) for column, score in enumerate(line) if score > 0]
-    alone = len({row for row, _ in wanted}) == len({column for _, column in wanted}) == len(wanted)
-    return wanted if alone else []
+def assignment(scores: Mapping[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """The pairs of rows and columns of the highest total score, each row and column at most once, by row.
+
+    Rows and columns that no pair connects are assigned apart: most of these parts are one pair or have one row, and the
+    work is cubic in their size.
+
+    Args:
+        scores: of each possible pair, positive.
+
+    Example:
+        >>> assignment({(0, 0): 5.0, (0, 1): 4.0, (1, 0): 3.0, (2, 2): 1.0})
+        [(0, 1), (1, 0), (2, 2)]
+    """
+    around: dict[int, list[int]] = {}  # columns have negative numbers
+    for row, column in scores:
+        around.setdefault(row, []).append(~column)
+        around.setdefault(~column, []).append(row)
+    found: list[tuple[int, int]] = []
+    while around:
+        part = preorder([next(iter(around))], around.__getitem__)
+        for n in part:
+            del around[n]
+        rows, columns = sorted([n for n in part if n >= 0]), sorted([~n for n in part if n < 0])
+        if len(rows) <= len(columns):
+            costs = [[-scores.get((row, column), 0.0) for column in columns] for row in rows]
+            pairs = [(rows[n], columns[other]) for n, other in enumerate(_columns_of_least_cost(costs))]
+        else:
+            costs = [[-scores.get((row, column), 0.0) for row in rows] for column in columns]
+            pairs = [(rows[other], columns[n]) for n, other in enumerate(_columns_of_least_cost(costs))]
+        found += [pair for pair in pairs if pair in scores]
+    return sorted(found)
 
 
-def _best(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(np.asarray(scores), maximize=True)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+def _columns_of_least_cost(costs: Sequence[Sequence[float]]) -> list[int]:
+    """For each row its column, so that the sum of the costs is least; at least as many columns as rows."""
+    width = range(len(costs[0]))
+    owners, columns = [-1] * len(width), [-1] * len(costs)
+    row_potentials, column_potentials = [0.0] * len(costs), [0.0] * len(width)
+    for start in range(len(costs)):
+        # The shortest path from this row to a free column, as Dijkstra searches for it, through rows with a column.
+        row, length, left = start, 0.0, list(width)
+        lengths, before, reached = [inf] * len(width), [-1] * len(width), list[int]()
+        while True:
+            line, base = costs[row], length - row_potentials[row]
+            for column in left:
+                found = base + line[column] - column_potentials[column]
+                if found < lengths[column]:
+                    lengths[column], before[column] = found, row
+            nearest = min(left, key=lengths.__getitem__)
+            length = lengths[nearest]
+            if owners[nearest] < 0:
+                break
+            left.remove(nearest)
+            reached.append(nearest)
+            row = owners[nearest]
+        row_potentials[start] += length
+        for column in reached:
+            row_potentials[owners[column]] += length - lengths[column]
+            column_potentials[column] -= length - lengths[column]
+        while nearest >= 0:  # every row on the path takes the next column
+            row = before[nearest]
+            owners[nearest], columns[row], nearest = row, nearest, columns[row]
+    return columns
 
 
 def _score(ours: Neighbourhood, theirs: Neighbourhood) -> float:
     """Similarity of two instructions; 0 if they cannot match."""
-    same = [one == other for one, other in zip(ours.labels, theirs.labels, strict=True)]
-    if not same[ANY] or ours.is_parameter != theirs.is_parameter or not (same[STRUCTURE] or same[TYPE]):
+    one, other = ours.labels, theirs.labels
+    if one[ANY] != other[ANY] or ours.is_parameter != theirs.is_parameter:
+        return 0.0
+    structure, type_ = one[STRUCTURE] == other[STRUCTURE], one[TYPE] == other[TYPE]
+    if not structure and not type_:
         return 0.0
     neighbours, free = ours.in_common(theirs)
-    if neighbours == 0 and not (same[VALUE] and free):
+    value = one[VALUE] == other[VALUE]
+    if neighbours == 0 and not (value and free):
         return 0.0
-    labels = 4.0 * same[OWN] + 3.0 * same[VALUE] + 3.0 * same[STRUCTURE] + 1.0 * same[TYPE]
+    labels = 4.0 * (one[OWN] == other[OWN]) + 3.0 * value + 3.0 * structure + 1.0 * type_
     return labels + 2.0 * neighbours + 0.5 * free
 
 
