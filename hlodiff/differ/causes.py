@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -321,7 +321,6 @@ class _ProgramEdits:
     at: dict[Place, list[int]]
     callers: dict[int, list[tuple[int, int, str, int]]]
     alone: Mapping[int, int]
-    _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     def instruction(self, place: Place) -> Instruction:
         return self.module.computations[place[0]].instructions[place[1]]
@@ -330,10 +329,8 @@ class _ProgramEdits:
         return [(place[0], operand) for operand in self.instruction(place).operands]
 
     def users(self, place: Place) -> list[Place]:
-        computation = place[0]
-        if computation not in self._users:
-            self._users[computation] = self.module.computations[computation].users()
-        return [(computation, user) for user in self._users[computation][place[1]]]
+        computation, position = place
+        return [(computation, user) for user in self.module.computations[computation].users()[position]]
 
     @cached_property
     def steps(self) -> Mapping[Place, Sequence[Place]]:

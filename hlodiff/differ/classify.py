@@ -598,14 +598,11 @@ def _only_products_take(module: Module, place: _Place) -> bool:
         for position, it in enumerate(computation.instructions):
             for callee in it.called:
                 callers.setdefault(callee, []).append((number, position))
-    users = {}
 
     def takers(value: _Element) -> Iterator[_Element]:
         number, position, elements = value
         computation = module.computations[number]
-        if number not in users:
-            users[number] = computation.users()
-        for user in users[number][position]:
+        for user in computation.users()[position]:
             yield from _taken(module, (number, user), position, elements)
         if position == computation.root:
             outside = [(n, p, module.computations[n].instructions[p].opcode) for n, p in callers.get(number, ())]

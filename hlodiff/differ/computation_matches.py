@@ -40,6 +40,7 @@ from hlodiff.differ.operands import (
     same_operands_in_any_order,
     same_value,
 )
+from hlodiff.differ.placement import platform_of
 from hlodiff.differ.prepare import HashedModule
 from hlodiff.graph import call_graph, dataflow
 from hlodiff.hlo.fingerprint import Content, idle_parameters, renumbered_hash
@@ -125,6 +126,11 @@ class ProgramSide:
     def calls(self) -> nx.DiGraph[int]:
         """The call graph."""
         return call_graph(self.module)
+
+    @cached_property
+    def platform(self) -> str:
+        """The backend that compiled the program, as far as it shows."""
+        return platform_of(self.module)
 
     def call_sites(self, index: int) -> int:
         """The number of calls of a computation."""

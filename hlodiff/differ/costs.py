@@ -117,7 +117,7 @@ def with_costs(
                 for one in (collectives(module) if module.stage == "compiled" else ())
             }
             for (edit, place), node in zip(sited, nodes, strict=True):
-                times = known.get(node, _Runs(edit.count))
+                times = known.get(node) or _Runs(edit.count)
                 cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
                 cost = replace(cost, collective=carried[place] * times.times) if place in carried else cost
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)

@@ -21,7 +21,6 @@ from hlodiff.differ.computation_matches import through as through_call
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.instruction_matches import OWN
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
-from hlodiff.differ.placement import platform_of
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import donated_parts, layout_parts, split_commas, without_comments
 from hlodiff.hlo.json_text import aliased_buffers, load_json
@@ -98,7 +97,7 @@ class RawEdit:
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
     """All edits of the program channel in program order: inside matched computations, then whole computations."""
     pairs = {(pair.old, pair.new): pair for pair in found.pairs}
-    platform = platform_of(new.module) or platform_of(old.module)
+    platform = new.platform or old.platform
     edits: list[RawEdit] = []
     for pair in found.pairs:
         if pair.pairing is not None:

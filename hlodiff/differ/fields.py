@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -132,7 +131,7 @@ def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, 
     if any(a != b for a, b in types):
         changes.append(FieldChange("element_type", *_first(types)))
     # Everything except element type and layout.
-    sizes = [tuple(replace(leaf, element_type="", layout=None) for leaf in pair) for pair in pairs]
+    sizes = [tuple([(leaf.dimensions, leaf.dynamic, leaf.is_array) for leaf in pair]) for pair in pairs]
     if not are_others and any(a != b for a, b in sizes):
         place = next(n for n, (a, b) in enumerate(sizes) if a != b)
         changes.append(FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place])))

@@ -55,7 +55,6 @@ class Origins:
     _stacks: dict[int, Stack] = field(default_factory=dict)
     # Where a stack ends inside a library, the callers of its computation add to it, see `stack`.
     _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
-    _users: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     # Instructions that apply a computation to elements; XLA keeps equal ones once, with the metadata of any of them.
     _appliers: dict[int, list[tuple[int, int]]] | None = field(default=None)
 
@@ -80,9 +79,8 @@ class Origins:
         return ()
 
     def _around(self, computation: int, instruction: int) -> Iterator[Stack]:
-        if computation not in self._users:
-            self._users[computation] = self.module.computations[computation].users()
-        instructions = self.module.computations[computation].instructions
+        owner = self.module.computations[computation]
+        instructions, users = owner.instructions, owner.users()
         worklist = [instruction]
         for position in worklist:  # nearest first; the list grows
             it = instructions[position]
@@ -92,7 +90,7 @@ class Origins:
             for callee in it.called:
                 inside = self.module.computations[callee].instructions
                 yield from (Stack.of(self.module.stack(inner.frame)) for inner in inside if inner.frame >= 0)
-            near = [*it.operands, *self._users[computation][position]]
+            near = [*it.operands, *users[position]]
             worklist += [other for other in dict.fromkeys(near) if other not in worklist][: _MOST_NEAR - len(worklist)]
 
     def stack(self, computation: int, instruction: int) -> Stack:
@@ -147,12 +145,11 @@ class Origins:
 
         Those may have the line of the loop around them, as the literal has.
         """
-        if computation not in self._users:
-            self._users[computation] = self.module.computations[computation].users()
-        instructions = self.module.computations[computation].instructions
+        owner = self.module.computations[computation]
+        instructions, users = owner.instructions, owner.users()
         worklist, seen, outer = [instruction], {instruction}, -1
         for position in worklist:  # nearest first; the list grows
-            for user in self._users[computation][position]:
+            for user in users[position]:
                 it = instructions[user]
                 if it.frame >= 0 and (it.opcode not in _FEEDERS or it.frame != instructions[instruction].frame):
                     return it.frame
@@ -307,7 +304,7 @@ def group_edits(
     def order(item: tuple[Edit, list[int]]) -> tuple[bool, int, int, int]:
         whole, (first, *_) = item
         follows = roots[first] != first
-        weight = weight_of(replace(whole, cost=None) if follows else whole)  # its cost is that of its cause
+        weight = weight_of(whole, with_cost=not follows)  # else its cost is that of its cause
         return follows, weight, -whole.count, KINDS.index(whole.kind)  # then in program order
 
     found.sort(key=order)
@@ -318,8 +315,12 @@ def group_edits(
     )
 
 
-def weight_of(edit: Edit) -> int:
+def weight_of(edit: Edit, *, with_cost: bool = True) -> int:
     """Sort key by relevance to a reviewer: 0 placement and numerics, 1 operations, 2 what only carries values.
+
+    Args:
+        edit: the edit.
+        with_cost: whether what it costs is its own.
 
     Example:
         >>> weight_of(Edit("changed", ("memory_space",)))
@@ -334,7 +335,8 @@ def weight_of(edit: Edit) -> int:
         return 2
     if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
         # XLA fills a buffer with one number by a broadcast that is no part of a fusion.
-        return 1 if site.opcode == "broadcast" and any(cost and cost.written for cost in edit.cost or ()) else 2
+        costs = edit.cost if with_cost else None
+        return 1 if site.opcode == "broadcast" and any(cost and cost.written for cost in costs or ()) else 2
     return 1
 
 

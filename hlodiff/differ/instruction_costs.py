@@ -237,7 +237,6 @@ class _FusionTraffic:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.users: dict[int, Sequence[Sequence[int]]] = {}
         self.taken: dict[tuple[int, int], int | None] = {}
 
     def of(self, it: Instruction, operands: Sequence[Shape]) -> tuple[Sizes, Sizes]:
@@ -267,9 +266,7 @@ class _FusionTraffic:
             return self.taken[index, place]
         self.taken[index, place] = None
         body = self.module.computations[index]
-        if index not in self.users:
-            self.users[index] = body.users()
-        users = self.users[index]
+        users = body.users()
         total = 0
         for value in preorder([place], lambda n: [u for u in users[n] if body.instructions[u].opcode == "bitcast"]):
             if value == body.root:

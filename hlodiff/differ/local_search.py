@@ -78,14 +78,17 @@ class Bodies:
     def __getitem__(self, computation: int) -> frozenset[tuple[str, int]]:
         found = self._counted.get(computation)
         if found is None:
-            kinds: Counter[str] = Counter()
+            kinds: dict[str, int] = {}
+            numbered: list[tuple[str, int]] = []
             for it in self.computation(computation).instructions:
                 if it.opcode != "parameter":  # a kind is text because its hash is cached
                     literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
-                    attributes = sorted([pair for pair in it.attributes if pair[0] not in _SPELLED])
-                    kinds[f"{it.opcode} {shape_text(it.shape)} {literal!r} {attributes if it.attributes else ''}"] += 1
-            found = frozenset([(kind, n) for kind, times in kinds.items() for n in range(times)])
-            self._counted[computation] = found
+                    kind = f"{it.opcode} {shape_text(it.shape)} {literal!r}"
+                    if it.attributes:
+                        kind += f" {sorted([pair for pair in it.attributes if pair[0] not in _SPELLED])}"
+                    kinds[kind] = number = kinds.get(kind, 0) + 1
+                    numbered.append((kind, number))
+            found = self._counted[computation] = frozenset(numbered)
         return found
 
     def size(self, computation: int) -> int:

@@ -16,7 +16,7 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.placement import compute_place, platform_of
+from hlodiff.differ.placement import compute_place
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import CALLS, Instruction, Module, is_commutative
@@ -184,7 +184,7 @@ def with_moves(
         for which, calls in enumerate((found.removed, found.added))
     )
     found = replace(found, removed=removed_calls, added=added_calls)
-    platform = platform_of(new) or platform_of(old)
+    platform = after.platform or before.platform
     hit = {"moves": computations, "move_rounds": left}
     return list(_replaced(threads, platform, edits, moves, counts)), found, hit
 

@@ -674,7 +674,6 @@ def expand(
         return None
     keys: set[int] = set()
     indistinguishable = _Indistinguishable(pruned, 0), _Indistinguishable(pruned, 1)
-    users = _Users(pruned.sides[0].module), _Users(pruned.sides[1].module)
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):
             if place is None:
@@ -686,9 +685,7 @@ def expand(
             if it.opcode == PLACEHOLDER or (it.calls and _is_about_calls(edit)):
                 keys |= set(_with_pruned(pruned, side, (place[0],) if it.opcode == PLACEHOLDER else it.called))
             if _is_about_calls(edit):
-                keys.update(
-                    key for called in users[side].called_with(place) for key in _with_pruned(pruned, side, called)
-                )
+                keys.update(key for called in _called_with(module, place) for key in _with_pruned(pruned, side, called))
             if it.calls and edit.kind != "changed":
                 keys.update(indistinguishable[side].of(it.called))
     is_in_skeleton = any(
@@ -789,25 +786,16 @@ def _with_pruned(pruned: PrunedPair, side: int, called: Iterable[int]) -> Iterat
             yield key
 
 
-class _Users:
-    """Users of the instructions of a module; computed once for each computation."""
-
-    def __init__(self, module: Module) -> None:
-        self._module = module
-        self._found: dict[int, Sequence[Sequence[int]]] = {}
-
-    def called_with(self, place: tuple[int, int]) -> Iterator[tuple[int, ...]]:
-        """Callees of fusions that have an instruction and another of the same shape as operands."""
-        owner = self._module.computations[place[0]]
-        if place[0] not in self._found:
-            self._found[place[0]] = owner.users()
-        it = owner.instructions[place[1]]
-        for position in self._found[place[0]][place[1]]:
-            user = owner.instructions[position]
-            if user.opcode == "fusion" and any(
-                operand != place[1] and owner.instructions[operand].shape == it.shape for operand in user.operands
-            ):
-                yield user.called
+def _called_with(module: Module, place: tuple[int, int]) -> Iterator[tuple[int, ...]]:
+    """Callees of fusions that have an instruction and another of the same shape as operands."""
+    owner = module.computations[place[0]]
+    it = owner.instructions[place[1]]
+    for position in owner.users()[place[1]]:
+        user = owner.instructions[position]
+        if user.opcode == "fusion" and any(
+            operand != place[1] and owner.instructions[operand].shape == it.shape for operand in user.operands
+        ):
+            yield user.called
 
 
 class _Indistinguishable:

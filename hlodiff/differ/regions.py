@@ -102,7 +102,6 @@ class _Regions:
             for side, place in enumerate((edit.old, edit.new)):
                 if place is not None:
                     self.at[side].setdefault(place, index)
-        self._users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self._added_operands: dict[Place, list[int]] = {}
         self.kept: dict[Place, Place] = {}
         # Whether each edit joins others: a tuple or a loop that only passes on more or fewer values does not.
@@ -304,10 +303,8 @@ class _Regions:
                 yield index
 
     def users(self, side: int, place: Place) -> list[Place]:
-        key = side, place[0]
-        if key not in self._users:
-            self._users[key] = self.modules[side].computations[place[0]].users()
-        return [(place[0], user) for user in self._users[key][place[1]]]
+        computation, position = place
+        return [(computation, user) for user in self.modules[side].computations[computation].users()[position]]
 
     def _mark_weak(self, region: Sequence[int]) -> bool:
         """Mark the weak matches of a region until none rests on a weak one; return whether there were any."""
@@ -784,16 +781,20 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
         None if edit.cause is None or not parts_of[edit.cause] else first[edit.cause][edit.kind != "removed"]
         for edit in found
     ]
-    found = [replace(e, cause=c) for e, c in zip(found, causes, strict=True)]
+    found = list(map(_with_cause, found, causes))
     retyped = dict(_retyped(found, {n for n, origin in enumerate(origins) if origin in halves}))
     heads = {n: head for head, (_, members) in retyped.items() for n in members}
     kept = [n for n in range(len(found)) if heads.get(n, n) == n]
     place = {n: index for index, n in enumerate(kept)}
     chosen = [retyped[n][0] if n in retyped else found[n] for n in kept]
     return (
-        tuple(replace(e, cause=None if e.cause is None else place[heads.get(e.cause, e.cause)]) for e in chosen),
+        tuple(_with_cause(e, None if e.cause is None else place[heads.get(e.cause, e.cause)]) for e in chosen),
         tuple(origins[n] for n in kept),
     )
+
+
+def _with_cause(edit: Edit, cause: int | None) -> Edit:
+    return edit if edit.cause == cause else replace(edit, cause=cause)
 
 
 def _retyped(edits: Sequence[Edit], halves: Container[int]) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:

@@ -153,17 +153,20 @@ def computation_hashes(
     """
     if only is None:
         return tuple(content.hash for content in contents(module, layout=layout, known=known))
-    known = known or KnownContents(layout=layout)
+    found = contents_of(module, only, known or KnownContents(layout=layout))
+    return tuple(found[index].hash if index in found else "" for index in range(len(module.computations)))
+
+
+def contents_of(module: Module, only: Iterable[int], known: KnownContents) -> dict[int, Content]:
+    """The content of the computations with these indices and of everything they call; `known` as for `contents`."""
     wanted = with_callees(module, only)
-    found: dict[int, str] = {}
-
-    def callee_hash(callee: int) -> str:
-        return found.get(callee, "cycle")
-
+    hashes = dict.fromkeys(wanted, "cycle")
+    found: dict[int, Content] = {}
     for index in callees_first(module):
         if index in wanted:
-            found[index] = known.of(module.computations[index], callee_hash).hash
-    return tuple(found.get(index, "") for index in range(len(module.computations)))
+            found[index] = known.of(module.computations[index], hashes.__getitem__)
+            hashes[index] = found[index].hash
+    return found
 
 
 def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:

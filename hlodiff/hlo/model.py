@@ -239,11 +239,12 @@ class Instruction(_Draft):
 
 
 class _CountedOnce:
-    """Cache for two properties of a computation: its parameters, and the names of its instructions' attributes."""
+    """Cache for properties of a computation: its parameters, the names of its instructions' attributes, and users."""
 
-    __slots__ = ("_attribute_names", "_parameters")
+    __slots__ = ("_attribute_names", "_parameters", "_users")
     _attribute_names: frozenset[str]
     _parameters: tuple[int, ...]
+    _users: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +284,15 @@ class Computation(_CountedOnce):
 
     def users(self) -> tuple[tuple[int, ...], ...]:
         """For each instruction the instructions that use it, ascending and without duplicates."""
-        users: list[list[int]] = [[] for _ in self.instructions]
-        for index, instruction in enumerate(self.instructions):
-            for operand in dict.fromkeys(instruction.operands):
-                users[operand].append(index)
-        return tuple(map(tuple, users))
+        try:
+            return self._users
+        except AttributeError:
+            users: list[list[int]] = [[] for _ in self.instructions]
+            for index, instruction in enumerate(self.instructions):
+                for operand in dict.fromkeys(instruction.operands):
+                    users[operand].append(index)
+            object.__setattr__(self, "_users", tuple(map(tuple, users)))
+            return self._users
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ Editing one instruction then changes a handful of lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import Content, KnownContents, contents, shape_text
+from hlodiff.hlo.fingerprint import Content, KnownContents, contents_of, shape_text
 from hlodiff.hlo.model import (
     Computation,
     Instruction,
@@ -221,12 +221,16 @@ class _ContentsWithoutNumbers:
     """Contents of a program's computations without channel, rendezvous and callback numbers."""
 
     def __init__(self, module: Module, known: KnownContents | None) -> None:
-        self._module, self._known = module, known
+        self._module, self._known = module, known or KnownContents()
 
     @cached_property
-    def contents(self) -> tuple[Content, ...]:
-        """One per computation, computed on first access: most programs have no two equal groups."""
-        return contents(map_instructions(self._module, _anonymous, with_attributes=True)[0], known=self._known)
+    def _unnumbered(self) -> Module:
+        """Made on first access: most programs have no two equal groups."""
+        return map_instructions(self._module, _anonymous, with_attributes=True)[0]
+
+    def of(self, indices: Iterable[int]) -> Mapping[int, Content]:
+        """The contents of these computations."""
+        return contents_of(self._unnumbered, indices, self._known)
 
 
 def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumbers) -> tuple[Module, int]:
@@ -271,7 +275,7 @@ def _new_numbers(
     exact: dict[int, Any] = dict(keys)
     # Only groups with equal keys, and counted groups if there are several, need their place in the program.
     if len(groups) > 1 and (kind.counted or len(set(keys.values())) < len(keys)):
-        where = _instances(unnumbered.contents, groups)
+        where = _instances(unnumbered, groups)
         exact = {number: (where[number] if kind.counted else (keys[number], where[number])) for number in groups}
     order = sorted(groups, key=exact.__getitem__)
     given: dict[Any, int] = {}
@@ -313,13 +317,13 @@ def _anonymous(it: Instruction) -> Instruction:
     return it
 
 
-def _instances(found: Sequence[Content], groups: dict[int, list[_Place]]) -> dict[int, tuple[tuple[str, int], ...]]:
+def _instances(
+    unnumbered: _ContentsWithoutNumbers, groups: dict[int, list[_Place]]
+) -> dict[int, tuple[tuple[str, int], ...]]:
     """Where the members are: the computation's content hash without numbers, and the canonical position."""
-    places = [place for members in groups.values() for place in members]
-    positions: dict[int, dict[int, int]] = {}
-    for index, _ in places:
-        if index not in positions:
-            positions[index] = {position: n for n, position in enumerate(found[index].order)}
+    holders = dict.fromkeys(index for members in groups.values() for index, _ in members)
+    found = unnumbered.of(holders)
+    positions = {index: {position: n for n, position in enumerate(found[index].order)} for index in holders}
     return {
         number: tuple(sorted({(found[index].hash, positions[index][position]) for index, position in members}))
         for number, members in groups.items()

@@ -95,7 +95,6 @@ class Matching:
     kinds: tuple[dict[Place, str], dict[Place, str]]
     callers: tuple[dict[int, Place], dict[int, Place]]
     platforms: tuple[str, str]
-    _users: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     @staticmethod
     def of(diff: ModuleDiff) -> Matching:
@@ -116,10 +115,7 @@ class Matching:
 
     def users(self, side: int, place: Place) -> tuple[int, ...]:
         """Instructions of the same computation that use one."""
-        key = side, place[0]
-        if key not in self._users:
-            self._users[key] = self.body(side, place[0]).users()
-        return self._users[key][place[1]]
+        return self.body(side, place[0]).users()[place[1]]
 
 
 def _mapping(script: EditScript, edits: Sequence[Edit]) -> tuple[dict[Place, Place], dict[Place, Place]]:
