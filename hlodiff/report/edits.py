@@ -599,6 +599,7 @@ _DETAILS = re.compile(
 )
 # The compiler's own text of many lines; it is listed last.
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
+_LONG_ALIASING = re.compile(r"(output_to_operand_aliasing): [^;]{40,}")
 # Names that the compiler chose: they mean nothing without the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
 
@@ -609,12 +610,16 @@ def format_listed(change: ChangeView) -> str:
     Example:
         >>> format_listed(ChangeView("added", 2, "dot %dot.3 f32[8], lhs_contracting_dims={1}"))
         'added 2x dot f32[8]'
+        >>> pairs = ", ".join(f"{{{n}}}: ({n}, {{}})" for n in range(9))
+        >>> format_listed(ChangeView("changed", 1, f"fusion: output_to_operand_aliasing: none -> {pairs}; shape"))
+        'changed fusion: output_to_operand_aliasing; shape'
     """
     times = f"{change.count:,}x " if change.count > 1 and change.kind != "replaced" else ""
     if change.kind in ("added", "removed"):
         what = _DETAILS.sub("", NAMED.sub(r"\1", change.what))
     else:
         what = _OPERANDS.sub("operands", _LONG_CONFIG.sub("backend config", change.what))
+        what = _LONG_ALIASING.sub(r"\1", what)
     return f"{change.kind} {times}{what}"
 
 
