@@ -1131,3 +1131,27 @@ def test_products_in_another_type_are_changed_products_however_the_script_pairs_
         assert {(one.field, one.old, one.new) for edit in products for one in edit.changes} == {
             ("element_type", *types)
         }
+
+
+def test_what_both_sides_are_inside_of_is_not_what_was_replaced() -> None:
+    found = hlodiff.diff(program(GELU, "jit(solve)/mul"), program(SILU, "jit(solve)/jit(silu)/exp"))
+    (group,) = changes(found)
+    assert group.what == "3 multiply, tanh by silu (add, divide, exponential, negate)"
+
+
+def test_a_buffer_for_a_mask_is_not_the_one_for_numbers() -> None:
+    old = """%b = f32[8] custom-call(), custom_call_target="AllocateBuffer"
+%s = f32[8] sine(%x)
+%z = s32[] constant(0)
+%u = f32[8] dynamic-update-slice(%b, %s, %z)
+ROOT %r = (f32[8], f32[8]) tuple(%u, %s)"""
+    new = (
+        old.replace("%b = f32", "%b = pred")
+        .replace("%u = f32", "%u = pred")
+        .replace("(f32[8], f32[8])", "(pred[8], f32[8])")
+    )
+    new = new.replace("%z =", "%m = pred[8] compare(%x, %s), direction=GT\n%z =").replace("%b, %s", "%b, %m")
+    found = hlodiff.diff(program(old), program(new))
+    assert found.replay().complete
+    kinds = {e.kind for e in found.reported for site in [e.new or e.old] if site and site.opcode == "custom-call"}
+    assert kinds == {"removed", "added"}

@@ -405,7 +405,8 @@ class _Regions:
             return not (is_shared and self._shares_user(edit.old, edit.new))
         if "element_type" in fields and _kind(one) != _kind(other) and not one.called:
             is_value = one.operands and (one.opcode not in CARRIERS - _FEEDERS or one.opcode in _OF_FIRST)
-            if is_value and not self._rests_on_operands(edit.old, edit.new):
+            is_buffer = one.opcode == "custom-call" and not one.operands  # that something else is written into
+            if (is_value or is_buffer) and not self._rests_on_operands(edit.old, edit.new):
                 return True
         if family(one.opcode) is not None and self._are_exchanged(one, other):
             return True

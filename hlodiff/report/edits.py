@@ -57,6 +57,16 @@ def jitted_in(op_name: str | None) -> str:
     return str(names[-1])
 
 
+def is_jitted_around(name: str, op_name: str | None) -> bool:
+    """Whether a scope is in a jitted function, at any depth.
+
+    Example:
+        >>> is_jitted_around("solve", "jit(step)/jit(solve)/while/body/jit(silu)/exp"), is_jitted_around("solve", None)
+        (True, False)
+    """
+    return name in _JITTED.findall(op_name or "")
+
+
 _CALLED = re.compile(r"\bjit\(([\w<>.]+)\)\)*$")
 
 
