@@ -227,3 +227,31 @@ def test_one_of_equal_bodies_with_collectives_is_edited_and_the_others_meet_whom
         found = diff(*(read_hlo(text, at_once=at_once) for text in (texts[0], joined)))
         assert any("attribute:channel_id" in edit.fields for edit in found.edits)
         assert found.replay().complete
+
+
+CALLBACK = (
+    "  stablehlo.custom_call @xla_ffi_python_cpu_callback(%V) {mhlo.backend_config = {index = N : ui64}} : (T) -> ()\n"
+)
+SEND = (
+    '  %sV = "stablehlo.send"(%V, %token) <{channel_handle = #stablehlo.channel_handle<handle = N, type = 2>, '
+    'is_host_transfer = true}> {mhlo.frontend_attributes = {_xla_host_transfer_rendezvous = "N"}} : (T, K) -> K\n'
+)
+
+
+def _told(line: str, *calls: tuple[str, int]) -> str:
+    """A program that tells the host its values, each with a number."""
+    told = "".join(line.replace("V", value).replace("N", str(number)) for value, number in calls)
+    body = f"  %token = stablehlo.create_token : K\n  %b = stablehlo.sine %a : T\n{told}  return %b : T\n"
+    text = f"module {{\nfunc.func public @main(%a: T) -> T {{\n{body}}}\n}}\n"
+    return text.replace("T", "tensor<f32>").replace("K", "!stablehlo.token")
+
+
+@pytest.mark.parametrize("line", [CALLBACK, SEND], ids=["callback", "send"])
+def test_a_callback_that_went_does_not_change_the_next_one(line: str) -> None:
+    two, one = _told(line, ("a", 2), ("b", 3)), _told(line, ("b", 2))
+    for old, new, kind in ((two, one, "removed"), (one, two, "added")):
+        found = diff(read_text(old), read_text(new))
+        assert [edit.kind for edit in found.edits] == [kind] and found.replay().complete
+    shared, apart = _told(line, ("a", 2), ("b", 2)), _told(line, ("a", 2), ("b", 3))
+    found = diff(read_text(shared), read_text(apart))
+    assert found.edits and found.replay().complete

@@ -97,6 +97,31 @@ def test_of_a_body_that_several_fusions_share_only_the_new_calls_cost_more() -> 
     assert dot.kind == "added" and dot.cost == (None, Cost(1, 2 * 8**3))
 
 
+CALLED = """module {
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = func.call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = func.call @f(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+  func.func private @f(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+  func.func private @g(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.sine %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_of_a_function_only_the_calls_of_another_one_cost_something_else(calls: int) -> None:
+    found = diff(read_text(CALLED), read_text(CALLED.replace("call @f", "call @g", calls)))
+    (edit,) = (edit for edit in found.edits if "opcode" in edit.fields)
+    assert [(cost.runs, cost.flops) for cost in edit.cost or () if cost] == [(calls, 8 * calls)] * 2
+
+
 BODY = "a = f32[8,16]{1,0%s} parameter(0)\n  i = s32[] parameter(1)\n  %s\n  ROOT r = f32[8,16]{1,0} negate(%s)"
 
 

@@ -415,3 +415,16 @@ ENTRY e {{
     listed = [line.strip() for line in to_terminal(Report("diff", "a", "b", (program,)), width=200).splitlines()]
     first = next(line for line in listed if line.startswith(("added", "changed tanh")))
     assert first.startswith("added convolution")
+
+
+def test_arguments_of_other_shapes_are_not_the_same_change() -> None:
+    def pair(name: str, old: str, new: str) -> ProgramComparison:
+        text = "HloModule m\n\nENTRY e {\n  %p = SHAPE parameter(0)\n  ROOT %t = SHAPE tanh(%p)\n}\n"
+        return compared(text.replace("SHAPE", old), text.replace("SHAPE", new), name)
+
+    one, other = pair("f", "f32[16,64]", "f32[32,64]"), pair("g", "f32[8,32,16]", "f32[32,16,8]")
+    text = to_terminal(Report("diff", "a", "b", (one, other)))
+    assert "the same in several programs" not in text
+    assert "shape: f32[16,64] -> f32[32,64]" in text and "shape: f32[8,32,16] -> f32[32,16,8]" in text
+    alike = replace(one, name="h")
+    assert "the same in several programs" in to_terminal(Report("diff", "a", "b", (one, alike)))

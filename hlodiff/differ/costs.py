@@ -222,7 +222,8 @@ class _EditRuns:
         entry = self._modules[0].entry, self._modules[1].entry
         found = _summed(calls, entry, nodes, partial(self._turns.in_one_run, self._module))
         embedded = {callee for _, callee, edge in calls.edges(data=True) if edge["embedded"]}
-        once = [node for node in dict.fromkeys(nodes) if node in embedded]
+        # A function of which some calls now call another one runs as often as those calls.
+        once = [node for node in dict.fromkeys(nodes) if node in embedded and len(self._pairs.get(node[side], ())) < 2]
         if once:
             everything = _runs(self._module, self._turns, [node[side] for node in once])
             found |= {node: everything[node[side]] for node in once if node[side] in everything}

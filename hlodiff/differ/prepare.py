@@ -13,7 +13,7 @@ from hlodiff.hlo.traversal import fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
-from hlodiff.normalizer.naming import callback_numbers, channel_ids
+from hlodiff.normalizer.naming import callback_numbers, channel_ids, without_own_numbers
 from hlodiff.normalizer.rewrite import with_attributes, with_computations, with_instructions
 
 ORDER = "branch_order"
@@ -235,6 +235,7 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
             ignored[one.name] = count
+    modules = [without_own_numbers(module) for module in modules]
     printed = (modules[0], modules[1])
     numbered = (with_numbered_branches(printed[0]), with_numbered_branches(printed[1]))
     hashed = bare.hashed(numbered[0]), bare.hashed(numbered[1])

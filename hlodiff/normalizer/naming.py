@@ -6,6 +6,7 @@ Editing one instruction then changes a handful of lines.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -330,7 +331,8 @@ def _instances(
     }
 
 
-_INDEX = re.compile(r"\b(index|descriptor|keep_alive|callback_id) = (\d{1,20}) : (ui?64|i64)")
+_INDEX = re.compile(r"(\b(?:index|descriptor|keep_alive|callback_id) = )(\d{1,20})( : (?:ui?64|i64))")
+_LOWERED_RENDEZVOUS = re.compile(r'(_xla_host_transfer_rendezvous = ")(\d{1,20})(")')
 _POINTER = re.compile(r'"\d+"')
 
 
@@ -350,10 +352,36 @@ def number_callbacks(module: Module) -> tuple[Module, int]:
         config = it.attribute("mhlo.backend_config")
         if config is None or not is_callback(it):
             return it
-        new = _INDEX.sub(lambda found: f"{found[1]} = {numbers[found[2]]} : {found[3]}", config)
+        new = _INDEX.sub(lambda found: f"{found[1]}{numbers[found[2]]}{found[3]}", config)
         return it if new == config else with_attribute(it, "mhlo.backend_config", new)
 
     return map_instructions(module, renumber)
+
+
+def without_own_numbers(module: Module) -> Module:
+    """The same without numbers of callbacks and host rendezvous that one instruction alone has.
+
+    They count what came before in the program: where a callback was added or removed, all later ones get others.
+    """
+    is_lowered = module.stage == "stablehlo"
+    module = _without_own(module, is_callback, "mhlo.backend_config" if is_lowered else "backend_config", _INDEX)
+    return _without_own(module, RENDEZVOUS.applies, "mhlo.frontend_attributes", _LOWERED_RENDEZVOUS)
+
+
+def _without_own(
+    module: Module, applies: Callable[[Instruction], bool], attribute: str, pattern: re.Pattern[str]
+) -> Module:
+    held = [computation for computation in module.computations if attribute in computation.attribute_names()]
+    texts = [it.attribute(attribute) or "" for computation in held for it in computation.instructions if applies(it)]
+    times = Counter(number for text in texts for number in {found[2] for found in pattern.finditer(text)})
+    numbers = {number: n for n, number in enumerate((one for one, count in times.items() if count > 1), 1)}
+
+    def renumber(it: Instruction) -> Instruction:
+        value = it.attribute(attribute) if applies(it) else None
+        new = pattern.sub(lambda found: f"{found[1]}{numbers.get(found[2], 0)}{found[3]}", value or "")
+        return with_attribute(it, attribute, new) if value is not None and new != value else it
+
+    return map_instructions(module, renumber, holding=attribute)[0] if times else module
 
 
 def replace_pointers(module: Module) -> tuple[Module, int]:

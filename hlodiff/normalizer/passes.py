@@ -165,7 +165,7 @@ COMPILED_PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "callback_numbers", _COMPILED, callback_numbers,
-        "The numbers of Python callbacks.",
+        "The numbers of Python callbacks; which instructions share one stays.",
         "Two callbacks of the same shapes that swap places.",
         needs=_CUSTOM_CALLS,
     ),
@@ -221,7 +221,8 @@ STABLEHLO_PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "callback_index", _STABLEHLO, number_callbacks,
-        "The number of a host callback in a list that one process shares: it becomes the order in the program.",
+        "The number of a host callback in a list that one process shares: it becomes the order in the program. A diff"
+        " drops it, and that of a host rendezvous, unless several instructions have it.",
         "A different Python function called at the same place; an added or removed callback is still an edit.",
         needs=_CUSTOM_CALLS,
     ),

@@ -218,7 +218,11 @@ def texts_of(report: Report) -> ReportTexts:
     for program_text in found:
         for edit_group in program_text.edit_groups:
             held.setdefault(edit_group.key, []).append(program_text)
-    several = [(_largest(key, by), by) for key, by in held.items() if len({text.name for text in by}) > 1]
+    several = [
+        (_largest(key, by), by)
+        for key, by in held.items()
+        if len({text.name for text in by}) > 1 and _is_one_change(key, by)
+    ]
     several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
     # A program text shown as a digest lists no edit group that others could refer to.
     repeated = [
@@ -291,6 +295,13 @@ def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
     left = sum(number not in known for number in numbers)
     more = f"{left:,} more" if marks else f"{left:,} that are not listed"
     return " and ".join(filter(None, (marks, more if left else "")))
+
+
+def _is_one_change(key: Key, by: Sequence[ProgramText]) -> bool:
+    """Whether a change is the same in all of them: arguments of other shapes, which have no line, are others."""
+    groups = [group for text in by for group in text.edit_groups if group.key == key]
+    is_changed = groups[0].kind == "changed" and not groups[0].where
+    return not is_changed or len({group.what for group in groups}) == 1
 
 
 def _largest(key: Key, by: Sequence[ProgramText]) -> tuple[EditGroup, str]:
