@@ -263,7 +263,7 @@ def test_names_in_the_result_stay_text(code_host: CodeHost, said: Ask) -> None:
     assert said("comment")[0] == 0
     (body,) = code_host.bodies()
     assert "<img" not in body and "@owner" not in body
-    assert "[removed]" in body
+    assert "[withheld]" in body
     assert body.count("\n<!-- hlodiff -->") == 0
 
 

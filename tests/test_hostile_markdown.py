@@ -13,7 +13,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
-from hlodiff.report.known_text import REMOVED
+from hlodiff.report.known_text import WITHHELD
 from tests.test_hostile_result import COMPOSED, LIVE, PAYLOADS, TYPED, assert_plain, filled, result
 
 RESULTS = 3_000
@@ -96,7 +96,7 @@ def assert_harmless(text: str, seed: int, form: str, wholly: bool = True) -> Non
     for live in (LIVE, TYPED, SHELL) if wholly else (LIVE,):
         # No command in code either: that is where a reader would take one from.
         shown = page.text if live is LIVE else page.everything
-        for field in shown.replace(REMOVED, "\0").split("\0"):
+        for field in shown.replace(WITHHELD, "\0").split("\0"):
             assert not live.search(field), (about, live.search(field))
 
 

@@ -621,7 +621,7 @@ def test_fingerprints_stay_while_numbers_and_lines_move() -> None:
 
 def _all_but_hints(text: str, names: object) -> str:
     """What tests/test_hostile_result.py looks at is left out here."""
-    return "[removed]" if text.lstrip().startswith("hint:") else text
+    return "[withheld]" if text.lstrip().startswith("hint:") else text
 
 
 def without_advice(told: Report) -> Report:

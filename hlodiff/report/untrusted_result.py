@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hlodiff.errors import UsageError
 from hlodiff.registry import folder_name_problem
 from hlodiff.report.json_form import FORMAT_VERSION
-from hlodiff.report.known_text import REMOVED, known_text
+from hlodiff.report.known_text import WITHHELD, known_text
 from hlodiff.report.lines import NEXT
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import inside
@@ -141,7 +141,7 @@ def read_untrusted_view(text: str, where: str = "the result") -> ReportView:
     if view.folder and not inside(view.folder):
         raise _refused(where, "sheet.folder leads out of the repository")
     names = {one.name for one in view.programs} | {one.program for one in view.findings}
-    lines = tuple(line for line in view.text if not line.text.lstrip().startswith(REMOVED))
+    lines = tuple(line for line in view.text if not line.text.lstrip().startswith(WITHHELD))
     following = str(value["sheet"].get("next", ""))  # before `_scalar` removes words from texts
     return replace(view, next=known_command(following, names), text=lines)
 
@@ -211,7 +211,7 @@ def _record(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     found |= {name: value[name] for name in _NAMES if name in found and _IDENTIFIER.fullmatch(str(value[name]))}
     found |= {name: value[name] for name in _SIDES if name in found and _PATH.fullmatch(str(value[name]))}
     found |= {"style": NEXT} if value.get("style") == NEXT and "style" in found else {}
-    found |= {name: "" for name in _VERBATIM if REMOVED in str(found.get(name, ""))}
+    found |= {name: "" for name in _VERBATIM if WITHHELD in str(found.get(name, ""))}
     return kind(**found)
 
 
