@@ -1155,3 +1155,14 @@ ROOT %r = (f32[8], f32[8]) tuple(%u, %s)"""
     assert found.replay().complete
     kinds = {e.kind for e in found.reported for site in [e.new or e.old] if site and site.opcode == "custom-call"}
     assert kinds == {"removed", "added"}
+
+
+def test_a_spelling_of_a_value_of_another_type_and_rank_is_another_value() -> None:
+    body = "%s = f32[8] sine(%x)\n%h = TYPE[8] convert(%s)\n%b = RESULT\nROOT %r = (TYPE[8], SHAPE) tuple(%h, %b)"
+    old = body.replace("RESULT", "bf16[2,4] bitcast(%h)").replace("SHAPE", "bf16[2,4]").replace("TYPE", "bf16")
+    new = body.replace("RESULT", "f16[2,1,4] reshape(%h)").replace("SHAPE", "f16[2,1,4]").replace("TYPE", "f16")
+    same = body.replace("RESULT", "bf16[2,4] reshape(%h)").replace("SHAPE", "bf16[2,4]").replace("TYPE", "bf16")
+    for text, is_one in ((new, False), (same, True)):
+        found = hlodiff.diff(program(old), program(text))
+        assert found.replay().complete
+        assert any("opcode" in edit.fields for edit in found.reported) is is_one

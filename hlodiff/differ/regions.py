@@ -343,6 +343,8 @@ class _Regions:
         if "opcode" in fields:
             is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
             if is_spelling or stem(one.opcode) == stem(other.opcode):
+                if {"element_type", "shape"} <= fields:
+                    return not (_are_alike(one, other) and self._is_of_argument(edit))
                 is_typed = "operands" in fields and not fields.isdisjoint(("element_type", "shape"))
                 return is_typed and not self._shares_operand(edit.old, edit.new)
             if {"shape", "operands"} <= fields:  # nothing is unchanged
