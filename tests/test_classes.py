@@ -154,6 +154,25 @@ def test_what_is_folded_from_a_whole_number_that_somebody_wrote_is_numerics(endi
     assert (stablehlo.classes, compiled.classes) == (("structure",), (word,))
 
 
+@pytest.mark.parametrize(("number", "word"), [("c", "numerics"), ("p", "structure")], ids=["number", "value"])
+def test_what_is_folded_from_another_number_is_numerics(number: str, word: str) -> None:
+    """As `dt0=None` of a solver: another number, without the operations on the one before."""
+    body = "HloModule m\n\nENTRY e {\n  %p = f32[] parameter(0)\n"
+    written = "  %c = f32[] constant(0.05)\n  %i = f32[] negate(%c)\n  %d = f32[] sine(%i)\n"
+    sum_ = "  %a = f32[] add(%p, %d)\n  ROOT %r = f32[] minimum(%a, %p)\n}\n"
+    constant = "  %c = f32[] constant(0.01)\n" if number == "c" else ""
+    other = f"{constant}  %a = f32[] add(%p, %{number})\n  ROOT %r = f32[] minimum(%a, %p)\n}}\n"
+    folded = body + "  %c = f32[] constant(#)\n  ROOT %r = f32[] add(%p, %c)\n}\n"
+    texts = body + written + sum_, folded.replace("#", "0.05")
+    others = body + other, folded.replace("#", "0.01")
+    pair = (
+        replace(one, status="changed", diff=diff(read_text(old), read_text(new)))
+        for one, old, new in zip(PAIRED, texts, others, strict=True)
+    )
+    stablehlo, compiled = with_compiler(pair, lambda program: False)
+    assert (stablehlo.classes, compiled.classes) == (("structure",), (word,))
+
+
 @pytest.mark.parametrize("status", ["added", "removed", "not_checked"])
 def test_what_was_not_compared_has_no_class(status: str) -> None:
     assert ProgramComparison("f", "cpu", "compiled", status).classes == ()  # type: ignore[arg-type]

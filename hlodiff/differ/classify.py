@@ -254,6 +254,23 @@ def _has_other_work(diff: ModuleDiff) -> bool:
     return any(found.values())
 
 
+def replaces_a_number(diff: ModuleDiff) -> bool:
+    """Whether floating-point constants were removed and added whose users are on both sides.
+
+    Args:
+        diff: the difference of a StableHLO program.
+    """
+    found = {
+        edit.kind
+        for edit in diff.reported
+        if edit.cause is None
+        and (site := edit.new or edit.old)
+        and site.opcode == "constant"
+        and _FLOATS.search(site.text)
+    }
+    return {"added", "removed"} <= found
+
+
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
     """Whether an edit is numeric for more than a changed constant: type, precision or order of a sum."""
     rest = tuple(change for change in edit.changes if change.field != "literal" and change.literals is None)

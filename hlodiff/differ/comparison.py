@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from hlodiff.differ.classify import Class, classes_of
+from hlodiff.differ.classify import Class, classes_of, replaces_a_number
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
@@ -174,7 +174,9 @@ def _marked(program: ProgramComparison, written: ProgramComparison | None, other
     reported = written.diff.reported if written.diff else ()
     # If only literals were edited, constants folded from them differ too.
     are_numbers = bool(reported) and all(edit.fields == ("literal",) for edit in reported)
-    is_folded = written.diff is not None and not (other or are_numbers or "numerics" in written.classes)
+    is_folded = written.diff is not None and not (
+        other or are_numbers or "numerics" in written.classes or replaces_a_number(written.diff)
+    )
     return replace(program, other_toolchain=other, has_folded_constants=is_folded)
 
 
