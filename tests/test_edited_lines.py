@@ -110,6 +110,26 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
     assert lines[at + 3].endswith("model.py:7 (layer)")
 
 
+def test_an_edited_line_comes_before_lines_that_nobody_edited() -> None:
+    """Two edits, of which one changed an operation of another line; the update before it only follows."""
+    model = [*MODEL, "", "", "def update(x):", "    return x * 2"]
+    stack = (*LAYER, ("update", len(model)))
+    old, new = (
+        hlodiff.read_text(
+            f"HloModule m\n\n{debug_tables(stack)}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+            f"  %u = f32[8] {first}(%x), metadata={{stack_frame_id=3}}\n"
+            f"  ROOT %r = f32[8] {second}(%u), metadata={{stack_frame_id=1}}\n}}\n"
+        )
+        for first, second in (("negate", "sine"), ("abs", "cosine"))
+    )
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    after = [*model[:2], "RATE = 0.2", *model[3:10], "    for _ in range(3):", *model[11:]]
+    text = str(Report("check", "a", "b", (compared,), source_line=Sources(after, old=model)))
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[0].endswith("model.py:11")
+    assert lines.index("model.py:11 (forward)") < lines.index("model.py:24 (update)")
+
+
 def test_the_products_of_a_layer_more_come_before_its_small_operations() -> None:
     """One layer more, each operation on its own line: none of them is the cause of the others."""
     small = ["add(%x, %x)", "multiply(%s0, %x)", "subtract(%s1, %x)", "tanh(%s2)", "negate(%s3)", "exponential(%s4)"]

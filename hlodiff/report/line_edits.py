@@ -430,7 +430,7 @@ class ChangedLines:
                 found = {only: [group for _, groups in entries for group in groups]}
         return [
             entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
-            for edit, groups in found.items()
+            for edit, groups in sorted(found.items(), key=lambda item: isinstance(item[0], int))  # edited lines first
         ]
 
     def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
