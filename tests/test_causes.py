@@ -484,3 +484,31 @@ def test_results_in_another_order_follow_from_what_else_changed_before_them() ->
     found = compare(old, new)
     assert [row for row in story(found) if not row.startswith(" ")] == ["added negate"]
     assert not any(edit.is_weak for edit in found.edits)
+
+
+SCATTER = """module @m {{
+  func.func public @main(%arg0: tensor<8xf32>, %arg1: tensor<2x1xi32>, %arg2: tensor<2xf32>) -> tensor<8x{t}> {{
+    %c = stablehlo.constant dense<1> : tensor<2x1xi32>
+    {convert}
+    %0 = stablehlo.add %arg1, %c : tensor<2x1xi32>
+    %1 = "stablehlo.scatter"({x}, %0, {y}) <{{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+    ^bb0(%a: tensor<{t}>, %b: tensor<{t}>):
+      %2 = stablehlo.add %a, %b : tensor<{t}>
+      stablehlo.return %2 : tensor<{t}>
+    }}) : (tensor<8x{t}>, tensor<2x1xi32>, tensor<2x{t}>) -> tensor<8x{t}>
+    return %1 : tensor<8x{t}>
+  }}
+}}
+"""
+
+
+def test_both_parameters_of_a_scatter_have_the_type_of_its_values() -> None:
+    """The second one is an update, the third operand; between both are indices."""
+    convert = "\n    ".join(
+        f"%{name} = stablehlo.convert %arg{n} : (tensor<{size}xf32>) -> tensor<{size}xbf16>"
+        for name, n, size in (("x", 0, 8), ("y", 2, 2))
+    )
+    old = SCATTER.format(t="f32", convert="", x="%arg0", y="%arg2")
+    found = diff(read_text(old), read_text(SCATTER.format(t="bf16", convert=convert, x="%x", y="%y")))
+    assert {row for row in story(found) if not row.startswith(" ")} == {"added convert"}

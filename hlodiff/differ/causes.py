@@ -26,7 +26,7 @@ from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_frame
-from hlodiff.hlo.model import Instruction, Layout, Module, Shape, is_embedded
+from hlodiff.hlo.model import BINDS, Instruction, Layout, Module, Shape, is_embedded
 from hlodiff.hlo.traversal import preorder
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ class _ProgramEdits:
         """The operands that callers pass to a parameter."""
         for caller, position, attribute, branch in self.callers.get(computation, ()):
             it = self.module.computations[caller].instructions[position]
-            if is_embedded(it, attribute):
+            if is_embedded(it, attribute) or (attribute == "body" and it.opcode not in BINDS):  # a reducer's elements
                 yield from ((caller, operand) for operand in it.operands)
             elif it.opcode == "conditional" and branch + 1 < len(it.operands):
                 yield caller, it.operands[branch + 1]
