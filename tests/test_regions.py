@@ -947,6 +947,36 @@ def test_a_comparison_of_other_shape_and_direction_amid_other_work_is_another_on
     assert kinds == {"added", "removed"} and found.replay().complete
 
 
+def test_a_transpose_of_other_dimensions_amid_other_work_is_another_one() -> None:
+    """A scan transposes the sequence that it slices; without the loop, results of products are transposed."""
+    import jax
+    import jax.numpy as jnp
+
+    def lowered(*, is_scan: bool) -> hlodiff.Module:
+        def states(w: jax.Array, v: jax.Array, series: jax.Array) -> jax.Array:
+            def step(h: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+                h = jnp.tanh(w @ x + v @ h)
+                return h, h
+
+            if is_scan:
+                return jax.lax.scan(step, jnp.zeros(4), series)[1]
+            first = step(jnp.zeros(4), series[0])[0]
+            return jnp.stack([first, step(first, series[1])[0]])
+
+        def loss(w: jax.Array, v: jax.Array, batch: jax.Array) -> jax.Array:
+            return jnp.sum(jax.vmap(lambda series: states(w, v, series))(batch) ** 2)
+
+        shapes = [jax.ShapeDtypeStruct(sizes, jnp.float32) for sizes in ((4, 3), (4, 4), (6, 2, 3))]
+        traced = jax.jit(jax.grad(loss, (0, 1))).trace(*shapes)
+        return hlodiff.read_text(traced.lower(lowering_platforms=("cpu",)).as_text(debug_info=True))
+
+    scan, written_out = lowered(is_scan=True), lowered(is_scan=False)
+    for old, new in ((scan, written_out), (written_out, scan)):
+        found = hlodiff.diff(old, new)
+        kinds = {e.kind for e in found.reported for s in (e.old, e.new) if s and s.opcode == "transpose"}
+        assert kinds == {"added", "removed"} and found.replay().complete
+
+
 def test_a_combined_collective_with_one_value_more_is_one_changed_collective() -> None:
     """Neither its type nor the number of any of its results is what it was."""
 

@@ -40,6 +40,8 @@ _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
 _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
 _REPEATING = ("broadcast", "broadcast_in_dim")
 _COMPARED = ("attribute:comparison_direction", "attribute:direction")
+# With another shape they say that other values are taken, unless an operand is the same.
+_OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
 _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are otherwise alike
 # Their result is the first operand or a part of it; the others say which part.
 _OF_FIRST = frozenset(
@@ -364,7 +366,7 @@ class _Regions:
         is_same = "replica_groups" not in fields and _carry_the_same(one, other)
         if alone or is_same or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
             return False
-        is_reshaped = "shape" in fields and not fields.isdisjoint(("operands", "replica_groups", *_COMPARED))
+        is_reshaped = "shape" in fields and not fields.isdisjoint(_OF_OTHERS)
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
         if fields == {"shape"} and one.opcode in _REPEATING:  # a number fits everywhere
