@@ -1079,6 +1079,51 @@ ENTRY e {{
     assert ("numerics" in of(plain, cast)) is is_numeric
 
 
+@pytest.mark.parametrize(
+    ("taken", "is_numeric"), [("convolution(%f, %k), dim_labels=bf_io->bf", False), ("multiply(%f, %k)", True)]
+)
+def test_a_fusion_that_rounds_for_products_alone_rounds_nothing(taken: str, is_numeric: bool) -> None:
+    """One of two calls lost a sum; the other one now rounds what it returns."""
+    old = f"""HloModule m
+
+%fused {{
+  %p0 = f32[8,8] parameter(0)
+  %p1 = f32[8,8] parameter(1)
+  %p2 = f32[8,8] parameter(2)
+  %m = f32[8,8] multiply(%p0, %p1)
+  ROOT %a = f32[8,8]{{1,0:S(1)}} add(%m, %p2)
+}}
+
+ENTRY e {{
+  %x = f32[8,8] parameter(0)
+  %y = f32[8,8] parameter(1)
+  %k = f32[8,8] parameter(2)
+  %f = f32[8,8] fusion(%x, %y, %k), kind=kLoop, calls=%fused
+  %c = f32[8,8] {taken}
+  %g = f32[8,8] fusion(%c, %y, %k), kind=kLoop, calls=%fused
+  ROOT %t = f32[8,8] tanh(%g)
+}}
+"""
+    without = """
+%less {
+  %p0 = f32[8,8] parameter(0)
+  %p1 = f32[8,8] parameter(1)
+  ROOT %m = f32[8,8] multiply(%p0, %p1)
+}
+
+ENTRY"""
+    new = old.replace(
+        "%g = f32[8,8] fusion(%c, %y, %k), kind=kLoop, calls=%fused",
+        "%g = f32[8,8] fusion(%c, %y), kind=kLoop, calls=%less",
+    )
+    new = new.replace(
+        "ROOT %a = f32[8,8]{1,0:S(1)} add(%m, %p2)", "%a = f32[8,8] add(%m, %p2)\n  ROOT %d = bf16[8,8] convert(%a)"
+    )
+    new = new.replace("%f = f32", "%f = bf16").replace("\nENTRY", without)
+    for one, other in ((old, new), (new, old)):
+        assert of(one, other) == (*(("numerics",) if is_numeric else ()), "structure", "cost")
+
+
 @pytest.mark.parametrize(("mesh", "is_placement"), [("<[]>", False), ('<["x"=2]>', True)])
 def test_a_constraint_on_a_mesh_without_axes_places_nothing(mesh: str, is_placement: bool) -> None:
     """JAX writes one for a key of random numbers, on any number of devices."""

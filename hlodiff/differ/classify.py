@@ -43,6 +43,8 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
     if not chosen or {"convert", "element_type"}.isdisjoint(diff.contents):  # only these round
         return frozenset()
+    if not any(_rounds(edit, diff) for edit in diff.reported):  # or matrix products round it anyway
+        return frozenset()
     # Computations that correspond, as far as changed instructions show.
     changed = (edit for edit in diff.edits if edit.kind == "changed")
     mapping = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
@@ -339,6 +341,19 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
                 by_edit[n] = [("structure", True)]
             elif edit.op_name is None and _only_products_take(module, (site.computation, site.instruction)):
                 by_edit[n] = [("cost", False)]  # its users round it anyway
+
+
+def _rounds(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether an edit casts or retypes a value that not only matrix products take, which round it anyway."""
+    if edit.kind != "changed":
+        side = edit.new is not None
+        module, site = (diff.old, diff.new)[side], edit.new or edit.old
+        if site is None or not _is_cast(site, module):
+            return False
+        sites = [pair[side] for pair in edit.sites]
+        return not all(one and _only_products_take(module, (one.computation, one.instruction)) for one in sites)
+    is_cast = "convert" in [it.opcode for it in (edit.old, edit.new) if it]
+    return (is_cast or "element_type" in edit.fields) and not _is_rounded_anyway(edit, diff)
 
 
 def _is_rounded_anyway(edit: Edit, diff: ModuleDiff) -> bool:
