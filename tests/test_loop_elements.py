@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import hlodiff
 from hlodiff.differ import replay
 from tests.scenarios import compare, lines
 
@@ -199,3 +200,40 @@ def test_a_loop_in_a_computation_of_its_own() -> None:
     assert _plain(told) == sorted([*inside, "changed call shape"])
     other = _called(MORE_TWINS).replace("sine(z)", "sine(y)")
     assert "changed sine operands" in lines(compare(_called(TWINS), other))
+
+
+def _saving(arrays: int, *, more: bool) -> str:
+    """A loop in StableHLO that writes into arrays of zeros, and carries one value `more` in front of them."""
+    number, array = "tensor<i32>", "tensor<4xi32>"
+    numbers = range(arrays)
+    types = ", ".join([*["tensor<f32>"] * more, *[number] * 3, *[array] * arrays])
+    takes = [*["%m = %q"] * more, *(f"%v{n} = %z{n}" for n in range(3)), *(f"%a{n} = %b{n}" for n in numbers)]
+    returns = [*["%m"] * more, *(f"%g{n}" for n in range(3)), *(f"%h{n}" for n in numbers)]
+    lines = [
+        f"module {{\nfunc.func public @main(%q: tensor<f32>, %k: {number}, %x: {number}, %y: {number}) -> {array} {{",
+        *(f"%z{n} = stablehlo.constant dense<0> : {number}" for n in range(3)),
+        *(f"%c{n} = stablehlo.constant dense<0> : {number}" for n in numbers),
+        *(f"%b{n} = stablehlo.broadcast_in_dim %c{n}, dims = [] : ({number}) -> {array}" for n in numbers),
+        f"%most = stablehlo.constant dense<10> : {number}",
+        f"%l:{len(takes)} = stablehlo.while({', '.join(takes)}) : {types} cond {{",
+        f"%less = stablehlo.compare LT, %v0, %most : ({number}, {number}) -> tensor<i1>",
+        "stablehlo.return %less : tensor<i1> } do {",
+        *(f"%g{n} = stablehlo.add %v{n}, %{'kxy'[n]} : {number}" for n in range(3)),
+        *(f"%s{n} = stablehlo.reshape %g{n % 3} : ({number}) -> tensor<1xi32>" for n in numbers),
+        *(
+            f"%h{n} = stablehlo.dynamic_update_slice %a{n}, %s{n}, %v0 : ({array}, tensor<1xi32>, {number}) -> {array}"
+            for n in numbers
+        ),
+        f"stablehlo.return {', '.join(returns)} : {types} }}",
+        f"return %l#{3 + more} : {array}\n}}\n}}",
+    ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("arrays", [2, 20])
+@pytest.mark.parametrize("more", [True, False])
+def test_a_loop_of_stablehlo_begins_with_equal_values_in_their_order(arrays: int, more: bool) -> None:
+    old, new = (hlodiff.read_text(_saving(arrays, more=one)) for one in (not more, more))
+    found = hlodiff.diff(old, new)
+    assert found.replay().complete
+    assert sorted(lines(found)) == ["changed return operands x2", "changed while shape,operands"]

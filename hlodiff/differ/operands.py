@@ -274,12 +274,14 @@ def _in_order(
     """Matches of elements if existing values are now carried as well.
 
     The longest common subsequence of the operands, with equal ones interchangeable; among several the one in which the
-    loops use elements most like before. None if the loops do not begin with tuples.
+    loops use elements most like before. None if compiled loops do not begin with matched tuples.
     """
     one, other = old.computation.instructions[loop[0]], new.computation.instructions[loop[1]]
-    before, after = old.computation.instructions[one.operands[0]], new.computation.instructions[other.operands[0]]
-    if before.opcode != "tuple" or after.opcode != "tuple" or pairing.old[one.operands[0]] != other.operands[0]:
-        return None
+    before, after = one, other  # in StableHLO a loop takes each element as an operand of its own
+    if len(one.operands) == len(other.operands) == 1:
+        before, after = old.computation.instructions[one.operands[0]], new.computation.instructions[other.operands[0]]
+        if before.opcode != "tuple" or after.opcode != "tuple" or pairing.old[one.operands[0]] != other.operands[0]:
+            return None
     # The matches of its equals, for one left unmatched among them.
     became = {held.down[0][a]: held.down[1][b] for a in before.operands if (b := pairing.old[a]) >= 0}
     ours = [
@@ -306,18 +308,28 @@ def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: Instructi
     """
     for position, matched in enumerate(pairing.old):
         it = old.computation.instructions[position]
-        if it.opcode not in CARRIERS or matched < 0 or len(it.operands) != 1:
+        if it.opcode not in CARRIERS or matched < 0 or not it.operands:
             continue
         other = new.computation.instructions[matched]
-        fits = (
-            other.opcode == it.opcode and len(other.operands) == 1 and pairing.old[it.operands[0]] == other.operands[0]
-        )
-        if not fits or len(it.shape.tuple_shapes) == len(other.shape.tuple_shapes):
+        if other.opcode != it.opcode or len(it.shape.tuple_shapes) == len(other.shape.tuple_shapes):
             continue
-        if of_tuple(old, new, pairing, it.operands[0], other.operands[0]) is None:
-            ours, theirs = old.operand_edges[it.operands[0]], new.operand_edges[other.operands[0]]
-            elements = _in_order(old, new, pairing, held, (position, matched)) or {}
-            _exchange(old, new, pairing, held, {ours[a][0]: theirs[b][0] for a, b in elements.items()})
+        one, two = position, matched
+        if len(it.operands) == len(other.operands) == 1:
+            one, two = it.operands[0], other.operands[0]
+            if pairing.old[one] != two or of_tuple(old, new, pairing, one, two) is not None:
+                continue
+        elif it.opcode != "while":
+            continue
+        ours, theirs = old.operand_edges[one], new.operand_edges[two]
+        elements = _in_order(old, new, pairing, held, (position, matched)) or {}
+        wanted = {ours[a][0]: theirs[b][0] for a, b in elements.items()}
+        for a, b in [*wanted.items()]:  # and what they are computed from: a broadcast and its constant
+            while len(old.operand_edges[a]) == len(new.operand_edges[b]) == 1:
+                a, b = old.operand_edges[a][0][0], new.operand_edges[b][0][0]
+                if pairing.old[a] < 0 or held.down[1][pairing.old[a]] != held.down[1][b]:
+                    break
+                wanted.setdefault(a, b)
+        _exchange(old, new, pairing, held, wanted)
 
 
 def _exchange(
@@ -353,14 +365,20 @@ def _inner_uses(module: Module, it: Instruction) -> dict[int, Counter[object]]:
         # The instructions that take each element, with opcode, type and slot.
         for taker in owner.instructions:
             for slot, operand in enumerate(taker.operands if taker.opcode != "tuple" else ()):
-                if (taken := element_of(owner.instructions[operand])) is not None:
+                if (taken := _carried(owner.instructions[operand])) is not None:
                     role = rank, taker.opcode, shape_text(taker.shape, False), slot
                     inner_uses.setdefault(taken, Counter())[role] += 1
-        for number, operand in enumerate(root.operands if root.opcode == "tuple" else ()):
+        is_body = root.opcode == "tuple" or (root.opcode == "return" and len(root.operands) == len(owner.parameters()))
+        for number, operand in enumerate(root.operands if is_body else ()):
             returned = owner.instructions[operand]
-            what = returned.opcode, shape_text(returned.shape, False), element_of(returned) == number
+            what = returned.opcode, shape_text(returned.shape, False), _carried(returned) == number
             inner_uses.setdefault(number, Counter())["returned", *what] += 1
     return inner_uses
+
+
+def _carried(it: Instruction) -> int | None:
+    """The number of the element that an instruction in a loop takes: of the only parameter, or as a parameter."""
+    return it.number if it.opcode == "parameter" and not it.shape.tuple_shapes else element_of(it)
 
 
 def match_elements(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> None:
