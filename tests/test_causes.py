@@ -512,3 +512,35 @@ def test_both_parameters_of_a_scatter_have_the_type_of_its_values() -> None:
     old = SCATTER.format(t="f32", convert="", x="%arg0", y="%arg2")
     found = diff(read_text(old), read_text(SCATTER.format(t="bf16", convert=convert, x="%x", y="%y")))
     assert {row for row in story(found) if not row.startswith(" ")} == {"added convert"}
+
+
+MAXIMUM = """module @m {{
+  func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x{t}> {{
+    {convert}
+    %c = stablehlo.constant dense<{least}> : tensor<{t}>
+    %0 = stablehlo.reduce({x} init: %c) applies stablehlo.maximum across dimensions = [1] :
+      (tensor<8x4x{t}>, tensor<{t}>) -> tensor<8x{t}>
+    %1 = stablehlo.exponential %0 : tensor<8x{t}>
+    return %1 : tensor<8x{t}>
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "roots"),
+    [
+        ("bf16", "0xFF80", {"added convert"}),
+        ("f16", "0xFC00", {"added convert"}),
+        ("f64", "0xFFF0000000000000", {"added convert"}),
+        ("bf16", "0x7F80", {"added convert", "changed constant element_type,literal"}),
+        ("bf16", "0.000000e+00", {"added convert", "changed constant element_type,literal"}),
+    ],
+)
+def test_an_infinity_has_the_type_of_the_values_of_which_it_bounds_the_maximum(
+    kind: str, least: str, roots: set[str]
+) -> None:
+    convert = f"%x = stablehlo.convert %arg0 : (tensor<8x4xf32>) -> tensor<8x4x{kind}>"
+    old = MAXIMUM.format(t="f32", convert="", least="0xFF800000", x="%arg0")
+    found = diff(read_text(old), read_text(MAXIMUM.format(t=kind, convert=convert, least=least, x="%x")))
+    assert {row for row in story(found) if not row.startswith(" ")} == roots

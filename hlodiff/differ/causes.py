@@ -50,6 +50,8 @@ _FOR_USERS = frozenset(
 )
 _BROADCASTS = ("broadcast", "broadcast_in_dim")
 _NUMBER = re.compile(r"(?:dense<)?(-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?))>?")
+# Infinities of f16, bf16, f32 and f64 as StableHLO prints them; the first digit has the sign.
+_INFINITY = re.compile(r"dense<0x([7F])(?:C00|F80(?:0{4})?|FF0{13})>")
 _OF_BFLOAT16 = 2.0**-8  # the relative error of rounding to it
 _OF_SOURCE = frozenset(["get-tuple-element", "get_tuple_element", "bitcast", "reshape", "tuple"])
 _RETURNS = frozenset(["return", "sdy.return"])
@@ -485,7 +487,10 @@ def _is_retyped(changes: Sequence[FieldChange]) -> bool:
     values = {change.field: (change.old, change.new) for change in changes}
     if "element_type" not in values or not values.keys() <= {"element_type", "layout", "literal"}:
         return False
-    old, new = (_NUMBER.fullmatch(text) for text in values.get("literal", ("0", "0")))
+    texts = values.get("literal", ("0", "0"))
+    if signs := [found[1] for text in texts if (found := _INFINITY.fullmatch(text))]:
+        return signs in (["7", "7"], ["F", "F"])
+    old, new = (_NUMBER.fullmatch(text) for text in texts)
     if old is None or new is None:
         return False
     return abs(float(old[1]) - float(new[1])) <= _OF_BFLOAT16 * abs(float(old[1]))
