@@ -156,7 +156,7 @@ def has_other_elements(old: Shape, new: Shape) -> bool:
     Example:
         >>> ours = Shape("tuple", (), tuple_shapes=(Shape("f32", (2,)), Shape("s32", ())))
         >>> theirs = Shape("tuple", (), tuple_shapes=(Shape("bf16", (2,)), Shape("s32", ())))
-        >>> turned = replace(ours, tuple_shapes=ours.tuple_shapes[::-1])
+        >>> turned = Shape("tuple", (), tuple_shapes=ours.tuple_shapes[::-1])
         >>> has_other_elements(ours, theirs), has_other_elements(ours, turned)
         (False, True)
     """

@@ -55,6 +55,7 @@ from hlodiff.report.verdict import (
     decisive_numbers,
     format_short,
     has_unknown,
+    is_undecided,
     is_unknown_work,
     judged,
     other_memory,
@@ -164,6 +165,7 @@ def _program_view(
             numbers,
             reordered_write(diff) is not None or is_unknown_work(diff, numbers),
             product_work(diff, program.target),
+            is_undecided(program, numbers),
         ),
     )
 

@@ -289,7 +289,9 @@ def _sign(pair: tuple[float, float]) -> int:
     return (pair[1] > pair[0]) - (pair[1] < pair[0])
 
 
-def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: ProductWork | None = None) -> Verdict:
+def verdict_of(
+    numbers: Sequence[Number], doubtful: bool = False, products: ProductWork | None = None, undecided: bool = False
+) -> Verdict:
     """The verdict on the numbers of one program.
 
     Args:
@@ -297,11 +299,12 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
         doubtful: whether something without a number may cost more, such as a buffer written in another order; then
             nothing is certainly "better".
         products: change of matrix products, see `product_work`.
+        undecided: whether no direction is known of what changed, see `is_undecided`.
 
     Returns:
         "mixed" if some cost more and some less, and neither side is more than four times the other, or if memory was
-        traded for a tenth of the flops, or if only less memory is certainly better, or if no direction is known of what
-        changed; "same" if none is relevant.
+        traded for a tenth of the flops, or if only less memory is certainly better, or if undecided; "same" if none is
+        relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.1)])
@@ -317,7 +320,7 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, products: Prod
     better, worse = most["better"], most["worse"]
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
-        return "mixed" if doubtful or has_unknown(numbers) else "same"
+        return "mixed" if doubtful or undecided else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     verdict: Verdict = "better" if better > worse else "worse"
@@ -332,6 +335,27 @@ def is_unknown_work(diff: ModuleDiff | None, numbers: Iterable[Number]) -> bool:
         False
     """
     return has_unknown(numbers) and diff is not None and len(set(data_loops(diff))) == 2
+
+
+def is_undecided(program: ProgramComparison, numbers: Iterable[Number]) -> bool:
+    """Whether some listed numbers have no direction although one turn of each loop does something else.
+
+    Where it does the same, only the highest number of turns differs. Whether a solver with another `max_steps` turns
+    more often, nobody knows; at equal trip counts it costs the same.
+
+    Example:
+        >>> is_undecided(ProgramComparison("f", "cpu", "compiled", "changed"), [])
+        False
+    """
+    return any(has_unknown((one,)) and not _is_other_bound(program, one) for one in numbers)
+
+
+def _is_other_bound(program: ProgramComparison, number: Number) -> bool:
+    """Whether one turn of each loop does the same, and only the highest number of turns differs."""
+    if program.diff is None or has_same_bounds(program.diff):
+        return False
+    parts = _parts(program, number)
+    return bool(parts) and all(old == new for old, new in parts)
 
 
 def has_unknown(numbers: Iterable[Number]) -> bool:
