@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ import ProgramComparison, diff
+from hlodiff.differ import Edit, FieldChange, ProgramComparison, diff
 from hlodiff.hlo import read_hlo, read_text
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
+from hlodiff.report.edits import listed_changes
 from tests.shown import changes, ranks
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
@@ -428,3 +429,12 @@ def test_arguments_of_other_shapes_are_not_the_same_change() -> None:
     assert "shape: f32[16,64] -> f32[32,64]" in text and "shape: f32[8,32,16] -> f32[32,16,8]" in text
     alike = replace(one, name="h")
     assert "the same in several programs" in to_terminal(Report("diff", "a", "b", (one, alike)))
+
+
+def test_the_number_of_a_channel_is_listed_alone_or_not_at_all() -> None:
+    """A compiler numbers channels as it likes: beside another shape or opcode, the number says nothing."""
+    number, shape = FieldChange("attribute:channel_id", "7", "3"), FieldChange("shape", "f32[8]", "f32[16]")
+    opcode = FieldChange("opcode", "reduce-scatter", "all-reduce")
+    for all_of_them, shown in (((number,), (number,)), ((shape, number), (shape,)), ((opcode, number), ())):
+        edit = Edit("changed", tuple(change.field for change in all_of_them), changes=all_of_them)
+        assert tuple(listed_changes(edit)) == shown

@@ -11,6 +11,7 @@ from math import prod
 from hlodiff.differ.arguments import is_path
 from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
+from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.view import ChangeView
@@ -505,6 +506,9 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
+    others = [change for change in listed if change.field.removeprefix("attribute:") not in CHANNELS]
+    if others or "opcode" in edit.fields:  # the number of a channel means nothing beside what else changed
+        listed = others
     if sum(change.field == "literal" for change in listed) > 1:  # a table on one side alone is stored as its hash
         listed = [change for change in listed if change.field != "literal"]
         listed.append(FieldChange("literal", "", ""))
