@@ -16,10 +16,10 @@ from hlodiff.differ.computation_matches import (
     equal_callees,
     paired_places,
 )
-from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit, outside
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.prepare import channel_of, tuning_of
+from hlodiff.differ.regions import joined_halves
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, continued_steps, is_step
 from hlodiff.hlo.fingerprint import shape_text
@@ -228,7 +228,9 @@ def with_steps(
         bodies: dict[int, int] = {}
         for olds, news in _plain_and_begun(edits, modules, side, later):
             head = min(*olds, *news)
-            joined[head] = _joined(list(olds.values()), list(news.values()), side)
+            spelling = ("in steps", "no") if side == 0 else ("no", "in steps")
+            change = FieldChange("attribute:asynchronous", *spelling)
+            joined[head] = joined_halves(list(olds.values()), list(news.values()), change)
             halves |= dict.fromkeys((*olds, *news), head)
             for n, edit in (olds, news)[side].items():  # the first step may be grouped with others
                 left = tuple(pair for pair in edits[n].sites if pair not in edit.sites)
@@ -284,18 +286,6 @@ def _plain_and_begun(
     for olds, news in found.values():
         if olds and sum(edit.count for edit in olds.values()) == sum(edit.count for edit in news.values()):
             yield olds, news
-
-
-def _joined(olds: Sequence[Edit], news: Sequence[Edit], side: int) -> Edit:
-    """The change of one collective, or of several alike, that `side` takes in steps."""
-    sites = ([pair[which] for edit in some for pair in edit.sites] for which, some in enumerate((olds, news)))
-    costs = [[edit.cost[which] for edit in some if edit.cost] for which, some in enumerate((olds, news))]
-    change = FieldChange("attribute:asynchronous", *(("in steps", "no") if side == 0 else ("no", "in steps")))
-    return replace(
-        news[0], kind="changed", fields=(change.field,), changes=(change,), count=sum(edit.count for edit in olds),
-        sites=tuple(zip(*sites, strict=False)), cost=(added_up(costs[0]), added_up(costs[1])), cause=None, region=None,
-        is_replaced=False,
-    )  # fmt: skip
 
 
 # They take no time, and the printer puts them anywhere.

@@ -241,7 +241,10 @@ def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instru
     owners = pair.old_side.computation, pair.new_side.computation
     found: dict[tuple[str, str], bool] = {}
     for places in others:
-        before, after = (source_through(*place, _REPEATING) for place in zip(owners, places, strict=True))
+        before, after = (
+            owner.instructions[source_through(owner, place, _REPEATING)]
+            for owner, place in zip(owners, places, strict=True)
+        )
         if not before.opcode == after.opcode == "constant" or before.shape != after.shape:
             return change
         found[before.literal or "", after.literal or ""] = before.shape.element_type.startswith(_FLOATS)

@@ -270,7 +270,9 @@ def _edits_of(
     edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, mappings[0][1])  # the first pair is that of the entries
     emitters = [edit for edit in edits if is_other_emitter(tuned, edit)]
-    edits = [edit for edit in edits if edit not in emitters] if emitters else edits
+    if emitters:
+        apart = set(map(id, emitters))
+        edits = [edit for edit in edits if id(edit) not in apart]
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()

@@ -193,7 +193,8 @@ def _twice(
         tops = [position for position in group if position not in inner]
         if len(tops) < 2:
             continue
-        it = source_through(computation, tops[0], _CHEAP)  # the operation that a reader recognizes
+        # The operation that a reader recognizes.
+        it = computation.instructions[source_through(computation, tops[0], _CHEAP)]
         # Recomputing it costs everything that is duplicated on the way to it, except cheap operations.
         counted = preorder(tops[:1], lambda position: doubled.intersection(computation.instructions[position].operands))
         costly = [one for one in map(computation.instructions.__getitem__, counted) if one.opcode not in _CHEAP]

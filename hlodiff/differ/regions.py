@@ -211,8 +211,7 @@ class _Regions:
             operands = [operand for operand in found if operand is not None]
             if len(operands) < len(found):
                 return None
-        results = it.results or (0,) * len(operands)
-        read = list(zip(operands, results, strict=True))
+        read = [(place, result) for place, (_, result) in zip(operands, it.reads, strict=True)]
         return it.opcode, it.shape, tuple(sorted(it.attributes)), tuple(sorted(read) if is_commutative(it) else read)
 
     def _is_amid(self, edit: RawEdit, amid: set[int]) -> bool:
@@ -560,7 +559,7 @@ class _Regions:
 
     def _is_literal(self, side: int, place: Place) -> bool:
         owner = self.modules[side].computations[place[0]]
-        return source_through(owner, place[1], _FEEDERS).opcode in _FEEDERS
+        return owner.instructions[source_through(owner, place[1], _FEEDERS)].opcode in _FEEDERS
 
     def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
         """Whether the two share a user, directly or through broadcasts, by a match on more than weak evidence.
@@ -620,14 +619,7 @@ class _Regions:
 
 def _results(body: Computation) -> list[int]:
     """Sources of the values in the tuple that a fusion returns, regardless of shape and type."""
-    return [_source(body.instructions, n) for n in body.instructions[body.root].operands]
-
-
-def _source(instructions: Sequence[Instruction], position: int) -> int:
-    """Where a value comes from, regardless of shape and type."""
-    while instructions[position].opcode in _UNCHANGED_BY:
-        position = instructions[position].operands[0]
-    return position
+    return [source_through(body, n, _UNCHANGED_BY) for n in body.instructions[body.root].operands]
 
 
 def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[Place]:
@@ -635,10 +627,11 @@ def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[P
 
     What is kept where another value is not chosen was read at some place of an array: it is no evidence.
     """
-    instructions = module.computations[place[0]].instructions
-    sources = [_source(instructions, instructions[place[1]].operands[number]) for number in operands]
+    body = module.computations[place[0]]
+    instructions = body.instructions
+    sources = [source_through(body, instructions[place[1]].operands[number], _UNCHANGED_BY) for number in operands]
     for written in [n for n in sources if instructions[n].opcode not in _READS] or sources:
-        for position in (written, *(_source(instructions, n) for n in instructions[written].operands)):
+        for position in (written, *(source_through(body, n, _UNCHANGED_BY) for n in instructions[written].operands)):
             it = instructions[position]
             if _is_float(it) and it.opcode not in _FEEDERS | _READS:
                 yield place[0], position
@@ -828,13 +821,7 @@ def _retyped(edits: Sequence[Edit], halves: Container[int]) -> Iterator[tuple[in
             continue
         if any(n in halves for n in members):
             change = FieldChange("element_type", *types[0], *types[1])
-            sites = [[pair[which] for edit in some for pair in edit.sites] for which, some in enumerate(sides)]
-            costs = [added_up(e.cost[which] for e in some if e.cost) for which, some in enumerate(sides)]
-            joined = replace(
-                sides[1][0], kind="changed", fields=("element_type",), changes=(change,), count=counts[0],
-                sites=tuple(zip(*sites, strict=False)), cost=(costs[0], costs[1]), region=None, is_replaced=False,
-            )  # fmt: skip
-            yield min(members), (joined, members)
+            yield min(members), (joined_halves(*sides, change), members)
 
 
 _FLOATS = re.compile(r"\bb?f\d+\b")
@@ -929,6 +916,21 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
         matcher="", cost=(None, cost[1]), is_weak=False,
     )  # fmt: skip
     return [half for half, is_kept in zip((removed, added), edit.kept, strict=True) if not is_kept]
+
+
+def joined_halves(olds: Sequence[Edit], news: Sequence[Edit], change: FieldChange) -> Edit:
+    """The one changed edit that removed and added ones are: they stand for as many instructions, in this order.
+
+    Args:
+        olds, news: the removed edits and the added ones.
+        change: what differs.
+    """
+    sites = ([pair[side] for edit in some for pair in edit.sites] for side, some in enumerate((olds, news)))
+    old, new = (added_up(e.cost[side] for e in some if e.cost) for side, some in enumerate((olds, news)))
+    return replace(
+        news[0], kind="changed", fields=(change.field,), changes=(change,), count=sum(edit.count for edit in olds),
+        sites=tuple(zip(*sites, strict=False)), cost=(old, new), cause=None, region=None, is_replaced=False,
+    )  # fmt: skip
 
 
 def opcode_counts(edits: Iterable[Edit]) -> tuple[tuple[str, int], ...]:

@@ -104,7 +104,7 @@ def means(module: Module, touched: Iterable[int]) -> Counter[int]:
 
 def _source(body: Computation, place: int) -> Instruction:
     """The source of a value, before broadcasts, casts and reshapes."""
-    return source_through(body, place, _KEEPING)
+    return body.instructions[source_through(body, place, _KEEPING)]
 
 
 def _is_sum(module: Module, it: Instruction) -> bool:

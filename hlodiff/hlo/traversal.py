@@ -129,7 +129,7 @@ def operands_first(owner: Computation) -> list[int]:
     return list(range(len(instructions)))
 
 
-def source_through(owner: Computation, position: int, through: Collection[str]) -> Instruction:
+def source_through(owner: Computation, position: int, through: Collection[str]) -> int:
     """The source of a value, skipping operations that only pass one operand on.
 
     Args:
@@ -138,12 +138,13 @@ def source_through(owner: Computation, position: int, through: Collection[str]) 
         through: opcodes to skip if they have one operand.
 
     Returns:
-        the first instruction upstream with another opcode.
+        the position of the first instruction upstream with another opcode.
     """
     it = owner.instructions[position]
     while it.opcode in through and len(it.operands) == 1:
-        it = owner.instructions[it.operands[0]]
-    return it
+        position = it.operands[0]
+        it = owner.instructions[position]
+    return position
 
 
 CYCLE_HINT = "XLA programs are acyclic: the text was damaged or edited; dump or capture the program again"

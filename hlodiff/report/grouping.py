@@ -204,8 +204,8 @@ def edit_group_of(
     Args:
         key, members: what `grouped` found.
         root, packages: as for `grouped`.
-        is_numeric: whether the program rounds differently; if not, another element type interests reviewers no more
-            than another shape.
+        is_numeric: whether the program rounds differently; if not, another element type counts as little as
+            another shape.
 
     Example:
         >>> edit_group_of((), members_of((Edit("removed", count=3),))).count
