@@ -204,8 +204,8 @@ def _way(program: ProgramComparison, number: Number) -> _Change:
     if not number.comparable:
         pairs = _parts(program, number)
     elif _is_by_bytes(number):
-        if number.name in FAMILIES and _is_more_by_count(number):
-            return 0, 0.0, 0.0
+        if _is_more_by_count(number):
+            return 0, 0.0, abs(number.new - number.old) / number.old if number.old else 1.0
         pairs = [(number.old_bytes, number.new_bytes)]
     ways = {_sign(pair) for pair in pairs} - {0}
     if len(ways) != 1:
@@ -222,9 +222,9 @@ def _is_by_bytes(number: Number) -> bool:
 
 
 def _is_more_by_count(number: Number) -> bool:
-    """Whether a collective occurs more often with slightly fewer bytes in all, or less often with slightly more.
+    """Whether something occurs more often with slightly fewer bytes in all, or less often with slightly more.
 
-    Each waits for all devices, whatever its bytes, so which takes longer is unknown.
+    A collective waits for all devices and a copy is started, whatever its bytes, so which takes longer is unknown.
     """
     pairs = (number.old, number.new), (number.old_bytes, number.new_bytes)
     counted, carried = (abs(log2(new / old)) if old > 0 < new else _MOST_DOUBLINGS for old, new in pairs)
