@@ -6,7 +6,7 @@ from inspect import signature
 import pytest
 
 import hlodiff
-from hlodiff.differ import ModuleDiff, ProgramComparison
+from hlodiff.differ import ModuleDiff, ProgramComparison, classes_of
 from hlodiff.hlo import Module
 from hlodiff.report import Report, ToolchainChange, build_view, sentences, to_terminal
 from tests.pass_dumps import dump
@@ -135,15 +135,81 @@ def test_rematerialisation_is_called_so(back: bool) -> None:
     assert said(*pair(f"%s = f32[8]{{0}} sine(%p), {AGAIN}")) == [], "a compiler does less of it twice"
 
 
-def test_all_of_a_compiled_program_that_is_computed_again_counts() -> None:
-    """Also what takes the place of an operation that is no longer needed."""
-    parameters = "%p = f32[8]{0} parameter(0)\n%q = f32[8]{0} parameter(1)\n%s = f32[8]{0} sine(%p)"
-    old = program(f"{parameters}\n%m = f32[8]{{0}} multiply(%p, %s)\nROOT %r = f32[8]{{0}} add(%m, %q)")
+def test_what_only_the_backward_pass_computes_is_not_computed_again() -> None:
+    """Its scope holds the cosine, which is the derivative of the sine, too."""
+    parameters = "%p = f32[8]{0} parameter(0)\n%q = f32[8]{0} parameter(1)"
+    old = program(f"{parameters}\n%s = f32[8]{{0}} sine(%p)\nROOT %r = f32[8]{{0}} add(%s, %q)")
     new = program(
-        f"{parameters}\n%u = f32[8]{{0}} tanh(%p), {AGAIN}\n%m = f32[8]{{0}} multiply(%u, %s), {AGAIN}\n"
-        "ROOT %r = f32[8]{0} add(%m, %q)"
+        f"{parameters}\n%s = f32[8]{{0}} sine(%p)\n%t = f32[8]{{0}} sine(%p), {AGAIN}\n"
+        f"%u = f32[8]{{0}} cosine(%p), {AGAIN}\n%m = f32[8]{{0}} multiply(%u, %t), {AGAIN}\n"
+        "%a = f32[8]{0} add(%s, %m)\nROOT %r = f32[8]{0} add(%a, %q)"
     )
-    assert said(old, new) == ["2 operations are computed again in the backward pass (rematerialisation)"]
+    assert said(old, new) == ["1 operation is computed again in the backward pass (rematerialisation)"]
+
+
+def test_values_that_a_policy_saves_end_what_is_computed_again() -> None:
+    """In StableHLO values are compared by how they are computed, through barriers and from what a loop saved."""
+
+    def text(scope: str) -> str:
+        return f"""module @m {{
+  func.func public @main(%x: tensor<8xbf16>, %saved: tensor<4x8xf32>, %i: tensor<i32>, %g: tensor<8xf32>)
+      -> tensor<8xf32> {{
+    %0 = stablehlo.convert %x : (tensor<8xbf16>) -> tensor<8xf32> loc("jit(f)/jvp()/convert_element_type")
+    %1 = stablehlo.sine %0 : tensor<8xf32> loc("jit(f)/jvp()/sin")
+    %2 = func.call @kept(%1) : (tensor<8xf32>) -> tensor<8xf32> loc("jit(f)/jvp()/kept")
+    %3 = stablehlo.tanh %2 : tensor<8xf32> loc("jit(f)/jvp()/tanh")
+    %4:2 = stablehlo.optimization_barrier %x, %g : tensor<8xbf16>, tensor<8xf32>
+    %5 = stablehlo.convert %4#0 : (tensor<8xbf16>) -> tensor<8xf32> loc("jit(f)/{scope}/convert")
+    %6 = stablehlo.sine %5 : tensor<8xf32> loc("jit(f)/{scope}/sin")
+    %7 = stablehlo.dynamic_slice %saved, %i, %i, sizes = [1, 8]
+      : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+    %8 = stablehlo.reshape %7 : (tensor<1x8xf32>) -> tensor<8xf32>
+    %9 = stablehlo.tanh %8 : tensor<8xf32> loc("jit(f)/{scope}/tanh")
+    %10 = stablehlo.cosine %9 : tensor<8xf32> loc("jit(f)/{scope}/cos")
+    %11 = stablehlo.add %6, %10 : tensor<8xf32> loc("jit(f)/transpose(jvp())/add")
+    %12 = stablehlo.add %3, %11 : tensor<8xf32> loc("jit(f)/jvp()/add")
+    return %12 : tensor<8xf32>
+  }}
+  func.func private @kept(%a: tensor<8xf32>) -> tensor<8xf32> {{
+    %b = stablehlo.exponential %a : tensor<8xf32>
+    return %b : tensor<8xf32>
+  }}
+}}
+"""
+
+    old, new = (hlodiff.read_text(text(f"transpose(jvp()){scope}")) for scope in ("", "/rematted_computation"))
+    changed = hlodiff.read_text(text("transpose(jvp())").replace("cosine %9", "sine %9"))
+    words = "3 operations are computed again in the backward pass (rematerialisation)"  # convert, sine and tanh
+    assert said(changed, new)[:1] == [words]
+    assert not said(changed, old)
+
+
+def test_a_cast_that_is_computed_again_rounds_nothing_more() -> None:
+    """Also where the cast of the forward pass is listed as added, because that of the backward pass matches."""
+
+    def text(with_checkpoint: bool) -> str:
+        scope = "transpose(jvp())/rematted_computation" if with_checkpoint else "jvp()"
+        forward = (
+            """    %0 = stablehlo.convert %x : (tensor<8xbf16>) -> tensor<8xf32> loc("jit(f)/jvp()/convert")
+    %1 = stablehlo.sine %0 : tensor<8xf32> loc("jit(f)/jvp()/sin")
+    %2:2 = stablehlo.optimization_barrier %x, %1 : tensor<8xbf16>, tensor<8xf32>
+"""
+            if with_checkpoint
+            else ""
+        )
+        operand, used = ("%2#0", "%1") if with_checkpoint else ("%x", "%4")
+        return f"""module @m {{
+  func.func public @main(%x: tensor<8xbf16>) -> (tensor<8xf32>, tensor<8xf32>) {{
+{forward}    %3 = stablehlo.convert {operand} : (tensor<8xbf16>) -> tensor<8xf32> loc("jit(f)/{scope}/convert")
+    %4 = stablehlo.sine %3 : tensor<8xf32> loc("jit(f)/{scope}/sin")
+    %5 = stablehlo.multiply %4, %3 : tensor<8xf32> loc("jit(f)/transpose(jvp())/mul")
+    return {used}, %5 : tensor<8xf32>, tensor<8xf32>
+  }}
+}}
+"""
+
+    old, new = (hlodiff.read_text(text(with_checkpoint)) for with_checkpoint in (False, True))
+    assert classes_of(hlodiff.diff(old, new)) == classes_of(hlodiff.diff(new, old)) == ("structure",)
 
 
 def test_arguments_of_one_path_are_paired_where_arguments_came_though_others_are_used_like_them() -> None:

@@ -18,6 +18,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
+from hlodiff.differ.rematerialisation import SCOPE, repeated_values
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
@@ -168,7 +169,6 @@ _LEADING = re.compile(r"\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
-_REMATERIALISED = "rematted_computation"
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
 _MODULE_PLACEMENT = ("num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas", "sdy.mesh")
@@ -292,7 +292,7 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
             key = _NAMES.sub("", site.text), (frame.file, frame.line)
             found.setdefault(key, Counter())[edit.kind] += edit.count
             members.setdefault(key, []).append(n)
-    again = [n for group in members.values() for n in group if _REMATERIALISED in (diff.reported[n].op_name or "")]
+    again = [n for group in members.values() for n in group if SCOPE in (diff.reported[n].op_name or "")]
     return again + [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
 
 
@@ -309,6 +309,10 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
         for number, (old, new) in enumerate(types)
         if any(old[opcode].isdisjoint(new[opcode]) for opcode in old.keys() & new.keys())
     }
+    repeated = [
+        {place for one in repeated_values(module) if one.opcode == "convert" for place in (*one.first, *one.again)}
+        for module in (diff.old, diff.new)
+    ]
     scopes: dict[str, set[str | None]] = {"added": set(), "removed": set()}
     places: dict[str, set[tuple[int, int]]] = {"added": set(), "removed": set()}
     for edit in diff.reported:
@@ -328,7 +332,9 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
         is_cast = _is_cast(site, module)
         # A cast that the compiler put around an operation has the operation's name or none, not its own.
         is_users = "convert_element_type" in (edit.op_name or "").rpartition("/")[2]
-        if is_cast and _REMATERIALISED in (edit.op_name or ""):  # recomputed as before
+        sites = (pair[edit.new is not None] for pair in edit.sites)
+        is_repeated = all(one and (one.computation, one.instruction) in repeated[edit.new is not None] for one in sites)
+        if is_cast and (is_repeated or SCOPE in (edit.op_name or "")):  # recomputed as before
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))

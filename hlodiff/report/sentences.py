@@ -18,6 +18,7 @@ from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
+from hlodiff.differ.rematerialisation import SCOPE, has_scope, repeated_values
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.differ.subsequence import common_ends
@@ -26,7 +27,6 @@ from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, shardings_of_values
 from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, many_are, place
 
-_REMATERIALISED = "rematted_computation"
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
 _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
 _EMITTER = re.compile(r'\bfusion_config\.kind="(\w+)"')
@@ -567,36 +567,19 @@ def _runs(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
-    """How many operations the backward pass recomputes, if only one side recomputes any."""
-    scoped = [(edit, edit.new or edit.old) for edit in diff.reported if _REMATERIALISED in (edit.op_name or "")]
+    """How many operations the backward pass computes again, if only one side has any such."""
+    scoped = [(edit, edit.new or edit.old) for edit in diff.reported if SCOPE in (edit.op_name or "")]
     kinds = {edit.kind for edit, site in scoped if site is not None and site.opcode not in CARRIERS}
     if diff.old.stage == "compiled" and kinds.isdisjoint(("added", "removed")):
         return  # a compiler also gives this scope to operations that both sides compute once
-    old, new = map(_rematerialised_work, (diff.old, diff.new))
-    if new > 0 and old == 0:
-        yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
-    elif old > 0 and new == 0:
-        yield f"{many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
-
-
-def _rematerialised_work(module: Module) -> int:
-    """How many operations are recomputed, including those in loops and `shard_map`, which have their own scopes."""
-    again: set[int] = set()
-    count = -1
-    while count < len(again):
-        count = len(again)
-        runs: dict[int, bool] = {}
-        for number, computation in enumerate(module.computations):
-            for it in computation.instructions:
-                if it.called and it.opcode in CARRIERS:
-                    is_again = number in again or _REMATERIALISED in it.op_name
-                    runs.update((callee, is_again and runs.get(callee, True)) for callee in it.called)
-        again = {callee for callee, is_again in runs.items() if is_again}
-    return sum(
-        it.opcode not in CARRIERS and (number in again or _REMATERIALISED in it.op_name)
-        for number, computation in enumerate(module.computations)
-        for it in computation.instructions
+    old, new = (
+        sum(min(len(one.first), len(one.again)) for one in repeated_values(module) if one.opcode not in CARRIERS)
+        for module in (diff.old, diff.new)
     )
+    if new and not has_scope(diff.old):
+        yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
+    elif old and not has_scope(diff.new):
+        yield f"{many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
 
 
 @_about("added", "removed", "moved", "opcode")
