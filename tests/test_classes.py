@@ -625,6 +625,35 @@ def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
     assert words in first if element_type == "f32" else "= same cost on" in first
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("{{0,1},{2,3}}", "{{0,1,2,3}}", "▲ worse on cpu: all-reduce (4.0 KiB) over 4 devices instead of 2"),
+        ("[1,4]<=[4]", "[2,2]<=[4]", "▼ better on cpu: all-reduce (4.0 KiB) over 2 devices instead of 4"),
+        ("{{0,1},{2,3}}", "{{0,2},{1,3}}", "= same cost on cpu"),
+    ],
+)
+def test_a_collective_over_more_devices_costs_more(old: str, new: str, words: str) -> None:
+    """Each device sends more and waits for more of them, though the bytes of the result are the same."""
+    text = """HloModule m, num_partitions=4
+
+%sum {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+ENTRY e {
+  %x = f32[1024]{0} parameter(0)
+  ROOT %r = f32[1024]{0} all-reduce(%x), to_apply=%sum, channel_id=1, replica_groups=@, use_global_device_ids=true
+}
+"""
+    found = diff(*(read_text(text.replace("@", groups)) for groups in (old, new)))
+    program = ProgramComparison("m", "cpu", "compiled", "changed", found)
+    first = to_terminal(Report("diff", "a", "b", (program,)), width=200).splitlines()[0]
+    assert words in first
+
+
 def test_results_do_not_differ_where_the_compiled_program_is_the_same() -> None:
     """Another precision of a dot product that XLA writes as a multiplication and a sum."""
     lowered = """module @m {
@@ -1257,3 +1286,12 @@ def test_another_order_of_the_axes_of_a_mesh_is_placement_alone() -> None:
             for devices, parts in orders
         )
         assert of(new, old) == tuple(dict.fromkeys(("interface", expected)))
+
+
+def test_where_parts_of_another_size_begin_is_no_place_of_a_device() -> None:
+    """Each device has the part that it had: the parts are larger."""
+    old, new = (
+        PART.format(devices="<=[4]", parts=parts, element_type="s32", devices_listed=4)
+        for parts in ("0, 0, 1, 1", "0, 0, 64, 64")
+    )
+    assert of(new, old) == ("structure",)

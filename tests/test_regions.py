@@ -7,6 +7,7 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramComparison, Site
+from hlodiff.differ.classify import replaces_a_number
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import number_by_line, opcode_counts, reported_edits
 from hlodiff.hlo import Frame
@@ -182,6 +183,16 @@ ENTRY %e {
 def test_a_literal_without_a_frame_has_the_line_of_what_uses_it_and_not_of_its_fusion() -> None:
     old, new = (hlodiff.read_text(f"HloModule m\n\n{TABLES}{text}") for text in
                 (FUSED_LITERAL, FUSED_LITERAL.replace("0.1", "0.2")))  # fmt: skip
+    (edit,) = hlodiff.diff(old, new).reported
+    assert [(frame.file, frame.line) for frame in edit.source] == [("/srv/model.py", 36)]
+
+
+def test_what_has_no_frame_has_the_line_of_what_uses_it_and_not_of_its_fusion() -> None:
+    """XLA writes a sum over windows out without a frame; the fusion around it has the line of its root."""
+    text = FUSED_LITERAL.replace("multiply(%q, %b)", "multiply(%s, %b)").replace(
+        "  %m =", "  %t = f32[8] tanh(%q)\n  %s = f32[8] copy(%t)\n  %m ="
+    )
+    old, new = (hlodiff.read_text(f"HloModule m\n\n{TABLES}{each}") for each in (text, text.replace("tanh", "sine")))
     (edit,) = hlodiff.diff(old, new).reported
     assert [(frame.file, frame.line) for frame in edit.source] == [("/srv/model.py", 36)]
 
@@ -474,9 +485,11 @@ ROOT %r = f32[8] tanh(%m3)"""
 
 
 def test_a_literal_beside_other_operands_is_another_literal() -> None:
-    """The product is no edit: what it is of was exchanged. So nothing joins its literal to what was exchanged."""
+    """The product is no edit: what it is of was exchanged. Its literal is of the line of what was exchanged."""
     found = hlodiff.diff(program(CUBED), program(SCALED))
     assert found.replay().complete
+    assert {edit.region for edit in found.reported} == {0}
+    assert not replaces_a_number(found)
     assert not [edit for edit in found.reported if "literal" in edit.fields]
     assert "numerics" not in ProgramComparison("f", "cpu", "compiled", "changed", found).classes
 

@@ -166,6 +166,7 @@ _NAMES = re.compile(r"%[\w.#-]+")
 _FLOATS = re.compile(r"= \(?b?[fc]\d")
 _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
 _LEADING = re.compile(r"\d+")
+_INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
@@ -257,7 +258,7 @@ def _has_other_work(diff: ModuleDiff) -> bool:
 
 
 def replaces_a_number(diff: ModuleDiff) -> bool:
-    """Whether floating-point constants were removed and added whose users are on both sides.
+    """Whether floating-point constants were removed and added outside of replaced subgraphs, and have users left.
 
     Args:
         diff: the difference of a StableHLO program.
@@ -266,6 +267,7 @@ def replaces_a_number(diff: ModuleDiff) -> bool:
         edit.kind
         for edit in diff.reported
         if edit.cause is None
+        and edit.region is None
         and (site := edit.new or edit.old)
         and site.opcode == "constant"
         and _FLOATS.search(site.text)
@@ -581,7 +583,9 @@ def _is_of_places(edit: Edit, diff: ModuleDiff) -> bool:
     if edit.fields == ("operands",):
         return any(instructions[operand].opcode == "partition-id" for operand in it.operands)
     devices = diff.new.attribute("num_partitions")
-    return it.shape.element_type in ("s32", "u32") and [*map(str, it.shape.dimensions)] == [devices]
+    # The same numbers in another order; others are where another part of an array begins.
+    old, new = (sorted(_INTEGER.findall(text)) for text in (edit.changes[0].old, edit.changes[0].new))
+    return it.shape.element_type in ("s32", "u32") and [*map(str, it.shape.dimensions)] == [devices] and old == new
 
 
 def _is_custom_call(site: Site | None) -> bool:

@@ -129,19 +129,26 @@ class Origins:
         """The frame of an instruction, for a literal that of its user: JAX makes a literal once for all users.
 
         A literal passed to a loop or a call has the line of that; its user's stack continues there. In a fusion the
-        compiler leaves many literals and broadcasts without a frame.
+        compiler leaves many instructions without a frame: that of the fusion is its root's, so the user's counts.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
-        if own.opcode not in _FEEDERS or (own.opcode != "constant" and own.frame >= 0):
+        is_literal = own.opcode == "constant" or (own.opcode in _FEEDERS and own.frame < 0)
+        if not is_literal and not (own.frame < 0 and self._is_fused(computation)):
             return own.frame
         user = self._user_frame(computation, instruction)
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
         is_on_the_way = not outer or any((frame.file, frame.line) == (outer[0].file, outer[0].line) for frame in inner)
         return user if is_on_the_way else own.frame
 
+    def _is_fused(self, computation: int) -> bool:
+        if self._callers is None:
+            self._callers = _first_callers(self.module)
+        caller = self._callers.get(computation)
+        return caller is not None and self.module.computations[caller[0]].instructions[caller[1]].opcode == "fusion"
+
     def _user_frame(self, computation: int, instruction: int) -> int:
-        """The frame of the first user that has one, looking through shape-only operations.
+        """The frame of the first user that has one, looking through those without and through shape-only operations.
 
         Those may have the line of the loop around them, as the literal has.
         """
@@ -153,7 +160,7 @@ class Origins:
                 it = instructions[user]
                 if it.frame >= 0 and (it.opcode not in _FEEDERS or it.frame != instructions[instruction].frame):
                     return it.frame
-                if it.opcode in _FEEDERS and user not in seen:
+                if (it.opcode in _FEEDERS or it.frame < 0) and user not in seen:
                     outer = outer if outer >= 0 else it.frame
                     seen.add(user)
                     worklist.append(user)

@@ -716,7 +716,8 @@ def number_by_line(edits: Sequence[RawEdit], lines: Sequence[tuple[Line, ...]]) 
         for side in (0, 1):
             by_side[side].setdefault(key[side], number)
     for n, edit in enumerate(edits):
-        if found[n] is None and edit.kind == "changed" and any(change.field == "opcode" for change in edit.changes):
+        is_other = edit.is_weak or any(change.field == "opcode" for change in edit.changes)
+        if found[n] is None and edit.kind == "changed" and is_other:
             found[n] = numbers.get((lines[n][0], lines[n][1]))
             edit.is_weak |= found[n] is not None
         if found[n] is None and edit.kind in ("added", "removed") and edit.cause is None:

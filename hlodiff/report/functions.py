@@ -59,7 +59,7 @@ from hlodiff.report.verdict import (
     is_unknown_work,
     judged,
     other_memory,
-    product_work,
+    other_work,
     verdict_of,
 )
 from hlodiff.report.view import (
@@ -164,7 +164,7 @@ def _program_view(
         verdict=verdict_of(
             numbers,
             reordered_write(diff) is not None or is_unknown_work(diff, numbers),
-            product_work(diff, program.target),
+            other_work(program) if diff else (),
             is_undecided(program, numbers),
         ),
     )
@@ -327,8 +327,9 @@ def _verdict_in_words(
         # Not shown by any number.
         known: dict[str, list[str]] = {}
         for target in targets:
-            if (work := product_work(diffs.get(target), target)) and work.is_known:
-                known.setdefault(work.words, []).append(target)
+            for work in other_work(programs[target]) if target in programs else ():
+                if work.is_known:
+                    known.setdefault(work.words, []).append(target)
         first = [f"{said} ({', '.join(on)})" if len(on) < len(targets) else said for said, on in known.items()]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [
@@ -357,7 +358,7 @@ def _verdict_in_words(
         doubt = ", as far as trip counts are known" if any(has_unknown(one.numbers) for one in verdicts) else ""
         doubt = f"{doubt}{_per_turn(verdicts, programs, root)}" if doubt else _at_equal_turns(verdicts, diffs)
         targets = [target for one in verdicts for target in one.targets]
-        unknown = [target for target in targets if product_work(diffs.get(target), target)]
+        unknown = [target for target in targets if target in programs and other_work(programs[target])]
         only = _on(unknown, compared) if len(unknown) < len(targets) else ""
         doubt += f", not counting matrix products{only}" if unknown else ""
         return "same", f"same cost{on}{doubt}", ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log2, sqrt
 
@@ -16,7 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.executed import ExecutedCount
 from hlodiff.differ.loops import data_loops, has_same_bounds
 from hlodiff.differ.result import ModuleDiff, Site
-from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Module
 from hlodiff.report.numbers import MEMORY, by_how_much, executed_pair, format_number, memory_numbers
 from hlodiff.report.view import Mark, Number, Verdict
@@ -290,7 +290,7 @@ def _sign(pair: tuple[float, float]) -> int:
 
 
 def verdict_of(
-    numbers: Sequence[Number], doubtful: bool = False, products: ProductWork | None = None, undecided: bool = False
+    numbers: Sequence[Number], doubtful: bool = False, others: Iterable[OtherWork] = (), undecided: bool = False
 ) -> Verdict:
     """The verdict on the numbers of one program.
 
@@ -298,7 +298,7 @@ def verdict_of(
         numbers: numbers with marks.
         doubtful: whether something without a number may cost more, such as a buffer written in another order; then
             nothing is certainly "better".
-        products: change of matrix products, see `product_work`.
+        others: changes that no number shows, see `other_work`.
         undecided: whether no direction is known of what changed, see `is_undecided`.
 
     Returns:
@@ -314,9 +314,10 @@ def verdict_of(
     for number in numbers:
         if number.relevant and number.mark:
             most[number.mark] = max(most[number.mark], number.rank)
-    if products and products.is_known:
-        way, doublings = "worse" if products.old < products.new else "better", abs(log2(products.new / products.old))
-        most[way] = max(most[way], _WEIGHTS["flops"].weight * min(doublings, _MOST_DOUBLINGS))
+    for work in others:
+        if work.is_known:
+            way, doublings = "worse" if work.old < work.new else "better", abs(log2(work.new / work.old))
+            most[way] = max(most[way], work.weight * min(doublings, _MOST_DOUBLINGS))
     better, worse = most["better"], most["worse"]
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
@@ -508,11 +509,86 @@ def format_legend(threshold: float, below: int = 0) -> str:
     return f"▲ costs more, ▼ less, per call and device; {listed.format(f'{100 * threshold:g} %')}"
 
 
-# --- The cost of float32 products, which no number of a program shows: flops stay the same. A TPU multiplies bfloat16:
-# `jax.lax.Precision.HIGH` splits each operand into two such values and adds three products, `HIGHEST` takes three
-# values and six products. A GPU with TF32, as all targets have, multiplies TF32 by default and float32 with `HIGHEST`,
-# outside of its matrix units. With `HIGH`, cuBLAS uses TF32 and Triton float32. How much longer float32 takes depends
-# on the product.
+# --- Costs that no number of a program shows: bytes and flops stay the same.
+
+
+@dataclass(frozen=True, slots=True)
+class OtherWork:
+    """The change of a cost that no number shows.
+
+    Args:
+        old, new: relative work of each side; 0 if unknown.
+        words: text for the report; "" for none.
+        weight: its relative importance.
+    """
+
+    old: float
+    new: float
+    words: str = ""
+    weight: float = _WEIGHTS["flops"].weight
+
+    @property
+    def is_known(self) -> bool:
+        """Whether both sides are known."""
+        return bool(self.old and self.new)
+
+
+def other_work(program: ProgramComparison) -> tuple[OtherWork, ...]:
+    """The changed costs of a program that none of its numbers shows.
+
+    Example:
+        >>> other_work(ProgramComparison("f", "tpu-v5e-2x2", "compiled", "changed"))
+        ()
+    """
+    if program.diff is None or program.diff.new.stage != "compiled":
+        return ()
+    return tuple(filter(None, (_product_work(program.diff, program.target), _group_work(program.diff))))
+
+
+# Bytes that a device sends for each byte of its result, among n devices; of others the groups say nothing.
+_SENT: dict[str, Callable[[int], float]] = {
+    "all-reduce": lambda n: 2 * (n - 1) / n,
+    "reduce-scatter": lambda n: n - 1,
+    "all-gather": lambda n: (n - 1) / n,
+    "all-to-all": lambda n: (n - 1) / n,
+}
+
+
+def _group_work(diff: ModuleDiff) -> OtherWork | None:
+    """The work of collectives over more or fewer devices than before, if it is an edit of their groups.
+
+    As in a ring, which is optimal in bytes (Patarasuk and Yuan 2009). Each step also waits for one more device.
+    """
+    found: Counter[tuple[str, int, int]] = Counter()
+    for edit in diff.reported:
+        if edit.kind != "changed" or "replica_groups" not in edit.fields or not (edit.old and edit.new and edit.cost):
+            continue
+        name, (old, new) = stem(edit.new.opcode), edit.cost
+        sizes = [_group_size(site, module) for site, module in ((edit.old, diff.old), (edit.new, diff.new))]
+        if name in _SENT and name == stem(edit.old.opcode) and min(sizes) > 1 and old and new:
+            found[name, sizes[0], sizes[1]] += min(old.collective, new.collective)
+    found = Counter({key: size for key, size in found.items() if key[1] != key[2]})
+    if len({before < after for _, before, after in found}) != 1:
+        return None
+    (name, before, after), size = found.most_common(1)[0]
+    carried = max(max(_known(one) for one in diff.executed["collective_bytes"]), found.total())
+    sent = [sum(_SENT[one](sizes[side]) * n for (one, *sizes), n in found.items()) for side in (0, 1)]
+    by = (carried - found.total() + sent[1]) / (carried - found.total() + sent[0])
+    if abs(by - 1) < THRESHOLD:
+        return None
+    words = f"{name} ({format_bytes(size)}) over {after} devices instead of {before}"
+    return OtherWork(1, by, words, _COLLECTIVE.weight)
+
+
+def _group_size(site: Site, module: Module) -> int:
+    groups = parse_groups(site.instruction_in(module).attribute("replica_groups") or "")
+    return len(groups[0]) if groups else 0
+
+
+# The work of products: a TPU multiplies bfloat16. `jax.lax.Precision.HIGH` splits each operand into two such values and
+# adds three products, `HIGHEST` takes three values and six products. A GPU with TF32, as all targets have, multiplies
+# TF32 by default and float32 with `HIGHEST`, outside of its matrix units. With `HIGH`, cuBLAS uses TF32 and Triton
+# float32. How much longer float32 takes depends on the product.
 
 _PRODUCTS = frozenset(["dot", "convolution"])
 _PASSES = {"default": 1, "high": 3, "highest": 6}
@@ -523,41 +599,10 @@ _WORDS = re.compile(r"\w+")
 _GEMM = "__cublas$gemm"
 
 
-@dataclass(frozen=True, slots=True)
-class ProductWork:
-    """The change of matrix products.
-
-    Args:
-        old, new: relative work of each side; 0 if unknown.
-        words: text for the report; "" for none.
-    """
-
-    old: int
-    new: int
-    words: str = ""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether both sides are known."""
-        return bool(self.old and self.new)
-
-
-def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | None:
-    """The work of float32 matrix products whose precision was edited, before and after.
-
-    Args:
-        diff: of two compiled programs.
-        target: their target; TPUs and GPUs have cheaper products of lower precision.
-
-    Returns:
-        the work of most products; None if no product changes, or some cost more and others less.
-
-    Example:
-        >>> product_work(None, "tpu-v5e-2x2") is None
-        True
-    """
+def _product_work(diff: ModuleDiff, target: str | None) -> OtherWork | None:
+    """The work of float32 matrix products whose precision was edited; None if some cost more and others less."""
     device = (target or "").partition("-")[0]
-    if diff is None or diff.new.stage != "compiled" or device not in ("tpu", "cuda"):
+    if device not in ("tpu", "cuda"):  # others have no cheaper products of lower precision
         return None
     work_of = _passes if device == "tpu" else _work_on_gpu
     found: Counter[tuple[int, int]] = Counter()
@@ -570,7 +615,7 @@ def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | N
                 found[work_of(edit.old, diff.old), work_of(edit.new, diff.new)] += edit.count
     moved = Counter({(old, new): count for (old, new), count in found.items() if old != new})
     if any(0 in pair for pair in found):
-        return ProductWork(0, 0)
+        return OtherWork(0, 0)
     if len({old < new for old, new in moved}) != 1:
         return None
     (old, new), count = moved.most_common(1)[0]
@@ -582,7 +627,7 @@ def product_work(diff: ModuleDiff | None, target: str | None) -> ProductWork | N
         else ""
     )
     how = (f"{many(new, 'pass', 'passes')}", f"{old}") if device == "tpu" else (_OF_GPUS[new], _OF_GPUS[old])
-    return ProductWork(old, new, f"{part}matrix products in {how[0]} instead of {how[1]}")
+    return OtherWork(old, new, f"{part}matrix products in {how[0]} instead of {how[1]}")
 
 
 def _is_float32(site: Site, module: Module) -> bool:
