@@ -917,6 +917,14 @@ ENTRY e {{
     assert ("numerics" in classes_of(found)) is is_numeric
 
 
+def test_a_cast_that_became_a_copy_to_another_layout_rounds_as_before() -> None:
+    """A TPU casts a value where it copies it, too."""
+    text = "HloModule m\n\nENTRY e {\n  %p = f32[8,4]{1,0} parameter(0)\n  ROOT %c = @(%p)\n}\n"
+    old = read_text(text.replace("@", "bf16[8,4]{1,0} convert"))
+    assert classes_of(diff(old, read_text(text.replace("@", "bf16[8,4]{0,1} copy")))) == ("cost",)
+    assert "numerics" in classes_of(diff(old, read_text(text.replace("@", "f32[8,4]{0,1} copy"))))
+
+
 def test_rounding_in_the_body_of_a_loop_that_calls_the_host_has_a_class() -> None:
     text = """module @m {
   func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> tensor<4xf32> {

@@ -192,6 +192,8 @@ def test_what_was_written_is_said_where_the_sentence_is_too_long() -> None:
     results = "result 0 is f32[1,3,2] instead of f32[20,3,2], result 1 is f32[1,3,2] instead of f32[20,3,2]"
     assert main_edit("better: temp -35 %", (results,), (line,), ()) == "SaveAt(ts=times) -> SaveAt(t1=True)"
     assert main_edit("better: temp -35 %", (results[:45],), (line,), ()) == results[:45]
+    both = "SaveAt(ts=times) -> SaveAt(t1=True), 3 loops gone"
+    assert main_edit("mixed", (), (line,), [one("removed", "while", "", count=3)]) == both
 
 
 def test_a_loop_in_another_function_is_not_gone() -> None:
@@ -216,7 +218,8 @@ def test_a_loop_has_the_line_that_was_edited_where_it_is_known() -> None:
     groups = [one("added", "", "while", where="solve.py:14 (solve)")]
     assert main_edit("worse: temp +8 %", (), (), groups) == "1 loop added at solve.py:14"
     line = ChangedLine("solve.py:10 (field)", "", "return w @ h", "return lax.fori_loop(0, 3, body, w @ h)")
-    assert main_edit("worse: temp +8 %", (), (line,), groups) == "1 loop added"
+    words = "w @ h -> lax.fori_loop(0, 3, body, w @ h), 1 loop added"
+    assert main_edit("worse: temp +8 %", (), (line,), groups) == words
 
 
 @pytest.mark.parametrize(

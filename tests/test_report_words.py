@@ -361,7 +361,8 @@ def test_equal_words_say_what_differs() -> None:
             "%call.1, %call.1#1",
             "operands: %call.1 instead of %call.1#1, %call.1#1 instead of %call.1",
         ),
-        ("%a, %b", "%a, %b", "operands: other values of the same names (%a, %b)"),
+        ("%a, %b", "%a, %b", "operands: other values of the same names"),
+        ("%a", "%a", "operands: other values of the same names (%a)"),
     ],
 )
 def test_another_result_of_the_same_call(old: str, new: str, words: str) -> None:

@@ -212,6 +212,22 @@ def test_a_cast_that_is_computed_again_rounds_nothing_more() -> None:
     assert classes_of(hlodiff.diff(old, new)) == classes_of(hlodiff.diff(new, old)) == ("structure",)
 
 
+def test_what_the_backward_pass_alone_computes_is_not_computed_again() -> None:
+    """`jax.checkpoint` around a loss whose value nobody uses: the forward pass is dead code."""
+
+    def step(scope: str, barrier: str) -> Module:
+        names = [f'metadata={{op_name="jit(f)/{scope}/{name}"}}' for name in ("sin", "tanh")]
+        return program(
+            f"%p = f32[8]{{0}} parameter(0)\n{barrier}%s = f32[8]{{0}} sine(%{'b' if barrier else 'p'}), {names[0]}\n"
+            f"ROOT %t = f32[8]{{0}} tanh(%s), {names[1]}"
+        )
+
+    barrier = "%b = f32[8]{0} opt-barrier(%p)\n"
+    old, new = step("jvp()", ""), step("transpose(jvp())/checkpoint/rematted_computation", barrier)
+    assert said(old, new) == []
+    assert said(new, old) == []
+
+
 def test_arguments_of_one_path_are_paired_where_arguments_came_though_others_are_used_like_them() -> None:
     def step(paths: str, uses: dict[str, str]) -> Module:
         lines = [

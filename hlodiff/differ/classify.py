@@ -507,6 +507,9 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("cost", follows)]
     sides = ((edit.old, diff.old), (edit.new, diff.new))
     if field == "opcode" and any(each is not None and _is_cast(each, module) for each, module in sides):
+        types = {_cast_types(each, module) for each, module in sides if each is not None}
+        if {old, new} == {"convert", "copy"} and len(types) == 1:
+            return [("cost", follows)]  # a TPU's copy to another layout may cast too
         return [("numerics", follows), ("structure", follows or edit.cause is not None)]
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
 
@@ -515,8 +518,7 @@ def _is_cast(site: Site, module: Module) -> bool:
     """Whether an instruction rounds to another floating-point type; JAX writes many converts that change no type."""
     if site.opcode not in ("convert", "reduce-precision", "reduce_precision"):
         return False
-    computation = module.computations[site.computation]
-    it = computation.instructions[site.instruction]
+    it = site.instruction_in(module)
     if site.opcode != "convert":
         # Whether `reduce-precision` keeps fewer bits than its type has: one that keeps all is behind what JAX saves.
         own = _BITS.get(it.shape.element_type)
@@ -524,8 +526,15 @@ def _is_cast(site: Site, module: Module) -> bool:
         if own is None or not all(kept):
             return bool(FLOAT.match(it.shape.element_type))
         return any(int(found[0]) < bits for found, bits in zip(kept, own, strict=True) if found)
-    types = [it.shape.element_type, *(computation.instructions[n].shape.element_type for n in it.operands[:1])]
+    types = _cast_types(site, module)
     return all(map(FLOAT.match, types)) and len(set(types)) > 1
+
+
+def _cast_types(site: Site, module: Module) -> tuple[str, ...]:
+    """The element types of a value and of its first operand."""
+    it = site.instruction_in(module)
+    operands = (module.computations[site.computation].instructions[n] for n in it.operands[:1])
+    return it.shape.element_type, *(one.shape.element_type for one in operands)
 
 
 def _is_note(change: FieldChange, note: str) -> bool:

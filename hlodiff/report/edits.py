@@ -384,7 +384,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         old, new = (", ".join(map(format_literal, side)) for side in change.literals)
         return f"operands: {'constant' if len(change.literals[0]) == 1 else 'constants'} {format_pair(old, new)}"
     if change.field == "operands" and old == new:
-        return f"operands: other values of the same names ({old if old.count(',') < _MOST_OPERANDS else '...'})"
+        which = "" if "," in old else f" ({old})"  # of several, some may be the same
+        return f"operands: other values of the same names{which}"
     if change.field == "operands" and (numbers := _other_results(old, new)):
         return f"operands: {numbers}"
     if change.field == "operands" and max(counts := (old.count(",") + 1, new.count(",") + 1)) > _MOST_OPERANDS:

@@ -109,7 +109,7 @@ def main_edit(
     cause = cause if len(cause) <= _MOST else ""  # what was written may be shorter
     loops = _loops(edit_groups, lines, op_counts)
     both = f"{text}, {loops}"
-    if loops and text.endswith((" added", " gone")) and len(both) <= _MOST:
+    if loops and text and len(both) <= _MOST:
         loops = both
     attribute = _attribute(lines, edit_groups)
     replaced = [f"{REPLACED} {one.what.partition(' (was ')[0]}" for one in edit_groups if one.kind == REPLACED]

@@ -31,6 +31,7 @@ _MINUS = re.compile(r"- *\d[\d._e]*")
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
+_MODULE = re.compile(r"(?:[^\W\d]\w*\.)+")
 _NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
 
 
@@ -59,6 +60,10 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         'mean((x - m) ** 2, ...) -> mean(x**2, ...) - m**2'
         >>> written("y = sum(x * used) / maximum(sum(used), 1)", "y = mean(x, where=used)", 50)
         'sum(...) / maximum(...) -> mean(x, where=used)'
+        >>> written("y = jax.vmap(step)(states, keys)", "y = jax.vmap(step, in_axes=(0, None))(states, key)")
+        'jax.vmap(step)(..., keys) -> jax.vmap(step, in_axes=(0, None))(..., key)'
+        >>> written("y = optax.cross_entropy(logits, labels)", "y = optax.huber_loss(f(logits), g(labels))", 40)
+        'cross_entropy(...) -> huber_loss(...)'
         >>> written("for i in range(n)", "for i in range(n - 1)"), written("y = x", "y = x * scale")
         ('n -> n - 1', '* scale added')
     """
@@ -163,12 +168,20 @@ def _operands(old: str, new: str) -> tuple[str, str]:
 
 
 def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
-    """Both expressions, with `...` for call arguments of the longer one or both: `sum(...) / max(...) -> mean(x)`."""
+    """Both expressions, with `...` for call arguments of the longer one or both: `sum(...) / max(...) -> mean(x)`.
+
+    Without the module that both begin with, if that is still too long.
+    """
     texts = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
     short = [_called_names(span, line) for line, span in zip(lines, spans, strict=True)]
     longer = int(len(texts[1]) > len(texts[0]))
     for sides in ((longer,), (0, 1)):
         old, new = (short[side] if side in sides else text for side, text in enumerate(texts))
+        if old != new and len(old) + len(new) + len(ARROW) <= most:
+            return format_pair(old, new)
+    modules = [_MODULE.match(text) for text in short]
+    if modules[0] and modules[1] and modules[0][0] == modules[1][0]:
+        old, new = (text.removeprefix(modules[0][0]) for text in short)
         if old != new and len(old) + len(new) + len(ARROW) <= most:
             return format_pair(old, new)
     return ""
@@ -206,7 +219,7 @@ def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[s
 
 def _is_call(words: Sequence[str], at: int) -> bool:
     name = words[at - 1] if at > 0 else ""
-    return words[at] == "(" and name.isidentifier() and not keyword.iskeyword(name)
+    return words[at] == "(" and (name in _CLOSING or (name.isidentifier() and not keyword.iskeyword(name)))
 
 
 def _same_arguments(old: Sequence[str], new: Sequence[str]) -> int:
