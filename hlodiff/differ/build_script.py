@@ -19,7 +19,6 @@ from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tunin
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.script import (
     AddStep,
-    ArriveStep,
     Calls,
     ChangeStep,
     Channel,
@@ -749,13 +748,11 @@ class _ScriptBuilder:
     ) -> Iterator[Step]:
         source = self._source(claim)
         calls = tuple((name, tuple(self._callee(it, name, b, source) for b in group)) for name, group in it.calls)
+        added = AddStep(claim.reference, number, other, replace(it, calls=()), calls, rewirings)
         if claim.edit.kind != "moved" or source is None or claim.old is None or claim.new is None:
-            yield AddStep(claim.reference, number, other, replace(it, calls=()), calls, rewirings)
+            yield added
             return
-        changes, operands = tuple(settings(claim, source, it)), it.reads
-        yield ArriveStep(
-            claim.reference, number, other, claim.old, changes, operands, it.control_predecessors, calls, rewirings
-        )
+        yield replace(added, source=claim.old, settings=tuple(settings(claim, source, it)))
         for each in self.reported.changed.get((claim.old, claim.new), ()):  # its tuning may have changed there
             yield ChangeStep(each.reference, number, other, tuple(settings(each, source, it)))
 

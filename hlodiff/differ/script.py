@@ -78,9 +78,14 @@ class RemoveStep:
 
 @dataclass(frozen=True, slots=True)
 class AddStep:
-    """Add a new instruction; `instruction.operands` and control predecessors are new places.
+    """Add a new instruction, or move one here from another computation.
 
-    `rewirings` are the kept instructions that read it.
+    Args:
+        instruction: the new instruction; its operands and control predecessors are new places. Of a moved one only
+            these count.
+        rewirings: the kept instructions that read it.
+        source: computation and place of a moved instruction in the old program; None for a new one.
+        settings: what changes in a moved instruction.
     """
 
     reference: EditReference
@@ -89,27 +94,8 @@ class AddStep:
     instruction: Instruction
     calls: Calls = ()
     rewirings: tuple[OperandRewiring, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ArriveStep:
-    """Move an instruction here from another computation: the old one at `source`, with these settings.
-
-    Args:
-        source: computation and place in the old program.
-        operands, control: new places.
-        rewirings: the kept instructions that read it.
-    """
-
-    reference: EditReference
-    pair: int
-    new: int
-    source: tuple[int, int]
-    settings: tuple[SettingChange, ...]
-    operands: tuple[Value, ...]
-    control: tuple[int, ...]
-    calls: Calls = ()
-    rewirings: tuple[OperandRewiring, ...] = ()
+    source: tuple[int, int] | None = None
+    settings: tuple[SettingChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +136,7 @@ class ComputationStep:
     value: str | None
 
 
-Step = RemoveStep | AddStep | ArriveStep | ChangeStep | ReorderStep | HeaderStep | ComputationStep
+Step = RemoveStep | AddStep | ChangeStep | ReorderStep | HeaderStep | ComputationStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ import networkx as nx
 
 from hlodiff.differ.script import (
     AddStep,
-    ArriveStep,
     Calls,
     ChangeStep,
     ComputationStep,
@@ -381,7 +380,7 @@ def _name(owner: Computation, place: int) -> str:
 def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
     """Apply the steps of one pair of computations to its old computation."""
     rewirings: dict[int, list[OperandRewiring]] = {}
-    of_steps = (step.rewirings for step in made.steps if isinstance(step, RemoveStep | AddStep | ArriveStep))
+    of_steps = (step.rewirings for step in made.steps if isinstance(step, RemoveStep | AddStep))
     for rewiring in chain(made.pair.arguments, *of_steps):
         rewirings.setdefault(rewiring.user, []).append(rewiring)
     made.root = made.places[made.old.root] if made.pair.old >= 0 else made.pair.root
@@ -392,12 +391,10 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
         _add(made, place, _ResultNode(Row(it.opcode, it.shape, it.literal, it.attributes)))
     for step in made.steps:
         if isinstance(step, AddStep):
-            row = row_of(step.instruction)._replace(calls=program.new_calls(step.calls))
-            _add(made, step.new, _ResultNode(row, calls=step.calls))
-        elif isinstance(step, ArriveStep):
-            row = row_of(program.script.old.computations[step.source[0]].instructions[step.source[1]])
-            row = row._replace(calls=program.new_calls(step.calls), reads=step.operands, control=step.control)
-            node = _ResultNode(row, calls=step.calls, is_copy=True)
+            it, source = step.instruction, step.source
+            row = row_of(program.script.old.computations[source[0]].instructions[source[1]] if source else it)
+            row = row._replace(calls=program.new_calls(step.calls), reads=it.reads, control=it.control_predecessors)
+            node = _ResultNode(row, calls=step.calls, is_copy=source is not None)
             for setting in step.settings:
                 _set(made, node, setting)
             _add(made, step.new, node)
@@ -794,7 +791,7 @@ def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> I
     if not made.is_paired:
         return
     for step in made.steps:
-        if isinstance(step, RemoveStep | AddStep | ArriveStep):
+        if isinstance(step, RemoveStep | AddStep):
             for rewiring in step.rewirings:
                 if not _is_on_the_way(made, step, rewiring):
                     yield f"{made.name(rewiring.user)} reads something else, and nothing on the way to it came or went"
@@ -817,9 +814,7 @@ def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> I
             yield f"{_name(made.old, place)}, which nothing read, went, {_SILENT}"
 
 
-def _is_on_the_way(
-    made: _ReplayedComputation, step: RemoveStep | AddStep | ArriveStep, rewiring: OperandRewiring
-) -> bool:
+def _is_on_the_way(made: _ReplayedComputation, step: RemoveStep | AddStep, rewiring: OperandRewiring) -> bool:
     """Whether a step removed the old operand or added the new one, and the other is below that or new too."""
     before = made.nodes[rewiring.user].before if rewiring.user in made.nodes else None
     old = before.operands[rewiring.slot] if before and rewiring.slot is not None else -1
@@ -1099,12 +1094,12 @@ def _check_reported(script: EditScript) -> Iterator[str]:
         pair = None if isinstance(step, HeaderStep) else script.pairs[step.pair]
         count = pair.count if pair and step.reference.channel != "schedule" else 1
         counts[step.reference] = min(count, counts.get(step.reference, count))
-        if pair and isinstance(step, RemoveStep | AddStep | ArriveStep):
+        if pair and isinstance(step, RemoveStep | AddStep):
             place = (False, pair.old, step.old) if isinstance(step, RemoveStep) else (True, pair.new, step.new)
             pairs.setdefault(place, set()).add(step.pair)
             told.setdefault(place, {})[step.reference] = None
     totals = {place: sum(script.pairs[pair].count for pair in found) for place, found in pairs.items()}
-    moves = {step.reference for step in script.steps if isinstance(step, ArriveStep)}
+    moves = {step.reference for step in script.steps if isinstance(step, AddStep) and step.source}
     alone: dict[EditReference, int] = {}
     for place, (reference, *others) in told.items():
         if reference in moves and not others:
