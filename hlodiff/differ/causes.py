@@ -25,7 +25,7 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import continued_steps, family
-from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import BINDS, Instruction, Layout, Module, Shape, is_embedded
 from hlodiff.hlo.traversal import preorder
 
@@ -261,8 +261,7 @@ def _is_of_loop(sides: _Sides, edit: RawEdit, loops: Sequence[frozenset[Place]])
 
 
 def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:
-    frame = own_frame(side.module.stack(side.instruction(place).frame))
-    return (frame.file, frame.line) if frame else None
+    return own_place(side.module.stack(side.instruction(place).frame))
 
 
 def _calls_around(side: _ProgramEdits, computation: int, depth: int = 4) -> Iterator[Place]:

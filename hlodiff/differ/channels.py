@@ -19,7 +19,7 @@ from hlodiff.differ.computation_matches import (
 from hlodiff.differ.edits import RawEdit, outside
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.prepare import channel_of, tuning_of
-from hlodiff.differ.regions import joined_halves
+from hlodiff.differ.regions import joined_halves, with_joined
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, continued_steps, is_step
 from hlodiff.hlo.fingerprint import shape_text
@@ -234,7 +234,7 @@ def with_steps(
             halves |= dict.fromkeys((*olds, *news), head)
             for n, edit in (olds, news)[side].items():  # the first step may be grouped with others
                 left = tuple(pair for pair in edits[n].sites if pair not in edit.sites)
-                rest |= {n: replace(edits[n], sites=left, count=len(left), cost=None)} if left else {}
+                rest |= {n: replace(edits[n], sites=left, count=len(left), cost=None, cause=n)} if left else {}
             begun = set(_places(joined[head], side))
             steps = begun.union(place for place, starts in later.items() if not begun.isdisjoint(starts))
             bodies |= {computation: head for computation, _ in steps}
@@ -248,16 +248,9 @@ def with_steps(
                 callees = given if is_user else it.called
                 inside = (site.computation,) if it.opcode in _OF_STEPS else ()
                 causes.update((n, bodies[callee]) for callee in (*inside, *callees) if callee in bodies)
-    kept = [n for n in range(len(edits)) if halves.get(n, n) == n]
-    place = {n: index for index, n in enumerate(kept)}
-    found = []
-    for n in kept:
-        cause = causes.get(n, edits[n].cause)
-        cause = causes.get(cause, cause) if cause is not None else None
-        cause = halves.get(cause, cause) if cause is not None else None
-        found.append(joined[n] if n in joined else replace(edits[n], cause=None if cause is None else place[cause]))
-    found += [replace(edit, cause=place[halves[n]]) for n, edit in rest.items()]
-    return tuple(found), tuple(origins[n] for n in [*kept, *rest])
+    causes |= {n: causes[edit.cause] for n, edit in enumerate(edits) if n not in causes and edit.cause in causes}
+    split = [*(replace(edit, cause=causes.get(n, edit.cause)) for n, edit in enumerate(edits)), *rest.values()]
+    return with_joined(split, [*origins, *(origins[n] for n in rest)], joined, halves)
 
 
 def _places(edit: Edit, side: int) -> list[Place]:

@@ -22,9 +22,9 @@ from hlodiff.differ.rematerialisation import SCOPE, repeated_values
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
-from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import call_sites, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
 FLOAT = re.compile(r"bf\d|f\d")
@@ -289,9 +289,9 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
     found: dict[tuple[str, object], Counter[str]] = {}
     members: dict[tuple[str, object], list[int]] = {}
     for n, edit in enumerate(diff.reported):
-        site, frame = edit.new or edit.old, own_frame(edit.source)
-        if edit.kind in ("added", "removed") and site is not None and site.opcode in _CONSTRAINTS and frame is not None:
-            key = _NAMES.sub("", site.text), (frame.file, frame.line)
+        site, line = edit.new or edit.old, own_place(edit.source)
+        if edit.kind in ("added", "removed") and site is not None and site.opcode in _CONSTRAINTS and line is not None:
+            key = _NAMES.sub("", site.text), line
             found.setdefault(key, Counter())[edit.kind] += edit.count
             members.setdefault(key, []).append(n)
     again = [n for group in members.values() for n in group if SCOPE in (diff.reported[n].op_name or "")]
@@ -644,11 +644,7 @@ def _only_products_take(module: Module, place: _Place) -> bool:
         >>> _only_products_take(read_hlo(text), (0, 0))
         False
     """
-    callers: dict[int, list[_Place]] = {}
-    for number, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for callee in it.called:
-                callers.setdefault(callee, []).append((number, position))
+    callers = call_sites(module)
 
     def takers(value: _Element) -> Iterator[_Element]:
         number, position, elements = value
@@ -656,7 +652,7 @@ def _only_products_take(module: Module, place: _Place) -> bool:
         for user in computation.users()[position]:
             yield from _taken(module, (number, user), position, elements)
         if position == computation.root:
-            outside = [(n, p, module.computations[n].instructions[p].opcode) for n, p in callers.get(number, ())]
+            outside = [(n, p, module.computations[n].instructions[p].opcode) for n, p, _ in callers[number]]
             yield from ((n, p, elements) for n, p, _ in outside)
             if any(opcode == "while" for _, _, opcode in outside):  # the next iteration takes it
                 yield from _given(module, number, (0,), elements)

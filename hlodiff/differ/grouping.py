@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from hlodiff.differ.causes import roots_of
-from hlodiff.differ.computation_matches import at
+from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import LEFT_OVER, RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
@@ -18,7 +20,7 @@ from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import Frame, Instruction, Module
-from hlodiff.hlo.traversal import multiplicities
+from hlodiff.hlo.traversal import call_sites, multiplicities
 
 # Opcodes that only pass a literal to its users.
 _FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
@@ -46,17 +48,18 @@ class Stack(NamedTuple):
 _NO_STACK = Stack((), None, False)
 
 
-@dataclass(slots=True)
+@dataclass
 class Origins:
     """Scopes and frames of one module's instructions; call sites are found on first access."""
 
     module: Module
-    _callers: dict[int, tuple[int, int]] | None = field(default=None)
     _stacks: dict[int, Stack] = field(default_factory=dict)
     # Where a stack ends inside a library, the callers of its computation add to it, see `stack`.
     _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
-    # Instructions that apply a computation to elements; XLA keeps equal ones once, with the metadata of any of them.
-    _appliers: dict[int, list[tuple[int, int]]] | None = field(default=None)
+
+    @cached_property
+    def _sites(self) -> list[list[tuple[int, int, str]]]:
+        return call_sites(self.module)
 
     def near(self, computation: int, instruction: int) -> tuple[Frame, ...]:
         """The common stack of the neighbours and callees of an instruction that the compiler made.
@@ -66,16 +69,10 @@ class Origins:
         """
         if not self.module.frames:
             return ()
-        place: tuple[int, int] | None = (computation, instruction)
-        for _ in range(_LONGEST_CHAIN):
-            if place is None:
-                break
+        for place in self._chain(computation, instruction):
             stacks = {stack.own: stack.frames for stack in self._around(*place) if stack.own is not None}
             if stacks:
                 return next(iter(stacks.values())) if len({(f.file, f.line) for f in stacks}) == 1 else ()
-            if self._callers is None:
-                self._callers = _first_callers(self.module)
-            place = self._callers.get(place[0])
         return ()
 
     def _around(self, computation: int, instruction: int) -> Iterator[Stack]:
@@ -101,7 +98,7 @@ class Origins:
         """
         if not self.module.frames:
             return _NO_STACK
-        if appliers := self._appliers_of(computation):
+        if appliers := self._appliers.get(computation):
             stacks = {stack.own: stack for stack in (self.stack(*place) for place in appliers)}
             return next(iter(stacks.values())) if len(stacks) == 1 else _NO_STACK
         own = self._own(computation, instruction)
@@ -113,8 +110,8 @@ class Origins:
         known = self._called.get((computation, own))
         if known is None:
             frames = stack.frames
-            for caller in self._chain(computation, instruction)[own >= 0 :]:
-                more = self.module.stack(caller.frame)
+            for place in islice(self._chain(computation, instruction), own >= 0, None):
+                more = self.module.stack(at(self.module, place).frame)
                 frames = more if frames == more[: len(frames)] else frames + more
                 if any(not is_library(frame.file) for frame in more):
                     break
@@ -142,10 +139,8 @@ class Origins:
         return user if is_on_the_way else own.frame
 
     def _is_fused(self, computation: int) -> bool:
-        if self._callers is None:
-            self._callers = _first_callers(self.module)
-        caller = self._callers.get(computation)
-        return caller is not None and self.module.computations[caller[0]].instructions[caller[1]].opcode == "fusion"
+        sites = self._sites[computation]
+        return bool(sites) and at(self.module, sites[0][:2]).opcode == "fusion"
 
     def _user_frame(self, computation: int, instruction: int) -> int:
         """The frame of the first user that has one, looking through those without and through shape-only operations.
@@ -169,46 +164,38 @@ class Origins:
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""
         own = self.module.computations[computation].instructions[instruction]
-        if appliers := self._appliers_of(computation):
-            names = {self.module.computations[outer].instructions[place].op_name for outer, place in appliers}
+        if appliers := self._appliers.get(computation):
+            names = {at(self.module, place).op_name for place in appliers}
             return names.pop() if len(names) == 1 else ""
         if self.module.stage == "compiled" or own.op_name.startswith("jit("):
             return own.op_name
         _, *callers = self._chain(computation, instruction)
-        outer = next((it.op_name for it in callers if it.op_name), "")
+        outer = next((name for place in callers if (name := at(self.module, place).op_name)), "")
         return f"{outer}/{own.op_name}" if outer and own.op_name else own.op_name or outer
 
-    def _appliers_of(self, computation: int) -> Sequence[tuple[int, int]]:
-        """The reductions, scatters and sorts of a compiled program that apply a computation of scalars."""
-        if self.module.stage != "compiled":
-            return ()
-        if self._appliers is None:
-            found: dict[int, list[tuple[int, int]]] = {}
-            computations = self.module.computations
-            for index, owner in enumerate(computations):
-                for position, it in enumerate(owner.instructions):
-                    for callee in it.called if it.opcode != "call" and "to_apply" in dict(it.calls) else ():
-                        found.setdefault(callee, []).append((index, position))
-            self._appliers = {
-                n: places
-                for n, places in found.items()
-                if not any(it.opcode == "parameter" and it.shape.dimensions for it in computations[n].instructions)
-            }
-        return self._appliers.get(computation, ())
+    @cached_property
+    def _appliers(self) -> dict[int, list[Place]]:
+        """The reductions, scatters and sorts of a compiled program that apply each computation of scalars.
 
-    def _chain(self, computation: int, instruction: int) -> list[Instruction]:
+        XLA keeps equal computations once, with the metadata of any of them.
+        """
+        found: dict[int, list[Place]] = {}
+        for index, sites in enumerate(self._sites if self.module.stage == "compiled" else ()):
+            places = [(outer, position) for outer, position, name in sites if name == "to_apply"]
+            places = [place for place in places if at(self.module, place).opcode != "call"]
+            instructions = self.module.computations[index].instructions if places else ()
+            if places and not any(it.opcode == "parameter" and it.shape.dimensions for it in instructions):
+                found[index] = places
+        return found
+
+    def _chain(self, computation: int, instruction: int) -> Iterator[Place]:
         """The instruction and the nearest calls that lead to it, nearest first."""
-        if self._callers is None:
-            self._callers = _first_callers(self.module)
-        chain = [self.module.computations[computation].instructions[instruction]]
-        seen = {computation}
-        while (caller := self._callers.get(computation)) is not None and len(chain) < _LONGEST_CHAIN:
-            if caller[0] in seen:
-                break
-            computation = caller[0]
-            seen.add(computation)
-            chain.append(self.module.computations[computation].instructions[caller[1]])
-        return chain
+        place = computation, instruction
+        for _ in range(_LONGEST_CHAIN):
+            yield place
+            if not (sites := self._sites[place[0]]):
+                return
+            place = sites[0][:2]
 
 
 @dataclass(slots=True)
@@ -229,15 +216,6 @@ class PrintedProgram:
         if index not in self._instructions:
             self._instructions[index] = {it.name: it for it in self.module.computations[index].instructions}
         return self._instructions[index].get(name)
-
-
-def _first_callers(module: Module) -> dict[int, tuple[int, int]]:
-    callers: dict[int, tuple[int, int]] = {}
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for callee in it.called if it.calls else ():
-                callers.setdefault(callee, (index, position))
-    return callers
 
 
 _FIRST = frozenset(["memory_space", "sharding", "compute_type", "alias", "replica_groups", "element_type", "precision"])

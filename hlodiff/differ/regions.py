@@ -24,7 +24,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, family, stem
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.metadata import own_frame
+from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module, Shape, is_commutative
 from hlodiff.hlo.traversal import source_through
 
@@ -441,8 +441,7 @@ class _Regions:
         return old, new
 
     def _collective(self, side: int, it: Instruction) -> object:
-        frame = own_frame(self.modules[side].stack(it.frame))
-        line = (frame.file, frame.line) if frame else None
+        line = own_place(self.modules[side].stack(it.frame))
         return it.opcode, shape_text(it.shape, False), it.attribute("dimensions"), it.op_name, line
 
     def _is_of_argument(self, edit: RawEdit) -> bool:
@@ -783,11 +782,28 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
     found = list(map(_with_cause, found, causes))
     retyped = dict(_retyped(found, {n for n, origin in enumerate(origins) if origin in halves}))
     heads = {n: head for head, (_, members) in retyped.items() for n in members}
-    kept = [n for n in range(len(found)) if heads.get(n, n) == n]
-    place = {n: index for index, n in enumerate(kept)}
-    chosen = [retyped[n][0] if n in retyped else found[n] for n in kept]
+    return with_joined(found, origins, {head: edit for head, (edit, _) in retyped.items()}, heads)
+
+
+def with_joined(
+    edits: Sequence[Edit], origins: Sequence[int], joined: Mapping[int, Edit], heads: Mapping[int, int]
+) -> tuple[tuple[Edit, ...], tuple[int, ...]]:
+    """The edits where some of them are one; what one of those caused, that one did.
+
+    Args:
+        edits: as reports show them.
+        origins: for each the index of the script's edit that it is about.
+        joined: the edits that others are together, by the index of the first of those.
+        heads: that index, by the index of each of those.
+
+    Returns:
+        the edits, and for each the index of the script's edit.
+    """
+    kept = [n for n in range(len(edits)) if heads.get(n, n) == n]
+    places = {n: place for place, n in enumerate(kept)}
+    chosen = (joined.get(n, edits[n]) for n in kept)
     return (
-        tuple(_with_cause(e, None if e.cause is None else place[heads.get(e.cause, e.cause)]) for e in chosen),
+        tuple(_with_cause(e, None if e.cause is None else places[heads.get(e.cause, e.cause)]) for e in chosen),
         tuple(origins[n] for n in kept),
     )
 
@@ -875,10 +891,10 @@ def _joined(
 
 def _line_key(edit: Edit) -> tuple[str, str, int] | None:
     """An added or removed operation without names, and its line; None if unknown."""
-    site, frame = edit.new or edit.old, own_frame(edit.source)
-    if site is None or frame is None or site.opcode in CARRIERS | CALLS:
+    site, line = edit.new or edit.old, own_place(edit.source)
+    if site is None or line is None or site.opcode in CARRIERS | CALLS:
         return None
-    return _NAMES.sub("%", site.text.partition(" = ")[2]), frame.file, frame.line
+    return _NAMES.sub("%", site.text.partition(" = ")[2]), *line
 
 
 def _rewired(removed: Sequence[Edit], added: Sequence[Edit]) -> list[Edit]:
@@ -889,13 +905,7 @@ def _rewired(removed: Sequence[Edit], added: Sequence[Edit]) -> list[Edit]:
     ]
     if sorted(texts[0]) == sorted(texts[1]):
         return []
-    costs = [[edit.cost[side] for edit in some if edit.cost] for side, some in enumerate((removed, added))]
-    joined = replace(
-        added[0], kind="changed", fields=("operands",), changes=(FieldChange("operands", texts[0][0], texts[1][0]),),
-        count=sum(edit.count for edit in removed), sites=tuple(zip(olds, news, strict=True)),
-        cost=(added_up(costs[0]), added_up(costs[1])),
-    )  # fmt: skip
-    return [joined]
+    return [joined_halves(removed, added, FieldChange("operands", texts[0][0], texts[1][0]))]
 
 
 _NAMES = re.compile(r"%[\w.#-]+")

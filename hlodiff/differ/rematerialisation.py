@@ -10,7 +10,7 @@ from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.repeats import own_line
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
-from hlodiff.hlo.traversal import called_by
+from hlodiff.hlo.traversal import called_by, callees_first
 
 SCOPE = "rematted_computation"
 # They hand on what they take.
@@ -91,15 +91,10 @@ def _results(it: Instruction, computation: Computation, inputs: Sequence[bytes],
 
 def _computations_inside(module: Module) -> set[int]:
     """Computations that are only called from the scope: in loops and `shard_map` scopes begin anew."""
-    inside: set[int] = set()
-    count = -1
-    while count < len(inside):
-        count = len(inside)
-        runs: dict[int, bool] = {}
-        for number, computation in enumerate(module.computations):
-            for it in computation.instructions:
-                if it.called and it.opcode in CARRIERS:
-                    is_inside = number in inside or SCOPE in it.op_name
-                    runs.update((callee, is_inside and runs.get(callee, True)) for callee in it.called)
-        inside = {callee for callee, is_inside in runs.items() if is_inside}
-    return inside
+    inside: dict[int, bool] = {}
+    for number in reversed(callees_first(module)):
+        for it in module.computations[number].instructions:
+            if it.called and it.opcode in CARRIERS:
+                is_inside = inside.get(number, False) or SCOPE in it.op_name
+                inside.update((callee, is_inside and inside.get(callee, True)) for callee in it.called)
+    return {number for number, is_inside in inside.items() if is_inside}

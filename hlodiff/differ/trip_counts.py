@@ -16,10 +16,10 @@ from hashlib import blake2b
 from itertools import islice
 
 from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
-from hlodiff.hlo.metadata import own_frame, shown_file
+from hlodiff.hlo.metadata import own_place, shown_file
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
 from hlodiff.hlo.parser import LazyComputations
-from hlodiff.hlo.traversal import postorder
+from hlodiff.hlo.traversal import call_sites, postorder
 
 _INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
 _VALUE_PRESERVING = frozenset(
@@ -167,8 +167,7 @@ class UncountedLoop:
 def uncounted_loop(module: Module, place: LoopPlace) -> UncountedLoop:
     """A loop with unknown trip count as reports name it: by the user's line that made it."""
     it = module.computations[place[0]].instructions[place[1]]
-    frame = own_frame(module.stack(it.frame))
-    return UncountedLoop(condition_fingerprint(module, it), it.name, *((frame.file, frame.line) if frame else ("", 0)))
+    return UncountedLoop(condition_fingerprint(module, it), it.name, *(own_place(module.stack(it.frame)) or ("", 0)))
 
 
 def condition_and_body(it: Instruction) -> tuple[int, int] | None:
@@ -283,10 +282,8 @@ class LoopSolver:
                     if callee in it.called
                 ]
         elif not self._sites:
-            for index, computation in enumerate(computations):
-                for position, it in enumerate(computation.instructions):
-                    for called in dict.fromkeys(it.called):
-                        self._sites.setdefault(called, []).append((index, position))
+            sites = enumerate(call_sites(self.module))
+            self._sites |= {index: list(dict.fromkeys(one[:2] for one in its)) for index, its in sites}
         return self._sites.get(callee, [])
 
     def _computation(self, frame: _CallFrame) -> Computation:

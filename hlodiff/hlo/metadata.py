@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from hlodiff.hlo.grammar import STRING, unquote
 from hlodiff.hlo.model import Frame
@@ -25,14 +25,13 @@ _FRAME = re.compile(r"\{file_location_id=(\d{1,18}) parent_frame_id=(\d{1,18})\}
 _SCOPE_AND_FRAME = re.compile(r'\{op_name="([^"\\]*+)"(?: stack_frame_id=(\d{1,18}))?\}')
 
 
-@dataclass(slots=True)
+@dataclass
 class FrameTable:
     """The tables `FileNames`, `FunctionNames`, `FileLocations` and `StackFrames`, filled as they are read."""
 
     names: dict[str, dict[int, str]] = field(default_factory=dict)
     numbers: dict[str, dict[int, dict[str, int]]] = field(default_factory=dict)
     inline: dict[tuple[str, int], int] = field(default_factory=dict)
-    _position: dict[int, int] | None = None
 
     def add(self, table: str, line: str) -> bool:
         """Add one row; returns False if the line is not a row."""
@@ -52,28 +51,25 @@ class FrameTable:
         return True
 
     def frame_of_id(self, frame_id: int) -> int:
-        """Index in `frames()` of a stack frame id; -1 if the table lacks it.
+        """Index in `frames()` of a stack frame id; -1 if the table lacks it."""
+        return self._stack[frame_id][0] if frame_id in self._stack else -1
 
-        A place that calls itself is one frame: JAX 0.11 names a call of `scan` once more for what its body does.
+    @cached_property
+    def _stack(self) -> dict[int, tuple[int, int]]:
+        """For each stack frame id its index in `frames()` and the id of its parent.
+
+        XLA prints the parent's id plus one, so that 1 is "none" (seen in jaxlib 0.9 and 0.10: frame 1 has parent 1,
+        frame 2 has parent 2). Where frame 1 has parent 0 or none the ids are plain. A place that calls itself is one
+        frame: JAX 0.11 names a call of `scan` once more for what its body does.
         """
-        if self._position is None:
-            self._position = {}
-            stack, parents = self.numbers.get("StackFrames", {}), self._parents()
-            for n, (key, row) in enumerate(stack.items()):
-                parent = parents[key]
-                is_same = stack.get(parent, {}).get("file_location_id") == row.get("file_location_id")
-                self._position[key] = self._position.get(parent, n) if is_same else n
-        return self._position.get(frame_id, -1)
-
-    def _parents(self) -> dict[int, int]:
-        """The id of each frame's parent.
-
-        XLA prints it plus one, so that 1 is "none" (seen in jaxlib 0.9 and 0.10: frame 1 has parent 1, frame 2 has
-        parent 2). Where frame 1 has parent 0 or none the ids are plain.
-        """
-        stack = self.numbers.get("StackFrames", {})
-        shift = 1 if any(key == row.get("parent_frame_id") for key, row in stack.items()) else 0
-        return {key: row.get("parent_frame_id", 0) - shift for key, row in stack.items()}
+        rows = self.numbers.get("StackFrames", {})
+        shift = int(any(key == row.get("parent_frame_id") for key, row in rows.items()))
+        found: dict[int, tuple[int, int]] = {}
+        for n, (key, row) in enumerate(rows.items()):
+            parent = row.get("parent_frame_id", 0) - shift
+            is_same = rows.get(parent, {}).get("file_location_id") == row.get("file_location_id")
+            found[key] = (found[parent][0] if is_same and parent in found else n), parent
+        return found
 
     def frame_of_place(self, file: str, line: int) -> int:
         """Index in `frames()` of an inline `source_file` and `source_line`."""
@@ -82,19 +78,15 @@ class FrameTable:
 
     def frames(self) -> tuple[Frame, ...]:
         """All frames, those of the tables first."""
-        stack = self.numbers.get("StackFrames", {})
         files, functions = self.names.get("FileNames", {}), self.names.get("FunctionNames", {})
-        frames, parents = [], self._parents()
-        for key, row in stack.items():
-            place = self.numbers.get("FileLocations", {}).get(row.get("file_location_id", 0), {})
-            frames.append(
-                Frame(
-                    files.get(place.get("file_name_id", 0), ""),
-                    place.get("line", 0),
-                    functions.get(place.get("function_name_id", 0), ""),
-                    self.frame_of_id(parents[key]),
-                )
+        places, frames = self.numbers.get("FileLocations", {}), []
+        for key, row in self.numbers.get("StackFrames", {}).items():
+            place = places.get(row.get("file_location_id", 0), {})
+            file, function = (
+                files.get(place.get("file_name_id", 0), ""),
+                functions.get(place.get("function_name_id", 0), ""),
             )
+            frames.append(Frame(file, place.get("line", 0), function, self.frame_of_id(self._stack[key][1])))
         return (*frames, *(Frame(file, line, "") for file, line in self.inline))
 
 
@@ -200,6 +192,12 @@ def own_frame(source: Iterable[Frame]) -> Frame | None:
     """
     frames = tuple(source)
     return next(iter(own_frames(frames)), frames[0] if frames else None)
+
+
+def own_place(source: Iterable[Frame]) -> tuple[str, int] | None:
+    """File and line of `own_frame`; None for an empty stack."""
+    frame = own_frame(source)
+    return (frame.file, frame.line) if frame else None
 
 
 def own_frames(source: Iterable[Frame]) -> tuple[Frame, ...]:
