@@ -282,36 +282,31 @@ class _Total:
 
     def add(self, callee: _Total, times: _Times) -> None:
         """Add a callee as often as it is called; what it does per iteration of a loop stays per iteration."""
-        _add(self.once, callee.once, times.once)
+        self._add(callee, times)
         if times.loop is not None:
-            # The condition runs at least once; everything else is known for one iteration only.
-            _add(self.least, callee.least, times.least)
-            _add(self.most, callee.most, times.least)
-            low, high = self.per_turn.setdefault(times.loop, (Counter(), Counter()))
-            _add(low, callee.least, 1)
-            _add(high, callee.most, 1)
-        else:
-            _add(self.least, callee.least, times.least)
-            _add(self.most, callee.most, times.most or 0)
+            self._add_per_turn(times.loop, callee.least, callee.most, _Times())
         if times.loop is not None or times.most:
             self.per_turn |= callee.per_turn
 
     def add_runs(self, caller: _Total, times: _Times) -> None:
         """Add the runs of a callee: the runs of its caller, times the calls of this call site."""
-        _add(self.once, caller.once, times.once)
+        self._add(caller, times)
         if times.loop is not None:
-            _add(self.least, caller.least, times.least)
-            _add(self.most, caller.most, times.least)
-            low, high = self.per_turn.setdefault(times.loop, (Counter(), Counter()))
-            _add(low, Counter(runs=1), 1)
-            _add(high, Counter(runs=1), 1)
+            self._add_per_turn(times.loop, Counter(runs=1), Counter(runs=1), _Times())
             return
-        _add(self.least, caller.least, times.least)
-        _add(self.most, caller.most, times.most or 0)
         for loop, (least, most) in caller.per_turn.items() if times.most else ():
-            low, high = self.per_turn.setdefault(loop, (Counter(), Counter()))
-            _add(low, least, times.least)
-            _add(high, most, times.most or 0)
+            self._add_per_turn(loop, least, most, times)
+
+    def _add(self, other: _Total, times: _Times) -> None:
+        # In a loop without known limit the condition runs at least once; all else is known for one iteration only.
+        _add(self.once, other.once, times.once)
+        _add(self.least, other.least, times.least)
+        _add(self.most, other.most, times.least if times.loop is not None else times.most or 0)
+
+    def _add_per_turn(self, loop: LoopPlace, least: Mapping[str, int], most: Mapping[str, int], times: _Times) -> None:
+        low, high = self.per_turn.setdefault(loop, (Counter(), Counter()))
+        _add(low, least, times.least)
+        _add(high, most, times.most or 0)
 
 
 def _add(total: Counter[str], part: Mapping[str, int], times: int) -> None:

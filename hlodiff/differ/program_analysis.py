@@ -28,7 +28,7 @@ from hlodiff.differ.repeats import (
     sizes_of,
     unknown,
 )
-from hlodiff.differ.trip_counts import condition_and_body, trip_counts
+from hlodiff.differ.trip_counts import TripCount, condition_and_body, trip_counts
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
@@ -297,26 +297,28 @@ def loops(module: Module) -> tuple[CountedLoop, ...]:
     Returns:
         one record for each `while`, without data-dependent loops.
     """
-    sizes, weights = sizes_of(module), multiplicities(module)
-    found: list[CountedLoop] = []
-    for (index, position), known in trip_counts(module).items():
-        it = module.computations[index].instructions[position]
-        computations = condition_and_body(it)
-        if weights[index].total and computations is not None:
-            how: Known = "exactly" if known.exact else "at most"
-            where, body = own_line(module, it.frame), sizes[computations[1]]
-            found.append(CountedLoop(where, known.turns, how, body, weights[index].total))
-    return tuple(found)
+    sizes = sizes_of(module)
+    return tuple(
+        CountedLoop(
+            own_line(module, it.frame), known.turns, "exactly" if known.exact else "at most", sizes[body], times
+        )
+        for it, known, body, times in _counted(module)
+    )
 
 
 def turning(module: Module) -> Iterator[tuple[Instruction, int, int]]:
     """Every `while` with exactly known trip count, with that count and the index of its body."""
+    return ((it, known.turns, body) for it, known, body, _ in _counted(module) if known.exact)
+
+
+def _counted(module: Module) -> Iterator[tuple[Instruction, TripCount, int, int]]:
+    """Every `while` with known trip count that is called, with that count, its body and how often it is called."""
     weights = multiplicities(module)
     for (index, position), known in trip_counts(module).items():
         it = module.computations[index].instructions[position]
         computations = condition_and_body(it)
-        if weights[index].total and known.exact and computations is not None:
-            yield it, known.turns, computations[1]
+        if weights[index].total and computations is not None:
+            yield it, known, computations[1], weights[index].total
 
 
 @dataclass(frozen=True, slots=True)

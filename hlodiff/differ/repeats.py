@@ -21,7 +21,7 @@ from typing import Literal
 
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
-from hlodiff.hlo.metadata import is_library
+from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.hlo.model import CALLS, COMMUTATIVE, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities, operands_first
 
@@ -373,6 +373,11 @@ class FrameTree:
     last: int
     function: str
 
+    @staticmethod
+    def of(frame: Frame) -> FrameTree:
+        """The line of a frame."""
+        return FrameTree(frame.file, frame.line, frame.line, frame.function)
+
     def frame(self) -> Frame:
         """The first line as a frame."""
         return Frame(self.file, self.first, self.function)
@@ -389,17 +394,8 @@ def chain(module: Module, frame: int) -> Iterator[int]:
 
 def own_line(module: Module, frame: int) -> FrameTree | None:
     """The innermost line of the user's own code; the innermost of all if every one is a library's."""
-    indices = list(chain(module, frame))
-    for index in indices:
-        if not is_library(module.frames[index].file):
-            return line_of(module, index)
-    return line_of(module, indices[0]) if indices else None
-
-
-def line_of(module: Module, frame: int) -> FrameTree:
-    """The line of a frame."""
-    found = module.frames[frame]
-    return FrameTree(found.file, found.line, found.line, found.function)
+    found = own_frame(module.stack(frame))
+    return FrameTree.of(found) if found else None
 
 
 # Where an iteration of a loop reads its slice and writes its result.
@@ -891,7 +887,7 @@ def _repeat(module: Module, loop: _CopiedLoop, times: int, computed: Mapping[byt
     """The copies of a loop with its lines; None for a library's loop that no user line calls."""
     lines = [module.frames[index].line for index in loop.lines]
     where = FrameTree(loop.place.file, min(lines), max(lines), loop.place.function)
-    callers = tuple(line_of(module, index) for index in chain(module, loop.place.caller))
+    callers = tuple(map(FrameTree.of, module.stack(loop.place.caller)))
     if is_library(where.file) and all(is_library(caller.file) for caller in callers):
         return None
     known = bool(loop.place.loops)

@@ -16,7 +16,7 @@ from hlodiff.hlo.model import Frame, Instruction, Module, without_garbage_collec
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import callees, preorder
 from hlodiff.normalizer.constants import format_elided
-from hlodiff.renderers import RENDERERS
+from hlodiff.renderers import Rendered
 
 if TYPE_CHECKING:
     from hlodiff.differ.executed import ExecutedCount
@@ -228,7 +228,7 @@ class FusionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleDiff:
+class ModuleDiff(Rendered):
     """The difference of two programs of one stage.
 
     Args:
@@ -284,18 +284,6 @@ class ModuleDiff:
         sites = (site for edit in self.reported for pair in edit.sites for site in pair if site is not None)
         words = [edit.kind for edit in self.reported] + [name for edit in self.reported for name in edit.fields]
         object.__setattr__(self, "contents", frozenset([*words, *(site.opcode for site in sites)]))
-
-    def __str__(self) -> str:
-        """The short report, as `hlodiff diff` prints it."""
-        return RENDERERS["text"](self)
-
-    def _repr_html_(self) -> str:
-        """The same with its colours, for a notebook."""
-        return RENDERERS["html"](self)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Both, for notebooks that choose."""
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     @property
     def limits(self) -> tuple[str, ...]:

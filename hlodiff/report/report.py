@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import STATUSES, ProgramComparison, Status
 from hlodiff.policy.findings import PROGRAM_RULES, Finding, Judgement, of_policy, over_programs
-from hlodiff.renderers import RENDERERS
+from hlodiff.renderers import Rendered
 
 if TYPE_CHECKING:
     from hlodiff.policy.budgets import Margin
@@ -91,7 +91,7 @@ class SourceLine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Rendered):
     """The result of a command.
 
     Args:
@@ -138,18 +138,6 @@ class Report:
     source_line: SourceLine | None = field(default=None, repr=False, compare=False)
     brief: bool = False
     margins: Mapping[tuple[str, str | None], Margin] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """The short text, as printed by commands."""
-        return RENDERERS["text"](self)
-
-    def _repr_html_(self) -> str:
-        """The short text with colours, for a notebook."""
-        return RENDERERS["html"](self)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """Text and HTML, for notebooks that choose."""
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def totals(self) -> dict[str, int]:
         """The number of programs and of each outcome; the same numbers in every form."""
