@@ -544,3 +544,34 @@ def test_an_infinity_has_the_type_of_the_values_of_which_it_bounds_the_maximum(
     old = MAXIMUM.format(t="f32", convert="", least="0xFF800000", x="%arg0")
     found = diff(read_text(old), read_text(MAXIMUM.format(t=kind, convert=convert, least=least, x="%x")))
     assert {row for row in story(found) if not row.startswith(" ")} == roots
+
+
+CARRIED = """module @m {{
+  func.func public @main(%w: tensor<4xf32>, %b: tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>) {{
+    %c = stablehlo.constant dense<0> : tensor<i32>
+{before}
+    %0:3 = stablehlo.while(%i = %c, %x = {first}, %y = {second}) : tensor<i32>, {types}
+    cond {{
+      %n = stablehlo.constant dense<5> : tensor<i32>
+      %1 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }} do {{
+      %k = stablehlo.constant dense<1> : tensor<i32>
+      %2 = stablehlo.add %i, %k : tensor<i32>
+      stablehlo.return %2, %x, %y : tensor<i32>, {types}
+    }}
+    %w1 = stablehlo.tanh %0#{w} : tensor<4xf32>
+    %b1 = stablehlo.sine %0#{b} : tensor<2xf32>
+    return %w1, %b1 : tensor<4xf32>, tensor<2xf32>
+  }}
+}}
+"""
+
+
+def test_values_that_a_loop_carries_in_another_order_follow_from_what_changed_the_loop() -> None:
+    casts = """    %d = stablehlo.convert %w : (tensor<4xf32>) -> tensor<4xbf16>
+    %e = stablehlo.convert %d : (tensor<4xbf16>) -> tensor<4xf32>"""
+    old = CARRIED.format(before="", first="%w", second="%b", types="tensor<4xf32>, tensor<2xf32>", w=1, b=2)
+    new = CARRIED.format(before=casts, first="%b", second="%e", types="tensor<2xf32>, tensor<4xf32>", w=2, b=1)
+    found = diff(read_text(old), read_text(new))
+    assert [edit.kind for edit in found.edits if edit.cause is None] == ["added", "added"]

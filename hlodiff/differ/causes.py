@@ -146,10 +146,10 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
         edit.kind in ("added", "removed") or any(c.field not in of_types for c in edit.changes) for edit in edits
     ]
     passing = {n for n, edit in enumerate(edits) if _only_hands_on(sides, edit)}
-    handing = {n for n in passing if edits[n].cause is None}
+    handing = _handing(sides, edits, passing, roots)
     if not handing:
         return
-    handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_renumbered(sides, edit, handing)}
+    roots = roots_of(edits)
     # Places on either side of edited loops and calls that only pass values on.
     loops = tuple(
         frozenset(
@@ -171,7 +171,7 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
                     elif roots[other] in handing and other in passing:  # a loop's parameter follows from its tuple
                         graph.add_edge(index, roots[other])
                         graph.add_edge(roots[other], index)
-                    elif roots[other] not in handing and of_work[other]:
+                    elif roots[other] not in handing and (of_work[other] or other in passing):
                         graph.add_edge(_START, other)
                         graph.add_edge(other, index)
     for index in sorted(handing - set(nx.descendants(graph, _START) if _START in graph else ())):
@@ -193,6 +193,22 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
             edits[follower].cause = cause
 
 
+def _handing(sides: _Sides, edits: Sequence[RawEdit], passing: set[int], roots: Sequence[int]) -> set[int]:
+    """Edits of loops, calls and tuples that nothing explains yet, and of users of their renumbered results.
+
+    If the loop or call already follows from an edit, a user of its renumbered results follows from the loop or call.
+    """
+    handing = {n for n in passing if edits[n].cause is None}
+    users = []
+    for index, edit in enumerate(edits):
+        sources = sorted(_renumbered(sides, edit, passing)) if index not in handing else ()
+        if sources and edits[sources[0]].cause is None:
+            users.append(index)
+        elif sources and roots[sources[0]] != index:
+            edit.cause = sources[0]
+    return handing.union(users)
+
+
 def _before(sides: _Sides, edit: RawEdit) -> Iterator[int]:
     """Edits of what a tuple is made of that a computation returns."""
     for side, root in zip(sides, (edit.old, edit.new), strict=True):
@@ -212,22 +228,22 @@ def _only_hands_on(sides: _Sides, edit: RawEdit) -> bool:
     return not (any(is_argument) and sides[0].instruction(edit.old).opcode == "parameter")
 
 
-def _is_renumbered(sides: _Sides, edit: RawEdit, handing: set[int]) -> bool:
-    """Whether operands differ only in which result of an edited loop or call they are, both of one type."""
+def _renumbered(sides: _Sides, edit: RawEdit, passing: set[int]) -> set[int]:
+    """Edits of loops or calls of which an instruction now takes another result, both of one type."""
     if edit.kind != "changed" or edit.cause is not None or not (edit.old and edit.new):
-        return False
+        return set()
     if not {change.field for change in edit.changes} <= {"operands", "attribute:index"}:
-        return False
+        return set()
     one, other = sides[0].instruction(edit.old), sides[1].instruction(edit.new)
     if len(one.operands) != len(other.operands):
-        return False
+        return set()
+    found = set()
     for a, b in zip(one.operands, other.operands, strict=True):
         edited = [
             set(side.at.get(at, ())) for side, at in zip(sides, ((edit.old[0], a), (edit.new[0], b)), strict=True)
         ]
-        if handing.intersection(*edited):
-            return True
-    return False
+        found |= passing.intersection(*edited)
+    return found
 
 
 # Instructions that contain the work of several others are independent.
