@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -329,3 +330,47 @@ ENTRY e {{
 """
     found = executed(read_hlo(text))
     assert [found[name].exact for name in ("bytes_read", "bytes_written", "launches")] == [8 * 4 + 4, 8 * 4, 1]
+
+
+HELPERS = """module {
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = func.call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32> loc("a.py":1:0)
+    %1 = func.call @f(%0) : (tensor<8xf32>) -> tensor<8xf32> loc("a.py":2:0)
+    %2 = func.call @f(%1) : (tensor<8xf32>) -> tensor<8xf32> loc("a.py":3:0)
+    return %2 : tensor<8xf32>
+  }
+  func.func private @f(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = func.call @g(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = stablehlo.tanh %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+  func.func private @g(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.sine %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+def _removed_flops(old: str, new: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for edit in diff(read_text(old), read_text(new)).edits:
+        if edit.kind == "removed" and edit.old and edit.cost and edit.cost[0]:
+            found[edit.old.opcode] += edit.cost[0].flops
+    return +found
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_each_call_less_of_a_function_costs_what_the_function_does(kept: int) -> None:
+    lines = HELPERS.splitlines()
+    result = f"    return %{kept - 1 if kept else 'arg0'} : tensor<8xf32>"
+    fewer = "\n".join([*lines[: 2 + kept], result, *lines[6:]])
+    assert _removed_flops(HELPERS, fewer) == {"func.call": 16 * (3 - kept)}
+
+
+def test_what_a_single_call_brought_keeps_its_own_cost() -> None:
+    once = HELPERS.replace("@f(%0)", "@g(%0)").replace("@f(%1)", "@g(%1)")
+    call = "func.call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>"
+    without = once.replace(call, "stablehlo.negate %arg0 : tensor<8xf32>")
+    # The function is gone with its only call; what it called has other calls.
+    assert _removed_flops(once, without) == {"tanh": 8, "func.call": 8}

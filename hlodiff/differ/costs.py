@@ -6,12 +6,13 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, matched_calls
+from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, at, matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
 from hlodiff.differ.placement import format_memory_space, platform_of
@@ -26,7 +27,7 @@ from hlodiff.differ.trip_counts import (
 )
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
-from hlodiff.hlo.model import Instruction, Module, is_embedded
+from hlodiff.hlo.model import CALLS, Instruction, Module, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 
 if TYPE_CHECKING:
@@ -106,19 +107,27 @@ def with_costs(
         sited = [(edit, place) for edit in edits if (place := (edit.old, edit.new)[side])]
         if sited:
             moved = {place for edit, place in sited if edit.kind == "moved"}
-            runs = _EditRuns((old, new), found, side, LoopTurns(whole[side]), moved)
+            turns, of_one_side = LoopTurns(whole[side]), (found.removed, found.added)[side]
+            runs = _EditRuns((old, new), found, side, turns, moved)
             nodes = [runs.node(edit, place[0]) for edit, place in sited]
             known = runs.of(list(dict.fromkeys(nodes)))
             opened = [(pair.old, pair.new)[side] for pair in found.pairs if pair.pairing is not None]
-            opened += (found.removed, found.added)[side]
+            opened += of_one_side
             inside, applied = fused_bodies(module, list(dict.fromkeys(opened))), applied_bodies(module)
+            alone = {place for edit, place in sited if edit.kind == ("removed", "added")[side]}
+            calls = _FunctionCalls(module, turns, alone, {place for _, place in sited}, of_one_side)
             carried = {
                 (one.computation, one.instruction): one.bytes
                 for one in (collectives(module) if module.stage == "compiled" else ())
             }
             for (edit, place), node in zip(sited, nodes, strict=True):
                 times = known.get(node) or _Runs(edit.count)
-                cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
+                if place in alone and place[0] in calls.inside:
+                    cost = Cost(times.times, 0, loops=times.loops)  # in the cost of the calls
+                elif place in alone and calls.callee(place) is not None:
+                    cost = calls.cost(place, times)
+                else:
+                    cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
                 cost = replace(cost, collective=carried[place] * times.times) if place in carried else cost
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)
 
@@ -129,6 +138,9 @@ class _Runs:
 
     times: int
     loops: tuple[UncountedLoop, ...] = ()
+
+
+_ONCE = _Runs(1)
 
 
 def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool = False) -> Cost:
@@ -233,19 +245,84 @@ class _EditRuns:
         return (index, -1) if self._side == 0 else (-1, index)
 
 
-def _runs(module: Module, turns: LoopTurns, wanted: Iterable[int]) -> dict[int, _Runs]:
-    """How often computations run in one call of the program, over all callers."""
+class _FunctionCalls:
+    """The costs of StableHLO calls that only one side has: of all that their functions do.
+
+    A function is one computation, however many lines call it, and may still have other calls on the other side. What
+    only one call brings keeps its own cost.
+
+    Args:
+        module, turns: of that side.
+        alone: the instructions that only this side has.
+        edited: all edited instructions.
+        of_one_side: the computations that only this side has.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        turns: LoopTurns,
+        alone: Collection[Place],
+        edited: Collection[Place],
+        of_one_side: Container[int],
+    ) -> None:
+        import networkx as nx
+
+        self._module, self._turns = module, turns
+        called = Counter(callee for place in alone if (callee := self.callee(place)) is not None)
+        self.inside: set[int] = set()
+        """Functions that several calls brought, and what they call: these calls have the cost."""
+        if called:
+            several = [callee for callee, count in called.items() if count > 1]
+            calls = _call_sites(
+                module, {place for place in edited if place not in alone or place[0] not in of_one_side}
+            )
+            below = several + [callee for layer in nx.bfs_layers(calls, several) for callee in layer] if several else []
+            self.inside = {callee for callee in below if callee in of_one_side}
+            self._apart = {place for place in edited if place not in alone or place[0] not in self.inside}
+            self._graph, self._applied = _call_sites(module, self._apart), applied_bodies(module)
+
+    def callee(self, place: Place) -> int | None:
+        """The function that an instruction calls."""
+        it = at(self._module, place)
+        return it.called[0] if it.opcode in CALLS and self._module.stage == "stablehlo" else None
+
+    def cost(self, place: Place, times: _Runs) -> Cost:
+        """Of all runs of a call."""
+        import networkx as nx
+
+        (callee,) = at(self._module, place).called
+        below = [callee, *nx.descendants(self._graph, callee)]
+        ran = _summed(self._graph, callee, below, partial(self._turns.in_one_run, self._module), times)
+        costs = [
+            _cost(self._module, (index, n), ran[index], False, index in self._applied)
+            for index in below
+            for n in range(len(self._module.computations[index].instructions))
+            if (index, n) not in self._apart
+        ]
+        return replace(added_up(costs) or Cost(0, 0), runs=times.times)
+
+
+def _call_sites(module: Module, apart: Container[Place] = ()) -> nx.DiGraph[int]:
+    """The call graph for `_summed`, without the calls of some instructions."""
     import networkx as nx
 
     calls: nx.DiGraph[int] = nx.DiGraph()
-    calls.add_nodes_from(wanted)
+    calls.add_nodes_from(range(len(module.computations)))
     for caller, callee, edge in call_graph(module).edges(data=True):
         sites: Sequence[CallSite] = edge["sites"]
         instructions = module.computations[caller].instructions
-        calls.add_edge(
-            caller, callee, sites=[(caller, instructions[site.instruction], site.attribute) for site in sites]
-        )
-    return _summed(calls, module.entry, wanted, partial(turns.in_one_run, module))
+        left = [site for site in sites if (caller, site.instruction) not in apart]
+        if left:
+            calls.add_edge(
+                caller, callee, sites=[(caller, instructions[site.instruction], site.attribute) for site in left]
+            )
+    return calls
+
+
+def _runs(module: Module, turns: LoopTurns, wanted: Iterable[int]) -> dict[int, _Runs]:
+    """How often computations run in one call of the program, over all callers."""
+    return _summed(_call_sites(module), module.entry, wanted, partial(turns.in_one_run, module))
 
 
 _Any = TypeVar("_Any", bound=Hashable)
@@ -256,8 +333,9 @@ def _summed(
     entry: _Any,
     wanted: Iterable[_Any],
     turns: Callable[[int, Instruction, str], int | UncountedLoop],
+    of_entry: _Runs = _ONCE,
 ) -> dict[_Any, _Runs]:
-    """How often nodes of a call graph run, callers first; the entry runs once.
+    """How often nodes of a call graph run, callers first.
 
     Args:
         calls: edges with `sites`, each the index of a computation, the calling instruction, and the attribute.
@@ -265,13 +343,14 @@ def _summed(
         wanted: the nodes of interest. Only the trip counts of loops around them are needed: where XLA does not state
             one, the whole program is read.
         turns: how often a call site calls.
+        of_entry: how often the entry runs.
     """
     import networkx as nx
 
     asked = set(wanted)
     callers = calls.reverse(copy=False)
     asked |= {node for layer in nx.bfs_layers(callers, [one for one in asked if one in calls]) for node in layer}
-    runs = {entry: _Runs(1)}
+    runs = {entry: of_entry}
     for caller in nx.topological_sort(nx.subgraph_view(calls, filter_node=asked.__contains__)):
         outer = runs.get(caller)
         for callee, edge in calls.adj[caller].items() if outer is not None else ():
