@@ -1303,3 +1303,46 @@ def test_where_parts_of_another_size_begin_is_no_place_of_a_device() -> None:
         for parts in ("0, 0, 1, 1", "0, 0, 64, 64")
     )
     assert of(new, old) == ("structure",)
+
+
+def _rounded(layers: int, *lines: int, shift: int = 0) -> str:
+    """Layers of one operation whose value is rounded to bfloat16, each at its line."""
+    rows, locations = [], []
+    for n in range(layers):
+        locations.append(f'#l{n} = loc("jit(f)/convert_element_type"("model.py":{lines[n] + shift}:0))')
+        rows += [
+            f"%{3 * n} = stablehlo.sine %{3 * n - 1 if n else 'arg0'} : tensor<8xf32> loc(#first)",
+            f"%{3 * n + 1} = stablehlo.convert %{3 * n} : (tensor<8xf32>) -> tensor<8xbf16> loc(#l{n})",
+            f"%{3 * n + 2} = stablehlo.convert %{3 * n + 1} : (tensor<8xbf16>) -> tensor<8xf32> loc(#l{n})",
+        ]
+    first = f'#file = loc("model.py":{3 + shift}:0)\n#first = loc("jit(f)/sin"(#file))'
+    body = "\n    ".join([*rows, f"return %{3 * layers - 1} : tensor<8xf32>"])
+    head = "module {\n  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {\n    "
+    return "\n".join([first, *locations, f"{head}{body}\n  }}\n}}\n"])
+
+
+@pytest.mark.parametrize("shift", [0, 2])
+@pytest.mark.parametrize(("line", "word"), [(4, "structure"), (9, "numerics")])
+def test_another_layer_makes_the_casts_of_the_others(line: int, word: str, shift: int) -> None:
+    one, two = _rounded(1, 4), _rounded(2, 4, line, shift=shift)
+    assert of(two, one)[0] == of(one, two)[0] == word
+
+
+WEIGHED = """#one = loc("jit(f)/convert_element_type"("model.py":{line}:0))
+module {{
+  func.func public @main(%arg0: tensor<8xbf16>, %arg1: tensor<f32>) -> tensor<8xbf16> {{
+    %0 = stablehlo.sine %arg0 : tensor<8xbf16>
+    {work}
+  }}
+}}
+"""
+_WEIGHT = """%1 = stablehlo.sine %arg1 : tensor<f32>
+    %2 = stablehlo.convert %{of} : (tensor<f32>) -> tensor<bf16> loc(#one)
+    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<bf16>) -> tensor<8xbf16>
+    %4 = stablehlo.multiply %0, %3 : tensor<8xbf16>
+    return %4 : tensor<8xbf16>"""
+
+
+def test_a_cast_inside_of_new_work_rounds_nothing_that_was_there() -> None:
+    without = WEIGHED.format(line=4, work="return %0 : tensor<8xbf16>")
+    assert of(WEIGHED.format(line=4, work=_WEIGHT.format(of=1)), without) == ("structure",)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from hlodiff.differ.edits import LEFT_OVER
 from hlodiff.differ.fields import field_of
+from hlodiff.differ.grouping import Origins
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import is_on_no_mesh
@@ -232,7 +233,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
             if edit.kind == "changed" and _is_of_places(edit, diff):
                 by_edit[n] = [("placement", False)]
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
-    for n in rounded_alone(diff, doubtful):
+    for n in rounded_alone(diff, () if has_folded_constants else doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
     classified = [one for several in by_edit for one in several]
     chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
@@ -324,6 +325,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
             places[edit.kind].update((one.computation, one.instruction) for one in sites if one is not None)
             if _is_work(site):
                 scopes[edit.kind].add(edit.op_name)
+    of_other_work = _CastsOfOtherWork(diff, places) if diff.new.stage == "stablehlo" else None
     for n, edit in enumerate(diff.reported):
         site = edit.new or edit.old
         if edit.kind == "changed" and _is_rounded_anyway(edit, diff):
@@ -340,7 +342,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
-        elif is_cast and edit.region not in retyped and is_source_alike:
+        elif is_cast and edit.region not in retyped and (is_source_alike or (of_other_work and edit in of_other_work)):
             by_edit[n] = [("structure", True)]
         elif is_cast and edit.region not in retyped and not is_users:
             operands = site.instruction_in(module).operands
@@ -349,6 +351,65 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
                 by_edit[n] = [("structure", True)]
             elif edit.op_name is None and _only_products_take(module, (site.computation, site.instruction)):
                 by_edit[n] = [("cost", False)]  # its users round it anyway
+
+
+class _CastsOfOtherWork:
+    """The casts of StableHLO that came or went with other work: they round nothing that is on both sides.
+
+    Either their operands and users came or went too, or their line makes the same casts on both sides: another layer,
+    a loop and a backward pass that computes again have more of them.
+
+    Args:
+        diff: both programs.
+        places: of its added and of its removed instructions.
+    """
+
+    def __init__(self, diff: ModuleDiff, places: Mapping[str, Container[_Place]]) -> None:
+        self._diff, self._places = diff, places
+        self._lines = [_cast_lines(module) for module in (diff.old, diff.new)]
+        self._moved = frozenset.intersection(*(self._keys(kind) for kind in ("added", "removed")))
+
+    def __contains__(self, edit: Edit) -> bool:
+        return all(self._is_of_other_work(edit.kind, place) for place in _places_of(edit))
+
+    def _keys(self, kind: str) -> frozenset[object]:
+        lines = self._lines[kind == "added"]
+        edits = [edit for edit in self._diff.reported if edit.kind == kind]
+        return frozenset(lines[place] for edit in edits for place in _places_of(edit) if place in lines)
+
+    def _is_of_other_work(self, kind: str, place: _Place) -> bool:
+        side = kind == "added"
+        computation, edited = (self._diff.old, self._diff.new)[side].computations[place[0]], self._places[kind]
+        operands = [(place[0], n) in edited for n in computation.instructions[place[1]].operands]
+        users = [(place[0], n) in edited for n in computation.users()[place[1]]]
+        if all(operands) and users and all(users):
+            return True
+        key = self._lines[side].get(place)
+        is_kept = key is not None and key in self._lines[not side].values()
+        return is_kept and (key in self._moved or any(operands) or any(users))
+
+
+def _places_of(edit: Edit) -> list[_Place]:
+    """The instructions of an edit: the new ones, or the old ones if it has no others."""
+    sites = [new or old for old, new in edit.sites]
+    return [(site.computation, site.instruction) for site in sites if site is not None]
+
+
+def _cast_lines(module: Module) -> dict[_Place, object]:
+    """The types of each cast between floating-point types, with its line as counted from the first of its function."""
+    first: dict[tuple[str, str], int] = {}
+    for frame in module.frames:
+        function = frame.file, frame.function
+        first[function] = min(frame.line, first.get(function, frame.line))
+    found: dict[_Place, object] = {}
+    origins = Origins(module)
+    for index, computation in enumerate(module.computations):
+        for n, it in enumerate(computation.instructions):
+            types = [one.shape.element_type for one in (it, *(computation.instructions[m] for m in it.operands[:1]))]
+            own = origins.stack(index, n).own if it.opcode == "convert" and all(map(FLOAT.match, types)) else None
+            if own is not None:
+                found[index, n] = own.file, own.function, own.line - first[own.file, own.function], *types
+    return found
 
 
 def _rounds(edit: Edit, diff: ModuleDiff) -> bool:
