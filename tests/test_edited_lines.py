@@ -110,6 +110,20 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
     assert lines[at + 3].endswith("model.py:7 (layer)")
 
 
+def test_a_removed_operation_names_its_line_by_the_number_that_it_has_now() -> None:
+    """The edit that removed it deleted a line further up."""
+    head = f"HloModule m\n\n{debug_tables(LAYER)}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+    removed = "  %s = f32[8] sine(%x), metadata={stack_frame_id=1}\n"
+    old, new = (
+        hlodiff.read_text(f"{head}{more}  ROOT %r = f32[8] negate(%{of})\n}}\n")
+        for more, of in ((removed, "s"), ("", "x"))
+    )
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    found = str(Report("check", "a", "b", (compared,), source_line=Sources([*MODEL[:2], *MODEL[3:]])))
+    (line,) = (line for line in found.splitlines() if line.strip().startswith("removed sine"))
+    assert line.endswith("model.py:6 (layer)")
+
+
 def test_an_edited_line_comes_before_lines_that_nobody_edited() -> None:
     """Two edits, of which one changed an operation of another line; the update before it only follows."""
     model = [*MODEL, "", "", "def update(x):", "    return x * 2"]

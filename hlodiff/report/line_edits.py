@@ -385,7 +385,8 @@ class ChangedLines:
                 change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)
                 cost = f"{change.cost} on {on}" if on and change.cost else change.cost
                 in_all = self.in_all.get(edit_group, "")
-                changes.append(replace(change, cost="; ".join(filter(None, (cost, in_all)))))
+                where = self._where_now(edit_group, change.where)
+                changes.append(replace(change, cost="; ".join(filter(None, (cost, in_all))), where=where))
             if changes:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
@@ -617,6 +618,11 @@ class ChangedLines:
         if edits[1] is not None and edits[0] is None:
             return _other_side(new, edits[1], 1), new
         return old, new
+
+    def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
+        """The line of a change, by the number that it has now if only the old program has operations of it."""
+        old, new = self.by_edit(edit_group) if edit_group.kind == "removed" else (None, None)
+        return (format_place(new),) if new is not None and where == (format_place(old),) else where
 
     def _knows_sources(self) -> bool:
         return self.report.source_line is not None and not self.report.packages

@@ -167,7 +167,7 @@ def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
     """Both sides of the only edited line, even if several functions use it; ("", "") if there is no such line."""
     edited = {line.edit for line in lines if line.is_edited}
     _, old, new = next(iter(edited), ("", "", ""))
-    return (old, new) if len(edited) == 1 and old and new else ("", "")
+    return (old, new) if len(edited) == 1 else ("", "")
 
 
 _GOES_WITH = frozenset(["shape", "operands", "literal", "layout", "element_type"])

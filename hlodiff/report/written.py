@@ -46,7 +46,7 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
     """Describes the edit of one line; "" if that is too long or the lines have too little in common.
 
     Args:
-        old_source, new_source: the line before and after.
+        old_source, new_source: the line before and after; "" if it was added or deleted.
         most: longest result, in characters.
 
     Example:
@@ -66,11 +66,17 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         'cross_entropy(...) -> huber_loss(...)'
         >>> written("for i in range(n)", "for i in range(n - 1)"), written("y = x", "y = x * scale")
         ('n -> n - 1', '* scale added')
+        >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
+        ('loss += penalty(x) added', 'clip(1.0) gone')
     """
     lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
     for side in sides:  # drop the trailing comma of an argument on its own line
         del side[len(side) - (side[-1:] != [] and side[-1].text == ",") :]
     old, new = ([token.text for token in side] for side in sides)
+    if bool(old) != bool(new):
+        whole = lines[bool(new)][sides[bool(new)][0].start : sides[bool(new)][-1].end]
+        words = f"{whole} {'added' if new else 'gone'}"
+        return words if len(words) < most and _is_python(whole) else ""
     # Lines that git pairs may have nothing in common: what they assign or return, or half of the shorter one's tokens.
     start, _ = common_ends(old, new)
     is_alike = (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0
@@ -296,6 +302,14 @@ def _tokens(source: str) -> list[_Token]:
     except (tokenize.TokenError, SyntaxError):  # one line of a longer statement: the tokens read so far are correct
         pass
     return found
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 # --- one name, number, argument or call in place of another ----------------------------------------------------------
