@@ -1209,3 +1209,26 @@ def test_a_spelling_of_a_value_of_another_type_and_rank_is_another_value() -> No
         found = hlodiff.diff(program(old), program(text))
         assert found.replay().complete
         assert any("opcode" in edit.fields for edit in found.reported) is is_one
+
+
+def test_a_broadcast_number_of_another_shape_without_a_common_user_is_another_one() -> None:
+    old = program("""%z = f32[] constant(0)
+%b = f32[8,1] broadcast(%z), dimensions={}
+%y = f32[8,1] reshape(%x)
+%m = f32[8,1] maximum(%y, %b)@
+%t = f32[8,1] tanh(%m)@
+%s = f32[8,1] sine(%t)@
+%f = f32[8] reshape(%s)
+ROOT %r = f32[8] negate(%f)""")
+    new = program("""%z = f32[] constant(0)
+%b = f32[8,5] broadcast(%z), dimensions={}
+%y = f32[8,5] broadcast(%x), dimensions={0}
+%e = f32[8,5] exponential(%y)@
+%c = f32[8,5] cosine(%e)@
+%p = f32[8,5] power(%b, %c)@
+%q = f32[8,1] slice(%p), slice={[0:8], [0:1]}
+%f = f32[8] reshape(%q)
+ROOT %r = f32[8] negate(%f)""")
+    for one, other in ((old, new), (new, old)):
+        edits = hlodiff.diff(one, other).reported
+        assert not [edit for edit in edits if edit.kind == "changed" and edit.old and edit.old.opcode == "broadcast"]

@@ -369,7 +369,8 @@ class _Regions:
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
         if fields == {"shape"} and one.opcode in _REPEATING:  # a number fits everywhere
-            return not (_are_alike(one, other) or self._shares_user(edit.old, edit.new))
+            kept = [[size == 1 for size in it.shape.dimensions] for it in (one, other)]  # by a sum over a dimension
+            return not ((_are_alike(one, other) and kept[0] == kept[1]) or self._shares_user(edit.old, edit.new))
         if "operands" not in fields and "literal" not in fields:
             return False
         return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
