@@ -110,6 +110,15 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
     assert lines[at + 3].endswith("model.py:7 (layer)")
 
 
+def test_a_statement_that_was_wrapped_is_one_edit_at_its_first_line() -> None:
+    old = ["STEP = chain(", "    clip(1.0),", "    adam(0.1),", ")", "def f(x):", "    return STEP(x)"]
+    new = ["STEP = every(chain(", *old[1:3], "), 4)", *old[4:]]
+    edit = edit_by_names({"a.py": FileEdits("a.py", (old, new))}, "a.py", 1, 6)
+    assert edit is not None and edit.new == (1, "STEP = every(chain(")
+    new = [*old[:2], "    adam(0.2),", ")", "def g(x):", "    return x", "def f(x):", "    return g(STEP(x))"]
+    assert edit_by_names({"a.py": FileEdits("a.py", (old, new))}, "a.py", 1, 8) is None, "two definitions"
+
+
 def test_a_removed_operation_names_its_line_by_the_number_that_it_has_now() -> None:
     """The edit that removed it deleted a line further up."""
     head = f"HloModule m\n\n{debug_tables(LAYER)}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"

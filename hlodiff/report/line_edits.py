@@ -135,6 +135,10 @@ class FileEdits:
         found = list(_within(edits, side, max(around))) if around else []
         return next(iter([edit for edit in found if edit.new[1]] or found), None)
 
+    def first(self, side: int, edit: LineEdit) -> LineEdit:
+        """The first edit of the statement that an edit is in."""
+        return self.of_statement(side, edit.spans[side][0]) or edit
+
     def of_function(self, side: int, line: int) -> LineEdit | None:
         """The edit of the innermost function with edits around a line of a side; None if it has several."""
         edits = self.all()
@@ -198,7 +202,7 @@ def edit_by_names(
         of_function: whether to start from the names of the whole function around it.
 
     Returns:
-        the edit that is the fewest definitions away; None if there is none or a tie.
+        the edit that is the fewest definitions away, the first of a statement; None if there is none or a tie.
 
     Example:
         >>> old = ["RATE = 1", "def scaled(x):", "    return RATE * x", "def f(x):", "    return scaled(x)"]
@@ -220,7 +224,7 @@ def edit_by_names(
                 key = owner, definition.name, definition.spans[0][0] if definition.spans else 0
                 if key not in seen and len(seen) < _MOST_DEFINITIONS:
                     seen.add(key)
-                    found |= files[owner].inside(side, definition.spans)
+                    found |= {files[owner].first(side, edit) for edit in files[owner].inside(side, definition.spans)}
                     following += [(owner, one, place) for one, place in definition.uses]
         if found:
             return found.pop() if len(found) == 1 else None

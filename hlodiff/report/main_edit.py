@@ -139,8 +139,8 @@ def _short(words: str) -> str:
     """Without what the list shows too, if it is too long for a first line."""
     if len(words) > _MOST:
         words = _FUNCTION.sub(r"\1", words)
-    # Which argument is kept; the list shows before and after.
-    words = words.partition(" (")[0] if len(words) > _MOST else words
+    if len(words) > _MOST and words.endswith(")") and words.count(" (") == 1:
+        words = words.partition(" (")[0]  # which argument is kept; the list shows before and after
     return words.partition(": ")[0] if len(words) > _MOST else words
 
 
