@@ -19,7 +19,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
-from hlodiff.differ.rematerialisation import SCOPE, repeated_values
+from hlodiff.differ.rematerialisation import SCOPE
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
@@ -312,10 +312,6 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
         for number, (old, new) in enumerate(types)
         if any(old[opcode].isdisjoint(new[opcode]) for opcode in old.keys() & new.keys())
     }
-    repeated = [
-        {place for one in repeated_values(module) if one.opcode == "convert" for place in (*one.first, *one.again)}
-        for module in (diff.old, diff.new)
-    ]
     scopes: dict[str, set[str | None]] = {"added": set(), "removed": set()}
     places: dict[str, set[tuple[int, int]]] = {"added": set(), "removed": set()}
     for edit in diff.reported:
@@ -336,9 +332,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
         is_cast = _is_cast(site, module)
         # A cast that the compiler put around an operation has the operation's name or none, not its own.
         is_users = "convert_element_type" in (edit.op_name or "").rpartition("/")[2]
-        sites = (pair[edit.new is not None] for pair in edit.sites)
-        is_repeated = all(one and (one.computation, one.instruction) in repeated[edit.new is not None] for one in sites)
-        if is_cast and (is_repeated or SCOPE in (edit.op_name or "")):  # recomputed as before
+        if is_cast and SCOPE in (edit.op_name or ""):  # recomputed as before
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
