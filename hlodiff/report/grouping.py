@@ -397,7 +397,7 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")
     names = Counter(name for edit in listed_edits if (name := jitted_in(edit.op_name)) for _ in range(edit.count))
     name, count = names.most_common(1)[0] if names else ("", 0)
-    is_inside = 2 * count > sum(edit.count for edit in listed_edits) and listed != f"{name}()"
+    is_inside = 2 * count > sum(edit.count for edit in listed_edits) and f"{name}()" not in listed
     # What is around both sides stayed: a solver is not replaced with an activation of its vector field.
     is_inside &= not any(is_jitted_around(name, edit.op_name) for edit in others)
     return f"{name} ({listed})" if is_inside else listed

@@ -97,8 +97,8 @@ def known_text(text: str, names: Collection[str] = ()) -> str:
         'broken: run [withheld] to repair it'
         >>> known_text("failure of qr7", {"qr7"}), known_text("failure of qr7 evil_2", {"qr7"})
         ('failure of qr7', 'failure of qr7 [withheld]')
-        >>> known_text("replaced tanh by silu (2 silu())"), known_text("added func.call clip f32[8]")
-        ('replaced tanh by silu (2 silu())', 'added func.call clip f32[8]')
+        >>> known_text("replaced tanh by silu (2 silu(), add)"), known_text("added func.call clip f32[8]")
+        ('replaced tanh by silu (2 silu(), add)', 'added func.call clip f32[8]')
         >>> known_text('hlodiff --> record', {'hlodiff'})
         'hlodiff --> [withheld]'
     """
