@@ -38,10 +38,10 @@ class Reach:
         users: for each instruction its users.
         mapping: for each instruction its match, negative if it is free; changed by the caller.
 
-    `steps` counts the operands visited and the cached answers dropped.
+    `found` has the cached answers; `steps` counts the operands visited and the cached answers dropped.
     """
 
-    __slots__ = ("_found", "_mapping", "_operands", "_users", "steps")
+    __slots__ = ("_mapping", "_operands", "_users", "found", "steps")
 
     def __init__(
         self,
@@ -50,32 +50,31 @@ class Reach:
         mapping: Sequence[int],
     ) -> None:
         self._operands, self._users, self._mapping = operands, users, mapping
-        self._found: dict[int, int] = {}
+        self.found: dict[int, int] = {}
         self.steps = 0
 
     def below(self, start: int) -> int:
         """The matched instructions reached from a free one through free ones, as a bit set."""
-        found = self._found.get(start)
+        found = self.found.get(start)
         if found is not None:
             return found
         return self._work_out(start) if len(self._mapping) <= _KEPT else self._walk(start)
 
     def changed(self, position: int) -> None:
         """Drop the cached answers that depend on an instruction that was matched or freed."""
-        if not self._found:
-            return
-        self._found.pop(position, None)
+        found, users = self.found, self._users
+        found.pop(position, None)
         worklist = [position]
         for one in worklist:
-            for user in self._users[one]:
+            for user in users[one]:
                 # A user's answer depends on this one: above an unknown answer none is known.
-                if self._found.pop(user, None) is not None:
+                if found.pop(user, None) is not None:
                     worklist.append(user)
         self.steps += len(worklist)
 
     def _work_out(self, start: int) -> int:
         """Compute the answer for one instruction and all free ones on the way, operands first."""
-        found, mapping = self._found, self._mapping
+        found, mapping = self.found, self._mapping
         worklist = [start]
         opened: set[int] = set()
         while worklist:
@@ -277,7 +276,11 @@ class InstructionMap:
         self.old[old] = new
         self.new[new] = old
         self.matchers[old] = matcher
-        self._changed(old, new)
+        first, second = self._reaches
+        if first is not None and first.found:
+            first.changed(old)
+        if second is not None and second.found:
+            second.changed(new)
 
     def remove(self, old: int) -> None:
         """Remove a match."""
@@ -285,19 +288,16 @@ class InstructionMap:
         self.new[new] = -1
         self.old[old] = -1
         del self.matchers[old]
-        self._changed(old, new)
+        first, second = self._reaches
+        if first is not None and first.found:
+            first.changed(old)
+        if second is not None and second.found:
+            second.changed(new)
 
     def exchange(self, old: Sequence[int], new: Sequence[int], matchers: Mapping[int, str]) -> None:
         """Replace all matches."""
         self.old[:], self.new[:], self.matchers = old, new, dict(matchers)
         self._reaches[:] = None, None
-
-    def _changed(self, old: int, new: int) -> None:
-        first, second = self._reaches
-        if first is not None:
-            first.changed(old)
-        if second is not None:
-            second.changed(new)
 
     def reach(self, sides: tuple[MatchGraph, MatchGraph], which: int) -> Reach:
         """Reachability of free instructions of one side (0 old, 1 new); the sides are always the same two."""
@@ -823,14 +823,15 @@ def _assign_once(
         column: Neighbourhood.of(new, pairing, 1, n) for column, n in enumerate(news) if near is None or n in near[1]
     }
     alike: dict[int, list[int]] = {}  # columns by label: most pairs share neither an opcode nor a type
-    for column, other in theirs.items():
+    for column in theirs:
         for level in (STRUCTURE, TYPE):
-            alike.setdefault(other.labels[level], []).append(column)
+            alike.setdefault(new.labels[level][news[column]], []).append(column)
     scores: dict[tuple[int, int], float] = {}
     for row, one in ours.items():
         place = row / len(olds)
-        for column in sorted({n for level in (STRUCTURE, TYPE) for n in alike.get(one.labels[level], ())}):
-            if score := _score(one, theirs[column]):
+        labels = old.labels[STRUCTURE][olds[row]], old.labels[TYPE][olds[row]]
+        for column in sorted({n for label in labels for n in alike.get(label, ())}):
+            if score := _score(old, new, olds[row], news[column], one, theirs[column]):
                 # Of equal scores prefer equal rank, the same from either side; squares, as pairs that do not cross
                 # have the smaller sum of squares of the distances.
                 scores[row, column] = score - 0.01 * (place - column / len(news)) ** 2
@@ -907,20 +908,27 @@ def _columns_of_least_cost(costs: Sequence[Sequence[float]]) -> list[int]:
     return columns
 
 
-def _score(ours: Neighbourhood, theirs: Neighbourhood) -> float:
-    """Similarity of two instructions; 0 if they cannot match."""
-    one, other = ours.labels, theirs.labels
-    if one[ANY] != other[ANY] or ours.is_parameter != theirs.is_parameter:
-        return 0.0
-    structure, type_ = one[STRUCTURE] == other[STRUCTURE], one[TYPE] == other[TYPE]
-    if not structure and not type_:
+def _score(
+    old: MatchGraph, new: MatchGraph, one: int, other: int, ours: Neighbourhood, theirs: Neighbourhood
+) -> float:
+    """Similarity of two instructions of one type or opcode; 0 if they cannot match."""
+    if old.labels[ANY][one] != new.labels[ANY][other] or is_parameter_of(old, one) != is_parameter_of(new, other):
         return 0.0
     neighbours, free = ours.in_common(theirs)
-    value = one[VALUE] == other[VALUE]
-    if neighbours == 0 and not (value and free):
+    if neighbours == 0 and not (free and old.labels[VALUE][one] == new.labels[VALUE][other]):
         return 0.0
-    labels = 4.0 * (one[OWN] == other[OWN]) + 3.0 * value + 3.0 * structure + 1.0 * type_
-    return labels + 2.0 * neighbours + 0.5 * free
+    return labels_in_common(old, new, one, other) + 2.0 * neighbours + 0.5 * free
+
+
+def labels_in_common(old: MatchGraph, new: MatchGraph, one: int, other: int) -> int:
+    """How similar the labels of two instructions are."""
+    ours, theirs = old.labels, new.labels
+    found = 1 if ours[TYPE][one] == theirs[TYPE][other] else 0
+    if ours[STRUCTURE][one] == theirs[STRUCTURE][other]:
+        found += 3
+        if ours[OWN][one] == theirs[OWN][other]:
+            found += 4
+    return found + 3 if ours[VALUE][one] == theirs[VALUE][other] else found
 
 
 Marks = set[tuple[int, ...]]
@@ -931,15 +939,11 @@ class Neighbourhood(NamedTuple):
     """An instruction with its neighbours: users, then operands.
 
     Args:
-        labels: its own labels, by level.
-        is_parameter: whether it is a parameter.
         degrees: the number of users and of operands.
         paired: matched neighbours, by new position and slot.
         free: unmatched neighbours, by structure label and slot.
     """
 
-    labels: tuple[int, ...]
-    is_parameter: bool
     degrees: tuple[int, int]
     paired: tuple[Marks, Marks]
     free: tuple[Marks, Marks]
@@ -954,26 +958,26 @@ class Neighbourhood(NamedTuple):
         """
         mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
         uses, slots = side.uses[position], side.operand_edges[position]
-        paired, free = [], []
+        marks: list[Marks] = []
         for around in (uses[:most], slots[:most]):
-            if which and most:
-                paired.append(marks_of([(n, slot) for n, slot, _ in around]))
-            elif which:
-                paired.append(marks_of([(n, slot) for n, slot, _ in around if mapping[n] >= 0]))
-            else:
-                paired.append(marks_of([(mapping[n], slot) for n, slot, _ in around if mapping[n] >= 0]))
-            free.append(marks_of([(labels[n], slot) for n, slot, _ in around if mapping[n] < 0]))
-        own = tuple([level[position] for level in side.labels])
-        degrees = len(uses), len(slots)
-        return Neighbourhood(own, is_parameter_of(side, position), degrees, (paired[0], paired[1]), (free[0], free[1]))
+            paired: list[tuple[int, int]] = []
+            free: list[tuple[int, int]] = []
+            for n, slot, _ in around:
+                matched = mapping[n]
+                if matched < 0:
+                    free.append((labels[n], slot))
+                if matched >= 0 or (which and most):
+                    paired.append((n if which else matched, slot))
+            marks += marks_of(paired), marks_of(free)
+        return Neighbourhood((len(uses), len(slots)), (marks[0], marks[2]), (marks[1], marks[3]))
 
     def in_common(self, other: Neighbourhood) -> tuple[float, int]:
         """How much two have in common in the same slots: matched neighbours, as a share of the larger neighbourhood.
 
         And the number of free ones of equal structure, because two chains of free instructions match along each other.
         """
-        _, _, degrees, paired, apart = self
-        _, _, other_degrees, other_paired, other_apart = other
+        degrees, paired, apart = self
+        other_degrees, other_paired, other_apart = other
         neighbours, free = 0.0, 0
         for n in (0, 1):
             if paired[n] and other_paired[n] and (both := paired[n] & other_paired[n]):

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
-from operator import eq, sub
+from operator import sub
 from typing import NamedTuple
 
 from hlodiff.differ.fields import field_changes
@@ -25,6 +24,7 @@ from hlodiff.differ.instruction_matches import (
     MatchGraph,
     Neighbourhood,
     is_parameter_of,
+    labels_in_common,
 )
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import (
@@ -464,23 +464,26 @@ class CostModel:
             one, other: the move.
             enough: a looser bound suffices if it reaches this value.
         """
-        old, new, alone = self.pairing.old, self.pairing.new, self._cost_alone
+        pairing, costs, alone = self.pairing, self.costs[0], self._cost_alone
         ours, theirs = self._passing if self._links else self._settled
-        b, a = old[one], -1
+        b, a = pairing.old[one], -1
         # The present costs of both ends, and what may be saved around them.
-        most = ours[one] if ours[one] >= 0 else self._slack(0, one)
+        most = costs[-2] + costs[-1] - self.total
+        most += ours[one] if ours[one] >= 0 else self._slack(0, one)
         if other < 0:
             least = alone(0, one)
         else:
-            least = self._least_own(one, other)
-            a = new[other]
+            # The own cost of the match, before comparing the fields of both.
+            least = 0
+            if self._own[0][one] != self._own[1][other] and not self._elements:
+                least = EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
+            a = pairing.new[other]
             most += theirs[other] if theirs[other] >= 0 else self._slack(1, other)
         if a >= 0:
             most += ours[a] if ours[a] >= 0 else self._slack(0, a)
         if b >= 0:
             most += theirs[b] if theirs[b] >= 0 else self._slack(1, b)
-        most += self.costs[0][self._size] + self.costs[0][self._size + 1] - self.total
-        if least - most >= enough:  # before comparing the fields of both
+        if least - most >= enough:
             return least - most
         if other >= 0:
             least = self._least_of_pair(one, other)
@@ -492,12 +495,6 @@ class CostModel:
         elif b >= 0:
             least += alone(1, b)
         return least - most
-
-    def _least_own(self, one: int, other: int) -> int:
-        """A lower bound of the own cost of a match, without comparing fields."""
-        if self._own[0][one] == self._own[1][other] or self._elements:
-            return 0
-        return EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
 
     def _cost_alone(self, which: int, position: int) -> int:
         """The cost of an added or removed instruction with its callees, which may have to be read for this."""
@@ -778,7 +775,7 @@ def candidates(
         is_turned: whether the old computation is the new one there.
     """
     wanted = set(news)
-    own, calls, kinds = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE]
+    own, calls, kinds, exact_there = new.labels[OWN], new.labels[ANY], new.labels[STRUCTURE], new.labels[EXACT]
     exact, values = old.labels[EXACT], old.labels[VALUE]
     buckets = [(level, _by_label(new, news, level, few)) for level, few in _COMMON]
     alike: dict[tuple[int, int], dict[int, None]] = {}  # of equal labels, regardless of place
@@ -797,15 +794,13 @@ def candidates(
                     likely |= same
             others = alike[labels] = {n: None for n in likely if may_pair(old, new, one, n)}
         # An unedited instruction gives up its match only for an equal one.
-        fitting = dict.fromkeys(
-            [
-                n
-                for n in _near(old, new, pairing, one)
-                if calls[n] == call
-                and (n in wanted or own[n] == label)
-                and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
-            ]
-        )
+        fitting = {
+            n: None
+            for n in dict.fromkeys(_near(old, new, pairing, one))
+            if calls[n] == call
+            and (n in wanted or own[n] == label)
+            and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
+        }
         fitting |= others
         count += len(fitting)
         if len(fitting) > 1:
@@ -820,8 +815,8 @@ def candidates(
                     if theirs is None:
                         theirs = around[other] = Neighbourhood.of(new, pairing, 1, other, _BUSY)
                     neighbours, free = ours.in_common(theirs)
-                    labels_in_common = sum(compress(_WEIGHTS, map(eq, ours.labels, theirs.labels)))
-                    score = scores[both] = labels_in_common + 2.0 * neighbours + 0.5 * free
+                    score = labels_in_common(old, new, one, other) + 2.0 * neighbours + 0.5 * free
+                    score = scores[both] = score + (exact_there[other] == labels[0])
                 scored.append((-score, rank, other))
             scored.sort()
             found[one] = [other for _, _, other in scored[:most]]
@@ -869,10 +864,6 @@ def _matched_beside(
         else:
             found += [n for n, _, _ in edges[near][:_BUSY] if mapping[n] >= 0]
     return list(dict.fromkeys(found)) if len(found) > 1 else found
-
-
-# What equal labels count, by level.
-_WEIGHTS = (1.0, 0.0, 4.0, 3.0, 3.0, 1.0, 0.0)
 
 
 _FREE = -1
