@@ -240,13 +240,14 @@ def _labels(
     call = it.opcode if it.calls and it.opcode in CALLS else ""
     if is_parameter or (entry and it.opcode == "constant"):
         call = "argument" if entry else "parameter"
+    groups = it.attribute("replica_groups") if attributes else None
     number = intern.setdefault
     own = number((OWN, it.opcode, shape_text(it.shape), literal, attributes), len(intern))
     return (
         number((EXACT, own, called), len(intern)),
         number((SIGNED, own, operand_kinds), len(intern)),
         own,
-        number((VALUE, it.opcode, kind, literal, len(it.operands), it.attribute("replica_groups")), len(intern)),
+        number((VALUE, it.opcode, kind, literal, len(it.operands), groups), len(intern)),
         number((STRUCTURE, it.opcode), len(intern)),
         number((TYPE, kind, call), len(intern)),
         number((ANY, call), len(intern)),
@@ -452,8 +453,8 @@ class _Refinement:
         level = self._stands_for[level]
         found = self._last.get(level)
         if found is None or found.count != len(self.pairing.matchers):
-            below: Neighbourhoods = {}
-            above: Neighbourhoods = {}
+            below: Intern = {}
+            above: Intern = {}
             first = _coloured(self.old, self.pairing.old, 0, level, below, above)
             second = _coloured(self.new, self.pairing.new, 1, level, below, above)
             found = self._last[level] = _Last(len(self.pairing.matchers), (first, second))
@@ -529,11 +530,8 @@ def _anchors(mapping: Sequence[int], which: int) -> list[int]:
     return [-1 - matched for matched in mapping] if which else list(range(-1, -1 - len(mapping), -1))
 
 
-Neighbourhoods = dict[tuple[Any, ...], int]
-
-
 def _coloured(
-    side: MatchGraph, mapping: Sequence[int], which: int, level: int, below: Neighbourhoods, above: Neighbourhoods
+    side: MatchGraph, mapping: Sequence[int], which: int, level: int, below: Intern, above: Intern
 ) -> _Colours:
     labels, slots, uses = side.labels[level], side.operand_edges, side.uses
     ordered = [position for position in side.order if mapping[position] < 0]

@@ -162,7 +162,8 @@ class CostModel:
         self.old, self.new, self.pairing, self.bodies, self._expected = old, new, pairing, bodies, expected
         self._parameters = old.parameters
         self._is_parameter = [it.opcode == "parameter" and not it.operands for it in old.computation.instructions]
-        self._is_call = [it.opcode in CALLS for it in old.computation.instructions]
+        both = old.computation.instructions, new.computation.instructions
+        self._is_call = [it.opcode in CALLS for it in both[0]]
         self._exact_old, self._exact_new = old.labels[EXACT], new.labels[EXACT]
         self._taken = tuple([[operand for operand, _ in row] for row in side.operands] for side in (old, new))
         self._is_plain = not any(result for side in (old, new) for row in side.operands for _, result in row)
@@ -171,7 +172,8 @@ class CostModel:
         self._size = old.size
         self._own = old.labels[OWN], new.labels[OWN]
         self._opcodes = old.labels[STRUCTURE], new.labels[STRUCTURE]
-        self._costs_alone: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        # Negative if a callee may have to be read to know it.
+        self._costs_alone = tuple([[-1 if it.opcode in CALLS else EDIT for it in its] for its in both])
         self._by_label = known
         self._watched: dict[tuple[int, int, int], int] = {}
         self._of_elements: PairCosts = {}
@@ -498,10 +500,10 @@ class CostModel:
 
     def _cost_alone(self, which: int, position: int) -> int:
         """The cost of an added or removed instruction with its callees, which may have to be read for this."""
-        found = self._costs_alone[which].get(position)
-        if found is None:
+        found = self._costs_alone[which][position]
+        if found < 0:
             it = (self.old, self.new)[which].computation.instructions[position]
-            inside = sum(map(self.bodies[which].size, it.called)) if it.opcode in CALLS else 0
+            inside = sum(map(self.bodies[which].size, it.called))
             found = self._costs_alone[which][position] = EDIT * (1 + inside)
         return found
 
@@ -1069,18 +1071,19 @@ class _LocalSearch:
                 if other not in self.olds.setdefault(one, []):
                     self.olds[one].append(other)
         self.news = {}
+        left = list(self.olds.items())
         for rank in range(_CANDIDATES):
-            for one, others in self.olds.items():
-                if rank < len(others):
-                    self.news.setdefault(others[rank], []).append(one)
+            left = [(one, others) for one, others in left if rank < len(others)]
+            for one, others in left:
+                self.news.setdefault(others[rank], []).append(one)
 
     def _moves(self, olds: Sequence[int], depth: int) -> Iterator[Move]:
         """Moves to try: the likeliest matches first, then unmatching."""
         starts = [n for n in self.olds if depth < _LONG or self.model.operands_cost(n)]
+        left = starts
         for rank in range(_LIKELY if depth else 2 * _CANDIDATES):
-            for one in starts:
-                if rank < len(self.olds[one]):
-                    yield one, self.olds[one][rank]
+            left = [one for one in left if rank < len(self.olds[one])]
+            yield from [(one, self.olds[one][rank]) for one in left]
         edited = set(olds)
         yield from ((one, _FREE) for one in starts if one in edited)
 

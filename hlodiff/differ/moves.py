@@ -53,17 +53,26 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
     # A fusion has the users of the value that it resolves to.
     roots = {_resolve(module, sites, place) for place in only or () if at(module, place).opcode == "fusion"}
     for index, computation in enumerate(module.computations):
-        instructions = computation.instructions if index not in unopened else ()
+        if index in unopened:
+            continue
+        instructions = computation.instructions
         itself = [(index, n) if _is_itself(it) else None for n, it in enumerate(instructions)]
+        # Values whose users are asked for, or that stand for others.
+        near = {
+            n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots
+        }
         for position, it in enumerate(instructions):
-            if it.opcode in BORDERS and it.opcode != "fusion":
+            is_asked = only is None or (index, position) in only
+            if it.opcode in BORDERS if it.opcode != "fusion" else not is_asked:
+                continue
+            if not is_asked and near.isdisjoint(it.operands):
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
             resolved = [
                 (itself[operand] or _resolve(module, sites, (index, operand), result), number)
                 for (operand, result), number in zip(it.reads, numbers, strict=True)
             ]
-            if only is None or (index, position) in only:
+            if is_asked:
                 operands[index, position] = tuple(resolved)
             for place, slot in resolved if it.opcode != "fusion" else ():
                 if only is None or place in only or place in roots:

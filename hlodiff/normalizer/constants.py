@@ -149,7 +149,9 @@ def is_elided(it: Instruction) -> bool:
     """
     if it.opcode == "constant" and "..." in (it.literal or ""):
         return not any(ELIDED_ATTRIBUTE in key or ELIDED_ATTRIBUTE in value for key, value in it.attributes)
-    return _OF_MLIR in (it.literal or "") or any(_OF_MLIR in value for _, value in it.attributes)
+    if it.literal and _OF_MLIR in it.literal:
+        return True
+    return bool(it.attributes) and any(_OF_MLIR in value for _, value in it.attributes)
 
 
 def format_elided(count: int) -> str:

@@ -87,11 +87,18 @@ def order_free_hashes(module: Module, fused: Sequence[bool], only: Iterable[int]
     wanted = None if only is None else with_callees(module, only)
     found: list[list[bytes]] = [[] for _ in module.computations]
     roots: dict[int, bytes] = {}
+    known: dict[tuple[object, ...], bytes] = {}  # most instructions that call nothing repeat another one
     for index in callees_first(module):
         if wanted is not None and index not in wanted:
             continue
-        computation = module.computations[index]
-        labels = [label(it, roots, unnumbered=fused[index]) for it in computation.instructions]
+        computation, unnumbered = module.computations[index], fused[index]
+        labels: list[bytes] = []
+        for it in computation.instructions:
+            key = it.opcode, shape_text(it.shape), it.literal, it.attributes, unnumbered
+            own = known.get(key) if not it.calls else None
+            if own is None:
+                own = known[key] = label(it, roots, unnumbered=unnumbered)
+            labels.append(own)
         found[index] = _with_operands(computation, labels, fused)
         roots[index] = found[index][computation.root]
     return found
