@@ -296,12 +296,14 @@ class CostModel:
         saved: list[tuple[int, int]] = []  # how much cheaper those with a cost can get while keeping their match
         others: list[int] = []
         for position in olds:
-            if position < size and mapping[position] < 0:
-                set_cost(0, position, self._cost_alone(0, position))
-                continue
             most = costs[0][position]
-            if most and position < size and not self._is_parameter[position]:
-                most = self.operands_cost(position)
+            if position < size:
+                matched = mapping[position]
+                if matched < 0:
+                    set_cost(0, position, self._cost_alone(0, position))
+                    continue
+                if most and not self._is_parameter[position]:
+                    most -= sum(self._pair(position, matched))
             if most:
                 saved.append((position, most))
             else:
@@ -472,30 +474,29 @@ class CostModel:
         # The present costs of both ends, and what may be saved around them.
         most = costs[-2] + costs[-1] - self.total
         most += ours[one] if ours[one] >= 0 else self._slack(0, one)
+        own = displaced = 0
         if other < 0:
-            least = alone(0, one)
+            own = alone(0, one)
         else:
-            # The own cost of the match, before comparing the fields of both.
-            least = 0
             if self._own[0][one] != self._own[1][other] and not self._elements:
-                least = EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
+                own = EDIT if self._opcodes[0][one] == self._opcodes[1][other] else EDIT + _FIELD + _OPCODE
             a = pairing.new[other]
             most += theirs[other] if theirs[other] >= 0 else self._slack(1, other)
         if a >= 0:
             most += ours[a] if ours[a] >= 0 else self._slack(0, a)
+            displaced = alone(0, a)
         if b >= 0:
             most += theirs[b] if theirs[b] >= 0 else self._slack(1, b)
+            displaced += alone(1, b)
+        is_exchange = a >= 0 and b >= 0 and may_pair(self.old, self.new, a, b)
+        # Before comparing the fields of those that would match.
+        least = own if is_exchange else own + displaced
         if least - most >= enough:
             return least - most
         if other >= 0:
-            least = self._least_of_pair(one, other)
-        if a >= 0:
-            if b >= 0 and may_pair(self.old, self.new, a, b):
-                least += min(self._least_of_pair(a, b), alone(0, a) + alone(1, b))
-            else:
-                least += alone(0, a) + (alone(1, b) if b >= 0 else 0)
-        elif b >= 0:
-            least += alone(1, b)
+            least += self._least_of_pair(one, other) - own
+        if is_exchange:
+            least += min(self._least_of_pair(a, b), displaced)
         return least - most
 
     def _cost_alone(self, which: int, position: int) -> int:
@@ -596,14 +597,14 @@ class CostModel:
         (as the watched literals of Moskewicz and others 2001).
         """
         old, new, pairing = self.old, self.new, self.pairing
-        ours = self._taken[0][position]
+        ours, mapping = self._taken[0][position], pairing.old
         key = position, matched, order
         watched = self._watched.get(key)
         if watched is not None:
             self._looked += 1
-            if not same_value(old, new, pairing, (ours[watched], 0), (theirs[watched], 0)):
+            one, other = ours[watched], theirs[watched]
+            if mapping[one] != other and not same_value(old, new, pairing, (one, 0), (other, 0)):
                 return True
-        mapping = pairing.old
         wanted = [mapping[operand] for operand in ours]
         self._looked += len(ours)
         if wanted == theirs:
