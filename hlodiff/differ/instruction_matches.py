@@ -906,9 +906,7 @@ def _columns_of_least_cost(costs: Sequence[Sequence[float]]) -> list[int]:
     return columns
 
 
-def _score(
-    old: MatchGraph, new: MatchGraph, one: int, other: int, ours: Neighbourhood, theirs: Neighbourhood
-) -> float:
+def _score(old: MatchGraph, new: MatchGraph, one: int, other: int, ours: Neighbourhood, theirs: Neighbourhood) -> float:
     """Similarity of two instructions of one type or opcode; 0 if they cannot match."""
     if old.labels[ANY][one] != new.labels[ANY][other] or is_parameter_of(old, one) != is_parameter_of(new, other):
         return 0.0

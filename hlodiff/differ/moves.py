@@ -58,9 +58,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
         instructions = computation.instructions
         itself = [(index, n) if _is_itself(it) else None for n, it in enumerate(instructions)]
         # Values whose users are asked for, or that stand for others.
-        near = {
-            n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots
-        }
+        near = {n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots}
         for position, it in enumerate(instructions):
             is_asked = only is None or (index, position) in only
             if it.opcode in BORDERS if it.opcode != "fusion" else not is_asked:
