@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from hlodiff.differ import Limits, diff
 from hlodiff.differ.canonical_direction import diff_in_canonical_direction
 from hlodiff.differ.computation_matches import KnownSearches
-from hlodiff.differ.instruction_matches import InstructionMap, MatchGraph
-from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
+from hlodiff.differ.instruction_matches import InstructionMap, Intern, MatchGraph
+from hlodiff.differ.local_search import Bodies, CostModel, SearchBudget, local_search, may_pair
 from hlodiff.differ.operands import Slot, same_operands_in_any_order, same_value
+from hlodiff.differ.parameters import expectation
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.graph import dataflow
 from hlodiff.hlo import contents
 from tests.scenarios import module
 
 
-def program(chance: random.Random, size: int, width: int) -> MatchGraph:
+def program(chance: random.Random, size: int, width: int, intern: Intern, *, entry: bool) -> MatchGraph:
     """Instructions that read some of those before, and one that reads many."""
     rows = ["  v0 = f32[8]{0} parameter(0)", "  v1 = f32[8]{0} parameter(1)"]
     for n in range(2, size):
@@ -33,7 +34,7 @@ def program(chance: random.Random, size: int, width: int) -> MatchGraph:
     rows.append(f'  ROOT all = f32[8]{{0}} custom-call({many}), custom_call_target="many"')
     made = module("\n".join(["ENTRY main {", *rows, "}"]))
     return MatchGraph.from_networkx(
-        dataflow(made.entry_computation), [one.hash for one in contents(made)], {}, entry=chance.random() < 0.5
+        dataflow(made.entry_computation), [one.hash for one in contents(made)], intern, entry=entry
     )
 
 
@@ -91,7 +92,7 @@ def are_same(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
 def test_operands_are_the_same_as_a_plain_walk_says(kept: int, seed: int) -> None:
     chance = random.Random(seed)
     sizes = chance.randint(5, 30), chance.randint(5, 30)
-    old, new = (program(chance, size, chance.randint(1, 8)) for size in sizes)
+    old, new = (program(chance, size, chance.randint(1, 8), {}, entry=chance.random() < 0.5) for size in sizes)
     pairing = InstructionMap.empty(old.size, new.size)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["hlodiff.differ.instruction_matches"], "_KEPT", kept)
@@ -100,6 +101,32 @@ def test_operands_are_the_same_as_a_plain_walk_says(kept: int, seed: int) -> Non
             assert same_operands_in_any_order(old, new, pairing, old.size - 1) == are_same(old, new, pairing)
             slots = [(chance.randrange(side.size), 0) for side in (old, new)]
             assert same_value(old, new, pairing, *slots) == is_same(old, new, pairing, *slots)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10**9))
+def test_no_move_costs_less_than_its_bound(seed: int) -> None:
+    chance, intern, entry = random.Random(seed), Intern(), bool(seed % 2)
+    old, new = (program(chance, chance.randint(5, 20), 3, intern, entry=entry) for _ in range(2))
+    pairing = InstructionMap.empty(old.size, new.size)
+    for _ in range(30):
+        link(old, new, pairing, chance)
+    both = Bodies(module("ENTRY e {\n  ROOT p = f32[8]{0} parameter(0)\n}").computations.__getitem__, [""])
+    expected = expectation(old, new, pairing, None)
+    model = CostModel(old, new, pairing, (both, both), expected, {}, lambda one, other: None, {})
+    for one in range(old.size):
+        for other in range(-1, new.size):
+            if pairing.old[one] == other or (other >= 0 and not may_pair(old, new, one, other)):
+                continue
+            bounds = [model.least_after(one, other, enough) for enough in (-(10**9), 10**9)]
+            point = model.checkpoint()
+            a, b = model.move(one, other)
+            total = model.update()
+            if a >= 0 and b >= 0 and may_pair(old, new, a, b):
+                model.move(a, b)
+                total = min(total, model.update())
+            model.rollback(point)
+            assert bounds[0] <= bounds[1] <= total
 
 
 def layers(count: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.programs import ROOT
 from hlodiff.differ import diff
+from hlodiff.differ.moves import inlined_view
 from hlodiff.errors import ReadError
 from hlodiff.graph import call_graph, dataflow
 from hlodiff.hlo import read_text
@@ -188,3 +190,13 @@ def test_a_chain_of_2000_1000_siblings_and_10000_parameters() -> None:
         "\n".join(f"  p{n} = f32[] parameter({n})" for n in range(10_000)) + "\n  ROOT r = f32[] add(p0, p9999)"
     )
     assert lines(diff(module(parameters), module(parameters.replace("add(p0", "add(p1")))) == ["changed add operands"]
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-h100-x4", "tpu-v5e-2x2"])
+def test_neighbours_across_borders_are_the_same_for_one_place_and_for_all(target: str) -> None:
+    program = read_text((ROOT / "snapshots" / "optax_train_step" / target / "compiled.hlo").read_text())
+    whole = inlined_view(program, ())
+    for place in whole.operands:
+        found = inlined_view(program, (), [place])
+        assert found.operands == {place: whole.operands[place]}
+        assert found.users.get(place, ()) == whole.users.get(place, ())
