@@ -36,8 +36,8 @@ _NO_OPERATION = {"parameter", "tuple", "get-tuple-element", "bitcast", "call", "
 _NO_LAUNCH = _NO_OPERATION | {"constant", "while", "conditional", "optimization-barrier", "opt-barrier", "partition-id",
                               "replica-id"}  # fmt: skip
 ELEMENTWISE = {
-    "abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor",
-    "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
+    "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential-minus-one",
+    "floor", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
 }  # fmt: skip
 _SLICES = {"slice", "dynamic-slice", "gather"}

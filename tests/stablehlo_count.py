@@ -27,8 +27,8 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 _PASSED_ON = {"convert", "reshape", "broadcast_in_dim", "sdy.sharding_constraint"}
 _ELEMENTWISE = {
-    "abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential_minus_one", "floor",
-    "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
+    "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential_minus_one",
+    "floor", "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
     "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
     "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atan", "chlo.atanh", "chlo.bessel_i1e", "chlo.cosh",
     "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma", "chlo.polygamma", "chlo.sinh",

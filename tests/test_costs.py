@@ -300,6 +300,19 @@ def test_a_square_counts_as_the_multiplication_that_it_is(operation: str) -> Non
     assert static_costs(read_text(text))["flops"] == 8
 
 
+def test_a_clamp_counts_as_an_elementwise_operation_in_both_stages() -> None:
+    compiled = read_text(
+        "HloModule m\n\nENTRY e {\n  %a = f32[] parameter(0)\n  %p = f32[8] parameter(1)\n  %w = f32[8] broadcast(%a)\n"
+        "  ROOT %c = f32[8] clamp(%w, %p, %w)\n}\n"
+    )
+    written = read_text(
+        "module {\nfunc.func public @main(%arg0: tensor<f32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {\n"
+        "  %0 = stablehlo.clamp %arg0, %arg1, %arg0 : (tensor<f32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>\n"
+        "  return %0 : tensor<8xf32>\n}\n}\n"
+    )
+    assert [static_costs(module)["flops"] for module in (compiled, written)] == [8, 8]
+
+
 def test_counting_a_huge_kernel_comes_to_an_end() -> None:
     attributes = {"window": f"{{size={10**9} lhs_dilate=2}}", "dim_labels": "b0f_0io->b0f"}
     assert flops("convolution", attributes, [(1, 10**9, 1), (10**9, 1, 1)], (1, 10**9, 1)) == 10**18

@@ -22,8 +22,8 @@ _DIMENSION = re.compile(r"(?<!\w)(\w++)=([-\dx_]+)")
 _MOST_PLACES = 10**6
 # One operation for each element of the result. Comparisons, selections and casts do not count.
 _ELEMENTWISE = frozenset(
-    ["abs", "add", "atan2", "cbrt", "ceil", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor",
-     "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
+    ["abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential-minus-one",
+     "floor", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
      "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
      # What JAX leaves to the compiler to write out: `chlo.square` is a multiplication, `chlo.erfc` forty operations.
      "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel-i1e", "cosh", "digamma", "erf-inv", "erfc", "lgamma",
