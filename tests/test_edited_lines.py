@@ -153,8 +153,9 @@ def test_an_edited_line_comes_before_lines_that_nobody_edited() -> None:
     assert lines.index("model.py:11 (forward)") < lines.index("model.py:24 (update)")
 
 
-def test_the_products_of_a_layer_more_come_before_its_small_operations() -> None:
-    """One layer more, each operation on its own line: none of them is the cause of the others."""
+@pytest.mark.parametrize("opcode", ["sine", "cosine"])
+def test_the_products_of_a_layer_more_come_before_its_small_operations(opcode: str) -> None:
+    """One layer more, each operation on its own line: none of them is the cause of the others, nor a small change."""
     small = ["add(%x, %x)", "multiply(%s0, %x)", "subtract(%s1, %x)", "tanh(%s2)", "negate(%s3)", "exponential(%s4)"]
     last = "dot(%s5, %s5), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     rows = [
@@ -167,9 +168,9 @@ def test_the_products_of_a_layer_more_come_before_its_small_operations() -> None
         hlodiff.read_text(
             f"HloModule m\n\n{tables}\nENTRY %e {{\n  %x = f32[8,8] parameter(0)\n"
             + "\n".join(side)
-            + f"\n  ROOT %r = f32[8,8] sine({given})\n}}\n"
+            + f"\n  ROOT %r = f32[8,8] {last}({given})\n}}\n"
         )
-        for side, given in (((), "%x"), (rows, "%s6"))
+        for side, given, last in (((), "%x", opcode), (rows, "%s6", "sine"))
     )
     compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
     for sources in (Sources(edited(3, "RATE = 0.2")), None):

@@ -461,24 +461,30 @@ def test_results_that_no_longer_depend_on_most_arguments_are_named() -> None:
     assert not [one for one in happened(hlodiff.diff(new, old)) if "depend" in one]
 
 
-def test_arguments_whose_results_only_have_other_numbers_are_not_listed() -> None:
+@pytest.mark.parametrize("size", [8, 4])
+def test_arguments_whose_results_only_have_other_numbers_are_not_listed(size: int) -> None:
     """A layer more puts its results before others: what is donated to them is donated to the same results as before."""
 
-    def stepped(paths: tuple[str, ...]) -> hlodiff.Module:
-        rows = [f'  %{path} = f32[8] parameter({n}), metadata={{op_name="{path}"}}' for n, path in enumerate(paths)]
+    def stepped(paths: tuple[str, ...], size: int) -> hlodiff.Module:
         opcodes = {"first": "sine", "second": "cosine", "third": "tanh", "last": "log"}
-        rows += [f"  %of_{path} = f32[8] {opcodes[path]}(%{path})" for path in paths]
+        types = [f"f32[{size if path == 'first' else 8}]" for path in paths]
+        rows = [
+            f'  %{path} = {one} parameter({n}), metadata={{op_name="{path}"}}'
+            for n, (path, one) in enumerate(zip(paths, types, strict=True))
+        ]
+        rows += [f"  %of_{path} = {one} {opcodes[path]}(%{path})" for path, one in zip(paths, types, strict=True)]
         root = ", ".join(f"%of_{path}" for path in paths)
-        rows.append(f"  ROOT %all = ({', '.join(['f32[8]'] * len(paths))}) tuple({root})")
+        rows.append(f"  ROOT %all = ({', '.join(types)}) tuple({root})")
         aliases = ", ".join(f"{{{n}}}: ({n}, {{}}, may-alias)" for n in range(len(paths)))
         header = f"HloModule m, input_output_alias={{ {aliases} }}"
         return hlodiff.read_text("\n".join([header, "", "ENTRY %e {", *rows, "}", ""]))
 
-    found = hlodiff.diff(stepped(("first", "third", "last")), stepped(("first", "second", "third", "last")))
+    found = hlodiff.diff(stepped(("first", "third", "last"), 8), stepped(("first", "second", "third", "last"), size))
     text = to_terminal(Report("check", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", found),)))
-    assert "1 new argument: second; 4 results instead of 3" in text
+    assert "1 new argument: second" in text
+    assert ("4 results instead of 3" in text) == (size == 8)
     assert "donated to" not in text
-    assert sum(edit.count for edit in found.edits if edit.fields == ("alias",)) == 2, "the script has them"
+    assert sum(edit.count for edit in found.edits if edit.fields == ("alias",)) >= 2, "the script has them"
 
 
 def test_a_donation_that_no_output_uses_is_named() -> None:

@@ -78,9 +78,10 @@ WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
-_OTHER_RESULTS = re.compile(r"\d results? instead of")
+_OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new arguments?|arguments? gone)")
 _RENUMBERED = re.compile(r" instead of output | are donated to other results")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
+_LONGEST_CAUSE = 80  # characters
 # No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
 
@@ -261,6 +262,8 @@ def _function_view(
     elif cause and at and DONATED not in cause:
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
+    if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
+        cause = "; ".join(part.partition(": ")[0] for part in cause.split("; "))
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
     margin = max(own_margins, key=lambda one: one.share, default=None)
     view = FunctionView(

@@ -645,9 +645,13 @@ class ChangedLines:
 
 
 def _is_more_or_less(groups: Iterable[EditGroup]) -> bool:
-    """Whether operations were only added or only removed, as with one layer more: none is the cause of others."""
-    kinds = {group.kind for group in groups}
-    return len(kinds) == 1 and kinds < {"added", "removed"}
+    """Whether work was nearly only added or only removed, as with one layer more: none is the cause of others."""
+    work: Counter[str] = Counter()
+    for group in groups:
+        work[group.kind] += _work(group)
+    kind, most = work.most_common(1)[0] if work else ("", 0)
+    is_clear = most * 10 >= work.total() * 9 if most else len(work) == 1
+    return kind in ("added", "removed") and is_clear
 
 
 def _work(group: EditGroup) -> int:
