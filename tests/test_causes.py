@@ -575,3 +575,41 @@ def test_values_that_a_loop_carries_in_another_order_follow_from_what_changed_th
     new = CARRIED.format(before=casts, first="%b", second="%e", types="tensor<2xf32>, tensor<4xf32>", w=2, b=1)
     found = diff(read_text(old), read_text(new))
     assert [edit.kind for edit in found.edits if edit.cause is None] == ["added", "added"]
+
+
+COUNTED = """HloModule m
+
+%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %p = (s32[], f32[8]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %x = f32[8] get-tuple-element(%p), index=1
+  %one = s32[] constant(1)
+  %j = s32[] add(%i, %one)
+  %y = f32[8] sine(%x)
+  ROOT %t = (s32[], f32[8]) tuple(%j, %y)
+}
+
+%condition (p: (s32[], f32[8])) -> pred[] {
+  %p = (s32[], f32[8]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %n = s32[] constant(4)
+  ROOT %c = pred[] compare(%i, %n), direction=LT
+}
+
+ENTRY %e {
+  %x = f32[8] parameter(0)
+  %z = s32[] constant(0)
+  %t = (s32[], f32[8]) tuple(%z, %x)
+  %w = (s32[], f32[8]) while(%t), condition=%condition, body=%body, backend_config={"known_trip_count":{"n":"4"}}
+  ROOT %r = f32[8] get-tuple-element(%w), index=1
+}
+"""
+
+
+def test_how_often_a_loop_turns_follows_from_the_number_in_its_condition() -> None:
+    fewer = COUNTED.replace('"n":"4"', '"n":"3"')
+    found = diff(read_text(COUNTED), read_text(fewer.replace("constant(4)", "constant(3)")))
+    assert {edit.fields: edit.cause for edit in found.reported} == {("literal",): None, ("backend_config",): 0}
+    # Where nothing in the condition differs, the note is an edit of its own.
+    alone = diff(read_text(COUNTED), read_text(fewer.replace("sine", "cosine")))
+    assert {edit.fields: edit.cause for edit in alone.reported} == {("opcode",): None, ("backend_config",): None}

@@ -153,6 +153,56 @@ def test_an_edited_line_comes_before_lines_that_nobody_edited() -> None:
     assert lines.index("model.py:11 (forward)") < lines.index("model.py:24 (update)")
 
 
+def test_an_edit_that_made_one_line_of_two_is_shown_once() -> None:
+    """As a Python loop that became a scan: operations of both lines became those of one."""
+    stacks = (("forward", 11), ("forward", 12)), (("forward", 11), ("forward", 11))
+    old, new = (
+        hlodiff.read_text(
+            f"HloModule m\n\n{re.sub(r'parent_frame_id=.', 'parent_frame_id=0', debug_tables(stack))}\n"
+            "ENTRY %e {\n  %x = f32[8] parameter(0)\n"
+            f"  %u = f32[8] {first}(%x), metadata={{stack_frame_id=1}}\n"
+            f"  ROOT %r = f32[8] {second}(%u), metadata={{stack_frame_id=2}}\n}}\n"
+        )
+        for stack, (first, second) in zip(stacks, (("negate", "sine"), ("abs", "cosine")), strict=True)
+    )
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    sources = Sources([*MODEL[:10], "    x = layers(x)", *MODEL[12:]])
+    lines = [
+        line.strip() for line in to_terminal(Report("check", "a", "b", (compared,), source_line=sources)).split("\n")
+    ]
+    assert lines.count("+ x = layers(x)") == 1
+    at = lines.index("+ x = layers(x)")
+    assert lines[at + 1].startswith("changed negate -> abs")
+    assert lines[at + 2].startswith("changed sine -> cosine")
+
+
+def test_of_collectives_that_of_the_edited_line_is_listed_first() -> None:
+    """The compiler combines others in another way: a larger one came at a line that nobody edited."""
+    tables = re.sub(r"parent_frame_id=.", "parent_frame_id=0", debug_tables((("layer", 7), ("forward", 13))))
+    reduced = (
+        "%sum {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %c = f32[] add(%a, %b)\n}\n\n"
+        "ENTRY %e {\n  %x = f32[1024] parameter(0)\n  %y = f32[] parameter(1)\n"
+    )
+    added = (
+        "  %u = f32[1024] all-reduce(%x), to_apply=%sum, replica_groups={{0,1}}, metadata={stack_frame_id=1}\n"
+        "  %v = f32[] all-reduce(%y), to_apply=%sum, replica_groups={{0,1}}, metadata={stack_frame_id=2}\n"
+    )
+    old, new = (
+        hlodiff.read_text(
+            f"HloModule m\n\n{tables}\n{reduced}{body}  ROOT %r = (f32[1024], f32[]) tuple({given})\n}}\n"
+        )
+        for body, given in (("", "%x, %y"), (added, "%u, %v"))
+    )
+    written = ProgramComparison(
+        "f", "cpu", "stablehlo", "changed", hlodiff.diff(*(program(o, CALL) for o in ("sine", "tanh")))
+    )
+    compiled = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(old, new))
+    sources = Sources(edited(13, "    return combined("))
+    text = to_terminal(Report("check", "a", "b", (written, compiled), source_line=sources))
+    listed = [line.strip() for line in text.splitlines() if "added all-reduce" in line]
+    assert listed[0].split("added ")[1].startswith("all-reduce f32[],")
+
+
 @pytest.mark.parametrize("opcode", ["sine", "cosine"])
 def test_the_products_of_a_layer_more_come_before_its_small_operations(opcode: str) -> None:
     """One layer more, each operation on its own line: none of them is the cause of the others, nor a small change."""

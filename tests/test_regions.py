@@ -197,6 +197,16 @@ def test_what_has_no_frame_has_the_line_of_what_uses_it_and_not_of_its_fusion() 
     assert [(frame.file, frame.line) for frame in edit.source] == [("/srv/model.py", 36)]
 
 
+def test_a_fusion_without_a_frame_has_the_line_of_what_it_computes_last() -> None:
+    """As two casts that XLA fused, the second of which it made itself: not the line of the loop around them."""
+    text = FUSED_LITERAL.replace(', metadata={op_name="jit(f)/neg" stack_frame_id=2}', "")
+    old = hlodiff.read_text(f"HloModule m\n\n{TABLES}ENTRY %e {{\n  ROOT %x = f32[8] parameter(0)\n}}\n")
+    added = hlodiff.diff(old, hlodiff.read_text(f"HloModule m\n\n{TABLES}{text}")).reported
+    lines = {edit.new.opcode: [frame.line for frame in edit.source] for edit in added if edit.new}
+    assert lines["fusion"] == [36]
+    assert all(line == [36] for line in lines.values())
+
+
 def test_a_literal_and_its_broadcast_with_the_line_of_a_loop_have_that_of_what_uses_them() -> None:
     tables = TABLES.replace("2 {file_location_id=2 parent_frame_id=0}", "2 {file_location_id=2 parent_frame_id=0}\n"
                             "3 {file_location_id=1 parent_frame_id=2}")  # fmt: skip

@@ -7,6 +7,7 @@ An edit follows from an edited source of its value where the source explains eve
   its initial value and its body. A conversion states its type itself and never follows in it.
 - **brought along**: a constant, broadcast, bitcast or tuple that was added or removed only because its users were, a
   get-tuple-element or `-done` because its operand was, and the later steps of a collective because its first was.
+- **counted**: the compiler's note on how often a loop turns follows from an edit in its condition.
 - **halves**: a broadcast that was added or removed next to another one whose shape or dimensions changed.
 - **inside**: the contents of a computation that was added or removed with its call, and instructions moved into a new
   fusion or out of a removed one.
@@ -52,6 +53,7 @@ _BROADCASTS = ("broadcast", "broadcast_in_dim")
 _NUMBER = re.compile(r"(?:dense<)?(-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?))>?")
 # Infinities of f16, bf16, f32 and f64 as StableHLO prints them; the first digit has the sign.
 _INFINITY = re.compile(r"dense<0x([7F])(?:C00|F80(?:0{4})?|FF0{13})>")
+_KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration
 _OF_BFLOAT16 = 2.0**-8  # the relative error of rounding to it
 _OF_SOURCE = frozenset(["get-tuple-element", "get_tuple_element", "bitcast", "reshape", "tuple"])
 _RETURNS = frozenset(["return", "sdy.return"])
@@ -422,7 +424,7 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
         if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
             return []
         if all(field in _WITH_TYPE for field in fields):
-            return []
+            return _of_trip_count(sides[1], edit.new, edit.changes)
         sources = sides[0].sources(edit.old), sides[1].sources(edit.new)
         sided = [(side, place) for side, places in zip(sides[::-1], sources[::-1], strict=True) for place in places]
         edited = list(dict.fromkeys(n for side, place in sided for n in side.at.get(place, ())))
@@ -444,6 +446,19 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
     side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)
     assert place is not None
     return _calls_of(side, place[0], edit.kind) or _brought(side, place, edit)
+
+
+def _of_trip_count(side: _ProgramEdits, place: Place, changes: Iterable[FieldChange]) -> list[int]:
+    """Edits in the condition of a loop that differs only in the note of the compiler on how often it turns."""
+    it = side.instruction(place)
+    notes = [key for change in changes for words in (change.old, change.new) for key in _KEY.findall(words or "")]
+    if it.opcode != "while" or not notes or not all(key.startswith("known_") for key in notes):
+        return []
+    conditions = [callee for name, group in it.calls if name == "condition" for callee in group]
+    inside = set(
+        preorder(conditions, lambda n: (c for one in side.module.computations[n].instructions for c in one.called))
+    )
+    return [index for (number, _), indices in side.at.items() if number in inside for index in indices]
 
 
 def _calls_of(side: _ProgramEdits, computation: int, kind: str) -> list[int]:

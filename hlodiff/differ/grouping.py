@@ -126,17 +126,33 @@ class Origins:
         """The frame of an instruction, for a literal that of its user: JAX makes a literal once for all users.
 
         A literal passed to a loop or a call has the line of that; its user's stack continues there. In a fusion the
-        compiler leaves many instructions without a frame: that of the fusion is its root's, so the user's counts.
+        compiler leaves many instructions without a frame: that of the fusion is its root's, so the user's counts, else
+        that of an operand. A fusion without one has that of what it computes last.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
+        if own.frame < 0 and own.opcode == "fusion" and own.called:
+            return self._operand_frame(own.called[0], self.module.computations[own.called[0]].root)
         is_literal = own.opcode == "constant" or (own.opcode in _FEEDERS and own.frame < 0)
-        if not is_literal and not (own.frame < 0 and self._is_fused(computation)):
+        is_fused = not is_literal and own.frame < 0 and self._is_fused(computation)
+        if not is_literal and not is_fused:
             return own.frame
         user = self._user_frame(computation, instruction)
+        if user < 0 and is_fused:
+            return self._operand_frame(computation, instruction)
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
         is_on_the_way = not outer or any((frame.file, frame.line) == (outer[0].file, outer[0].line) for frame in inner)
         return user if is_on_the_way else own.frame
+
+    def _operand_frame(self, computation: int, instruction: int) -> int:
+        """The frame of an instruction or of the first one that has one among those it is computed from; -1 if none."""
+        instructions = self.module.computations[computation].instructions
+        worklist = [instruction]
+        for position in worklist:  # nearest first; the list grows
+            if instructions[position].frame >= 0:
+                return instructions[position].frame
+            worklist += [operand for operand in instructions[position].operands if operand not in worklist]
+        return -1
 
     def _is_fused(self, computation: int) -> bool:
         sites = self._sites[computation]

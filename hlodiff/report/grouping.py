@@ -54,6 +54,8 @@ _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
 # Fields that a compiler chooses again if anything differs.
 _BY_CHIP = frozenset(["layout", "backend_config"])
 _LAST = 2
+# Fields of a collective that carries as much as before among the same devices.
+_OF_SAME_TRAFFIC = frozenset(["operands", "attribute:asynchronous", "attribute:channel_id", "backend_config"])
 _MOST_SHAPES = 3
 _MOST_FOLLOWERS = 4
 _MOST_OPCODES = 5
@@ -276,12 +278,21 @@ def _is_collective(edit: Edit) -> bool:
 
 
 def collective_of(edit_group: EditGroup) -> str:
-    """The kind of collective that a change is about; "" for none, and where it is only in another memory or channel.
+    """The kind of collective that a change is about; "" for none.
+
+    None too where as much is carried as before: the collective is in another memory or channel, takes another value, or
+    is waited for at another place.
 
     Example:
         >>> collective_of(EditGroup((), "added", 1, "all-gather-start f32[8]", ""))
         'all-gather'
+        >>> waits = ("changed", "all-reduce", "all-reduce", ("attribute:asynchronous",))
+        >>> collective_of(EditGroup((), "changed", 1, "all-reduce f32[8]: asynchronous: yes -> no", "", group=waits))
+        ''
     """
+    fields = edit_group.group[-1] if edit_group.kind == "changed" and edit_group.group else ()
+    if isinstance(fields, tuple) and fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
+        return ""
     name = stem(edit_group.what.partition(" ")[0].removesuffix(","))
     return name if name in FAMILIES and edit_group.weight < _LAST else ""
 

@@ -367,7 +367,10 @@ class ChangedLines:
                 places = of_new.get(new) or ((new, new) if (new, None) in found else places)
             merged.setdefault(places, []).extend(groups)
         by_line: dict[ChangedLine, list[EditGroup]] = {}
+        of_edit: dict[LineEdit, tuple[Place | None, Place | None]] = {}
         for places, groups in merged.items():
+            if edit := self._edit_of_one_line(places, groups):
+                places = of_edit.setdefault(edit, places)
             by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
         is_body = len(by_line) > MOST_CHANGED_LINES and _is_more_or_less(edit_groups)
         entries = sorted(by_line.items(), key=lambda item: self._order(item[0], item[1], is_body))
@@ -394,6 +397,18 @@ class ChangedLines:
             if changes:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
+
+    def _edit_of_one_line(
+        self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]
+    ) -> LineEdit | None:
+        """The edit that both places are in, if it made one line of several, or several of one."""
+        old, new = places
+        if old is None or new is None or not self._knows_sources():
+            return None
+        program = self.report.programs[groups[0].edits[0][0]]
+        edit = self._file(program, old.stored).at(0, old.line)
+        is_same = edit is not None and edit == self._file(program, new.stored).at(1, new.line)
+        return edit if edit and is_same and any(first == last for first, last in edit.spans) else None
 
     def _changed_line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
         old, new = places

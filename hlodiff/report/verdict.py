@@ -563,17 +563,18 @@ def _group_work(diff: ModuleDiff) -> OtherWork | None:
     for edit in diff.reported:
         if edit.kind != "changed" or "replica_groups" not in edit.fields or not (edit.old and edit.new and edit.cost):
             continue
-        name, (old, new) = stem(edit.new.opcode), edit.cost
+        name, carried = stem(edit.new.opcode), [cost.collective if cost else 0 for cost in edit.cost]
         sizes = [_group_size(site, module) for site, module in ((edit.old, diff.old), (edit.new, diff.new))]
-        if name in _SENT and name == stem(edit.old.opcode) and min(sizes) > 1 and old and new:
-            found[name, sizes[0], sizes[1]] += min(old.collective, new.collective)
+        is_same = name == stem(edit.old.opcode) and min(carried) >= _ALMOST * max(carried)  # else numbers show it
+        if name in _SENT and is_same and min(sizes) > 1:
+            found[name, sizes[0], sizes[1]] += carried[1]
     found = Counter({key: size for key, size in found.items() if key[1] != key[2]})
     if len({before < after for _, before, after in found}) != 1:
         return None
     (name, before, after), size = found.most_common(1)[0]
-    carried = max(max(_known(one) for one in diff.executed["collective_bytes"]), found.total())
+    others = max(_known(diff.executed["collective_bytes"][1]) - found.total(), 0)
     sent = [sum(_SENT[one](sizes[side]) * n for (one, *sizes), n in found.items()) for side in (0, 1)]
-    by = (carried - found.total() + sent[1]) / (carried - found.total() + sent[0])
+    by = (others + sent[1]) / (others + sent[0])
     if abs(by - 1) < THRESHOLD:
         return None
     words = f"{name} ({format_bytes(size)}) over {after} devices instead of {before}"
