@@ -458,3 +458,9 @@ def test_a_custom_call_that_came_or_went_is_named_by_its_target() -> None:
     found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(new))
     report = Report("diff", "a", "b", (ProgramComparison("f", "cpu", "stablehlo", "changed", found),))
     assert "; annotate_device_placement gone" in str(report).splitlines()[0]
+
+
+def test_a_long_sentence_about_copies_of_a_loop_keeps_both_places_without_their_functions() -> None:
+    words = "the loop of experts.py:64 (pipeline.turn) was 2 copies of its body (experts.py:64-65 (pipeline.turn))"
+    shown = "the loop of experts.py:64 was 2 copies of its body (experts.py:64-65)"
+    assert main_edit("worse: launches +96 %", (words,), (), ()) == shown

@@ -36,7 +36,7 @@ _AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
 _BUFFER = "a buffer is written"
-_FUNCTION = re.compile(r"(?<=\.py:)(\d+) \([^()]*\)")  # after its line number
+_FUNCTION = re.compile(r"(?<=\.py:)(\d+(?:-\d+)?) \([^()]*\)")  # after its line numbers
 _MANY = 10  # times as many knock-on edits as others: then the summary names them
 
 
