@@ -613,3 +613,36 @@ def test_how_often_a_loop_turns_follows_from_the_number_in_its_condition() -> No
     # Where nothing in the condition differs, the note is an edit of its own.
     alone = diff(read_text(COUNTED), read_text(fewer.replace("sine", "cosine")))
     assert {edit.fields: edit.cause for edit in alone.reported} == {("opcode",): None, ("backend_config",): None}
+
+
+_DROPPED = """#line = loc("jit(f)/drop"("model.py":5:0))
+module {{
+  func.func public @main(%arg0: tensor<8xf32>, %arg1: tensor<8xui32>) -> tensor<8xf32> {{
+    %0 = func.call @drawn(%arg1) : (tensor<8xui32>) -> tensor<8xi1> loc(#line)
+    %1 = func.call @kept(%0, %arg0) : (tensor<8xi1>, tensor<8xf32>) -> tensor<8xf32> loc(#line)
+    %2 = stablehlo.sine %1 : tensor<8xf32>
+    {again}
+    %5 = func.call @kept(%{of}, %2) : (tensor<8xi1>, tensor<8xf32>) -> tensor<8xf32> loc(#line)
+    return %5 : tensor<8xf32>
+  }}
+  func.func private @drawn(%arg0: tensor<8xui32>) -> tensor<8xi1> {{
+    %0 = stablehlo.multiply %arg0, %arg0 : tensor<8xui32>
+    %1 = stablehlo.compare LT, %0, %arg0 : (tensor<8xui32>, tensor<8xui32>) -> tensor<8xi1>
+    return %1 : tensor<8xi1>
+  }}
+  func.func private @kept(%arg0: tensor<8xi1>, %arg1: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = stablehlo.select %arg0, %arg1, %arg1 : tensor<8xi1>, tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }}
+}}
+"""
+
+
+def test_a_call_that_computes_arrays_has_a_cause_of_its_own() -> None:
+    again = """%3 = stablehlo.optimization_barrier %arg1 : tensor<8xui32> loc(#line)
+    %4 = func.call @drawn(%3) : (tensor<8xui32>) -> tensor<8xi1> loc(#line)"""
+    old, new = (read_text(_DROPPED.format(again=more, of=of)) for more, of in (("", 0), (again, 4)))
+    for one, other in ((old, new), (new, old)):
+        edits = [edit for edit in diff(one, other).reported if edit.kind in ("added", "removed")]
+        (call,) = (edit for edit in edits if (site := edit.new or edit.old) and site.opcode == "func.call")
+        assert call.cause is None

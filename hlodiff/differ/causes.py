@@ -27,7 +27,7 @@ from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_place
-from hlodiff.hlo.model import BINDS, Instruction, Layout, Module, Shape, is_embedded
+from hlodiff.hlo.model import BINDS, CALLS, Instruction, Layout, Module, Shape, is_embedded
 from hlodiff.hlo.traversal import preorder
 
 if TYPE_CHECKING:
@@ -272,10 +272,21 @@ def _is_of_loop(sides: _Sides, edit: RawEdit, loops: Sequence[frozenset[Place]])
     if sides[which].instruction(place).opcode in _LOOPS_AND_BRANCHES:
         return False
     it = sides[which].instruction(place)
-    if edit.kind != "changed" and it.opcode not in _SLICES_AND_STACKS and it.shape.element_type.startswith(("f", "bf")):
+    is_arithmetic = it.shape.element_type.startswith(("f", "bf")) or _calls_arithmetic(sides[which], it)
+    if edit.kind != "changed" and it.opcode not in _SLICES_AND_STACKS and is_arithmetic:
         return False  # no loop or call adds arithmetic of its own: it has a cause of its own, as a bias has
     side, line = sides[which], _line(sides[which], place)
     return any(near in loops[which] and line in (None, _line(side, near)) for near in _near(side, place))
+
+
+def _calls_arithmetic(side: _ProgramEdits, it: Instruction) -> bool:
+    """Whether a call of a function computes arrays, as random bits; what slices one adds to indices alone."""
+    if it.opcode not in CALLS:
+        return False
+    bodies = side.module.computations
+    below = preorder(it.called, lambda n: [callee for inner in bodies[n].instructions for callee in inner.called])
+    inside = [inner for n in below for inner in bodies[n].instructions if inner.shape.dimensions]
+    return any(inner.opcode not in _SLICES_AND_STACKS | CALLS | _RETURNS for inner in inside)
 
 
 def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:
