@@ -2,7 +2,7 @@
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
-from hlodiff.report import Report, build_view
+from hlodiff.report import Report, build_view, to_terminal
 
 
 def program(*collectives: tuple[str, int]) -> str:
@@ -53,3 +53,27 @@ def test_many_collectives_of_a_new_kind_are_worse_though_a_few_of_another_are_go
 def test_a_collective_alone_of_its_kind_counts_as_before() -> None:
     assert headline(KEPT, [*KEPT, ("all-gather", 1024)]) == "worse"
     assert headline([*KEPT, ("all-gather", 1024)], KEPT) == "better"
+
+
+def test_how_a_collective_is_started_is_listed_after_what_is_computed() -> None:
+    def text(opcode: str, config: str) -> str:
+        return f"""HloModule m
+%add (a: f32[], b: f32[]) -> f32[] {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}}
+
+ENTRY %e {{
+  %p = f32[64] parameter(0)
+  %t = f32[64] {opcode}(%p)
+  %s = f32[64] all-reduce-start(%t), channel_id=1, replica_groups={{{{0,1}}}}, to_apply=%add{config}
+  ROOT %d = f32[64] all-reduce-done(%s)
+}}
+"""
+
+    waits = ', backend_config={"collective_backend_config":{"is_sync":true}}'
+    modules = hlodiff.read_text(text("tanh", waits)), hlodiff.read_text(text("exponential", ""))
+    compared = ProgramComparison("f", "cuda-h100-x2", "compiled", "changed", hlodiff.diff(*modules))
+    listed = to_terminal(Report("check", "a", "b", (compared,)))
+    assert listed.index("changed tanh -> exponential") < listed.index("asynchronous: no -> yes")

@@ -54,6 +54,8 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         ('.astype(t) added', 'x + f(x) -> f(x)')
         >>> written("y = f(x)", "y = f(stop_gradient(x))")
         'stop_gradient() added'
+        >>> written("y = f(x)", "y = g(f(x), [i for i in n])")
+        'g(..., [i for i in n]) added'
         >>> written("k = split(key)", "k = split(key, 3)[1:]")
         'split(key) -> split(key, 3)[1:]'
         >>> written("v = mean((x - m) ** 2, axis=-1)", "v = mean(x**2, axis=-1) - m**2", 50)
@@ -127,8 +129,7 @@ def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
         if taken == inside:
             return f"{''.join(long[first : opens + 1])}()"
         if taken[: len(inside) + 1] == [*inside, ","]:
-            rest = "".join(f"{word} " if word == "," else word for word in taken[len(inside) + 1 :])
-            return f"{''.join(long[first : opens + 1])}(..., {rest})"
+            return f"{''.join(long[first : opens + 1])}(..., {_joined(taken[len(inside) + 1 :])})"
     return ""
 
 
@@ -484,7 +485,15 @@ def in_brackets(old_source: str, new_source: str) -> str:
 
 
 def _joined(words: Sequence[str]) -> str:
-    return "".join(f"{word} " if word == "," else word for word in words)
+    """Tokens as text, with spaces after commas and around keywords: `[i + 1 for i in x]` is `[i+1 for i in x]`."""
+    text = ""
+    for before, word in pairwise(("", *words)):
+        is_apart = any(keyword.iskeyword(one) and one not in _CONSTANTS for one in (before, word))
+        text += f" {word}" if text and (before == "," or is_apart) else word
+    return text
+
+
+_CONSTANTS = ("None", "True", "False")
 
 
 def _depth(words: Sequence[str]) -> int:
