@@ -147,6 +147,46 @@ def test_what_only_the_backward_pass_computes_is_not_computed_again() -> None:
     assert said(old, new) == ["1 operation is computed again in the backward pass (rematerialisation)"]
 
 
+def test_what_the_compiler_adds_to_a_loop_is_not_computed_again() -> None:
+    """The conditions of two loops are alike, also where only one of them is in the scope."""
+
+    def text(scope: str) -> str:
+        loops = "\n".join(
+            f"""%body{n} (p: (s32[], f32[8])) -> (s32[], f32[8]) {{
+  %p = (s32[], f32[8]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %x = f32[8] get-tuple-element(%p), index=1
+  %y = f32[8] {opcode}(%x), metadata={{op_name="jit(f)/{place}/{opcode}"}}
+  ROOT %t = (s32[], f32[8]) tuple(%i, %y)
+}}
+
+%condition{n} (p: (s32[], f32[8])) -> pred[] {{
+  %p = (s32[], f32[8]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %four = s32[] constant(4)
+  ROOT %c = pred[] compare(%i, %four), direction=LT
+}}
+"""
+            for n, (opcode, place) in enumerate((("sine", scope), ("cosine", "transpose(jvp())")))
+        )
+        return f"""HloModule m
+
+{loops}
+ENTRY %e (i: s32[], x: f32[8]) -> (s32[], f32[8]) {{
+  %i = s32[] parameter(0)
+  %x = f32[8] parameter(1)
+  %t = (s32[], f32[8]) tuple(%i, %x)
+  %w = (s32[], f32[8]) while(%t), condition=%condition0, body=%body0, metadata={{op_name="jit(f)/{scope}/while"}}
+  ROOT %v = (s32[], f32[8]) while(%w), condition=%condition1, body=%body1, metadata={{op_name="jit(f)/transpose/while"}}
+}}
+"""
+
+    scope = "transpose(jvp())/checkpoint/rematted_computation"
+    more = f'  %z = f32[8] negate(%x), metadata={{op_name="jit(f)/{scope}/neg"}}\n  %y = f32[8] sine(%z)'
+    old, new = (hlodiff.read_text(one) for one in (text("jvp()"), text(scope).replace("  %y = f32[8] sine(%x)", more)))
+    assert not [words for words in said(old, new) if "again" in words]
+
+
 def test_values_that_a_policy_saves_end_what_is_computed_again() -> None:
     """In StableHLO values are compared by how they are computed, through barriers and from what a loop saved."""
 

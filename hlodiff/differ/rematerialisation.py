@@ -68,6 +68,8 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
                 inputs = [values[operand][result] for operand, result in it.reads]
                 values.append(_results(it, computation, inputs, own))
             key = digest([*(part.encode("utf-8", "surrogatepass") for part in own), *inputs])
+            if number in inside and not it.op_name and module.stage == "compiled":
+                continue  # XLA's own, such as the condition of a loop
             is_again = number in inside or SCOPE in it.op_name
             if number not in run or ("transpose(" in it.op_name and not is_again):
                 continue
