@@ -204,9 +204,12 @@ def test_of_collectives_that_of_the_edited_line_is_listed_first() -> None:
 
 
 @pytest.mark.parametrize("opcode", ["sine", "cosine"])
-def test_the_products_of_a_layer_more_come_before_its_small_operations(opcode: str) -> None:
+@pytest.mark.parametrize("gathered", [False, True], ids=["alone", "gathered"])
+def test_the_products_of_a_layer_more_come_before_its_small_operations(opcode: str, gathered: bool) -> None:
     """One layer more, each operation on its own line: none of them is the cause of the others, nor a small change."""
     small = ["add(%x, %x)", "multiply(%s0, %x)", "subtract(%s1, %x)", "tanh(%s2)", "negate(%s3)", "exponential(%s4)"]
+    if gathered:  # what devices wait for comes first
+        small[2] = "all-gather(%s1), dimensions={0}, replica_groups={{0},{1}}"
     last = "dot(%s5, %s5), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     rows = [
         f'  %s{n} = f32[8,8] {words}, metadata={{op_name="jit(f)/a" stack_frame_id={n + 1}}}'
@@ -227,7 +230,8 @@ def test_the_products_of_a_layer_more_come_before_its_small_operations(opcode: s
         text = str(Report("check", "a", "b", (compared,), source_line=sources)).splitlines()
         listed = [line.strip() for line in text if line.strip().startswith("added")]
         assert len(listed) > 1
-        assert listed[0].startswith("added dot f32[8,8]")
+        first = [line.split()[1] for line in listed if not line.startswith("added all-gather")]
+        assert (first[0], listed[0].startswith("added all-gather")) == ("dot", gathered)
 
 
 def test_of_two_lines_that_were_exchanged_those_between_them_stay() -> None:

@@ -21,7 +21,16 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame
-from hlodiff.report.grouping import ADDED_OR_REMOVED, HANDED_ON, REPLACED, EditGroup, Key, change_view, importance
+from hlodiff.report.grouping import (
+    ADDED_OR_REMOVED,
+    HANDED_ON,
+    REPLACED,
+    EditGroup,
+    Key,
+    change_view,
+    collective_of,
+    importance,
+)
 from hlodiff.report.python_names import ParsedNames, Span, Use, definitions
 from hlodiff.report.report import Report
 from hlodiff.report.view import ChangedLine
@@ -383,7 +392,7 @@ class ChangedLines:
             in_order: Sequence[EditGroup] = sorted(groups, key=importance)
             if line.is_elsewhere:
                 is_body = len(groups) > most and _is_more_or_less(groups)
-                in_order = sorted(groups, key=_work, reverse=True) if is_body else groups
+                in_order = sorted(groups, key=_most_work) if is_body else groups
                 in_order = sorted(in_order, key=lambda group: group.weight > 1)
             shown = in_order[: max(most, 0)]
             most -= len(shown)
@@ -583,8 +592,8 @@ class ChangedLines:
         if self.report.packages:  # a library has many edited lines: the most expensive is the cause
             work = max(map(_work, groups))
             return nowhere, bool(line.where), weight, -work, not line.is_edited, not computes, min(positions)
-        work = max(map(_work, groups)) if is_body else 0
-        return nowhere, bool(line.where), not line.is_edited, weight, not computes, -work, min(positions)
+        first = min(map(_most_work, groups)) if is_body else (False, 0)
+        return nowhere, bool(line.where), not line.is_edited, weight, not computes, first, min(positions)
 
     def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
         diff = self.report.programs[number[0]].diff
@@ -673,6 +682,11 @@ def _work(group: EditGroup) -> int:
     """By how many flops a change differs on both sides."""
     old, new = (cost.flops if cost else 0 for cost in group.cost)
     return abs(new - old)
+
+
+def _most_work(group: EditGroup) -> tuple[bool, int]:
+    """Sort key: collectives, then those whose flops differ most."""
+    return not collective_of(group), -_work(group)
 
 
 def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
