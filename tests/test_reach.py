@@ -204,3 +204,35 @@ def test_what_is_matched_once_more_is_searched_once(monkeypatch: pytest.MonkeyPa
     other = module(layers(39))
     diff_in_canonical_direction(prepare_pair(old, other), Limits(), search=known)
     assert len(searched) == 4, "another entry and another body are searched"
+
+
+def test_equal_layers_with_one_edit_each_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    def counted(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
+        searched.append(model.old.size)
+        return local_search(model, limits, budget)
+
+    def model_of(opcodes: Sequence[str]) -> str:
+        rows: list[str] = []
+        for n, opcode in enumerate(opcodes):
+            inside = (
+                f"  p = f32[8]{{0}} parameter(0)\n  s{n} = f32[8]{{0}} {opcode}(p)\n  ROOT t = f32[8]{{0}} add(s{n}, p)"
+            )
+            rows += [f"layer{n} {{", inside, "}"]
+        calls = [
+            f"  c{n} = f32[8]{{0}} call({f'c{n - 1}' if n else 'x'}), to_apply=layer{n}" for n in range(len(opcodes))
+        ]
+        calls[-1] = calls[-1].replace("  c", "  ROOT c", 1)
+        return "\n".join([*rows, "ENTRY main {", "  x = f32[8]{0} parameter(0)", *calls, "}"])
+
+    monkeypatch.setattr(sys.modules["hlodiff.differ.computation_matches"], "local_search", counted)
+    old, new = module(model_of(["sine"] * 4)), module(model_of(["tanh", "tanh", "tanh", "exponential"]))
+    found = diff(old, new, pruning=False)
+    assert [(edit.kind, edit.fields, edit.count) for edit in found.edits] == [
+        ("changed", ("opcode",), 3),
+        ("changed", ("opcode",), 1),
+    ]
+    assert {edit.matcher for edit in found.edits} == {"type:both"}
+    assert found.replay().complete
+    assert searched == [5, 3, 3], "the entry, the layers with a tanh, the one with an exponential"

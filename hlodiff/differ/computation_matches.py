@@ -25,7 +25,7 @@ from hlodiff.differ.instruction_matches import (
     pair_ends,
 )
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.local_search import Bodies, CostModel, PairCosts, SearchBudget, local_search
+from hlodiff.differ.local_search import REPAIR, Bodies, CostModel, PairCosts, SearchBudget, local_search
 from hlodiff.differ.operands import (
     CARRIERS,
     CarriedElement,
@@ -224,29 +224,63 @@ def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
     return ProgramMatch((pair,), _alone(old, new.module, (pair,), 0), _alone(new, old.module, (pair,), 1))
 
 
-# Size of two computations from which a search is cached: a smaller search takes little more than the lookup.
-_KEPT_SIZE = 80
 # Pairs of parameters of computations that are called that are asked what the caller says of them.
 _MOST_ASKED = 4096
 
 
-_Matches = tuple[list[int], list[int], dict[int, str]]
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """All that decides what a search in two computations finds, apart from the limits.
+
+    Args:
+        sides: the two computations.
+        pairing: the matches before the search.
+        fitting: parameters that are each other as far as the caller knows.
+        outside: what else the callers contribute.
+    """
+
+    sides: tuple[MatchGraph, MatchGraph]
+    pairing: list[int]
+    fitting: list[tuple[int, int]]
+    outside: tuple[object, ...]
+
+    def is_like(self, other: _Start) -> bool:
+        """Whether both are the same; of labels that know the content of what is called, only which are equal."""
+        for one, two in zip(self.sides, other.sides, strict=True):
+            if one.labels[EXACT + 1 :] != two.labels[EXACT + 1 :] or one.operands != two.operands:
+                return False
+            if one.computation.root != two.computation.root:
+                return False
+        ours, theirs = ((*old.labels[EXACT], *new.labels[EXACT]) for old, new in (self.sides, other.sides))
+        if ours != theirs and not len(set(ours)) == len(set(theirs)) == len({*zip(ours, theirs, strict=True)}):
+            return False
+        return (self.pairing, self.fitting, self.outside) == (other.pairing, other.fitting, other.outside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A search: the matches that it found, whether no limit ended it, and what it counts against the budget."""
+
+    start: _Start
+    found: tuple[list[int], list[int], dict[int, str]]
+    is_whole: bool
+    spent: int
 
 
 @dataclass(slots=True)
 class KnownSearches:
-    """Cached search results of pairs of computations, by their names.
+    """Cached search results of pairs of computations, by their labels and by their names.
 
-    Two programs are matched again when something that was pruned must be read. What was read before is then mostly the
-    same, except for the hashes of callees, and is not searched again.
+    The layers of a model are computations of one content, and an edit in all of them is searched once. Two programs
+    are matched again when something that was pruned must be read: what was read before is then mostly the same, except
+    for the hashes of callees, and is not searched again.
 
     Args:
         intern: numbers of labels, so that equal labels have equal numbers in every matching of the programs.
     """
 
     intern: Intern = field(default_factory=dict)
-    # The start, the matches found, whether no limit ended the search, and what it counts against the programs' budget.
-    _found: dict[tuple[str, str], tuple[tuple[object, ...], _Matches, bool, int]] = field(default_factory=dict)
+    _found: dict[tuple[object, object], _Search] = field(default_factory=dict)
 
     def run(
         self, model: CostModel, limits: Limits, budget: SearchBudget, expected: Callable[[int, int], bool] | None
@@ -258,29 +292,29 @@ class KnownSearches:
             limits, budget: see `local_search`.
             expected: whether the caller says that two parameters are each other; None for the entries.
         """
-        pairing, size = model.pairing, model.old.size + model.new.size
-        olds, news = (side.parameters for side in (model.old, model.new))
-        if size < _KEPT_SIZE or (expected and len(olds) * len(news) > _MOST_ASKED):
+        old, new, pairing, size = model.old, model.new, model.pairing, model.old.size + model.new.size
+        if not model.total or (expected and len(old.parameters) * len(new.parameters) > _MOST_ASKED):
             return local_search(model, limits, budget)
-        fitting = [(a, b) for a in olds for b in news if expected(a, b)] if expected else []
-        # Labels, operands and pairs; of labels that know the content of what is called, only which are equal.
-        numbers: dict[int, int] = {}
-        exact = [numbers.setdefault(n, len(numbers)) for side in (model.old, model.new) for n in side.labels[EXACT]]
-        roots = model.old.computation.root, model.new.computation.root
-        rows = [(side.labels[EXACT + 1 :], side.operands) for side in (model.old, model.new)]
-        start = roots, exact, pairing.old.copy(), *rows, fitting, model.outside
-        key = model.old.computation.name, model.new.computation.name
-        known = self._found.get(key)
-        if known is None or known[0] != start:
-            before = budget.left
-            is_whole = local_search(model, limits, budget)
-            kept = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
-            self._found[key] = start, kept, is_whole, before - budget.left
-            return is_whole
-        _, kept, is_whole, spent = known
-        pairing.exchange(*kept)
-        budget.left -= spent
-        budget.pending -= size
+        fitting = [(a, b) for a in old.parameters for b in new.parameters if expected(a, b)] if expected else []
+        start = _Start((old, new), pairing.old.copy(), fitting, model.outside)
+        labels, names = (old.labels[EXACT], new.labels[EXACT]), (old.computation.name, new.computation.name)
+        for key in (labels, names):
+            known = self._found.get(key)
+            # Of another computation only what this budget would have found too.
+            is_within = known is not None and known.is_whole and known.spent <= budget.share(size)
+            if known is not None and (is_within or key is names) and known.start.is_like(start):
+                mapping, back, matchers = known.found
+                kept = pairing.matchers
+                pairing.exchange(
+                    mapping, back, {n: name if name == REPAIR else kept[n] for n, name in matchers.items()}
+                )
+                budget.left -= known.spent
+                budget.pending -= size
+                return known.is_whole
+        before = budget.left
+        is_whole = local_search(model, limits, budget)
+        result = pairing.old.copy(), pairing.new.copy(), pairing.matchers.copy()
+        self._found[labels] = self._found[names] = _Search(start, result, is_whole, before - budget.left)
         return is_whole
 
 

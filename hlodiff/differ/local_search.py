@@ -105,6 +105,8 @@ _SPELLED = frozenset(["backend_config", "frontend_attributes", "sharding", "repl
 
 Move = tuple[int, int]
 """An old instruction and its new match; -1 for none."""
+REPAIR = "repair"
+"""The matcher of what a search matches."""
 _NOTHING = (0, 0)
 PairCosts = dict[tuple[int, int], tuple[int, int]]
 """The cost of a match of two instructions: inside their callees, and their own."""
@@ -212,7 +214,7 @@ class CostModel:
                 self.pairing.remove(freed)
         self._touch((one, a), (other, b))  # before anything is matched: beyond that nothing depends on these
         if other >= 0:
-            self.pairing.add(one, other, "repair")
+            self.pairing.add(one, other, REPAIR)
             self._links.append((one, -1, ""))
         return a, b
 
@@ -251,7 +253,7 @@ class CostModel:
         """Repeat a step from the matching where it was first made."""
         for one, other in step.links:
             if other >= 0:
-                self.pairing.add(one, other, "repair")
+                self.pairing.add(one, other, REPAIR)
                 self._links.append((one, -1, ""))
             else:
                 self._links.append((one, self.pairing.old[one], self.pairing.matchers[one]))
