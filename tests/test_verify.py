@@ -22,10 +22,19 @@ from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
 from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
-from hlodiff.differ.script import AddStep, EditReference, RemoveStep
+from hlodiff.differ.script import AddStep, ChangeStep, EditReference, OperandRewiring, RemoveStep
 from hlodiff.differ.verify import dataflow_graph, row_of
 from hlodiff.errors import DiffError
-from hlodiff.hlo import Computation, LazyComputations, Module, TextFingerprinter, read_hlo, read_text
+from hlodiff.hlo import (
+    Computation,
+    Instruction,
+    LazyComputations,
+    Module,
+    Shape,
+    TextFingerprinter,
+    read_hlo,
+    read_text,
+)
 from tests.scenarios import module
 from tests.test_ground_truth import COMPILED, LOWERED
 
@@ -197,6 +206,36 @@ def test_an_edit_cannot_remove_what_stays_or_add_what_the_new_program_does_not_h
     for kind, step in (("removed", RemoveStep(site, 0, 1)), ("added", AddStep(site, 0, 3, sine))):
         wrong = replace(script, steps=(step,), reported=(("edits", kind, 1, 1),))
         assert not replay(wrong).complete
+
+
+SITE = EditReference("edits", 0, 0)
+SINE = Instruction("s", "sine", Shape("f32", (2,)), (0,))
+
+
+@pytest.mark.parametrize(
+    ("pair", "steps", "failure"),
+    [
+        pytest.param({"old": 7}, (), "the entries of the two programs do not correspond", id="entries"),
+        pytest.param({}, (AddStep(SITE, 0, 1, SINE),), "an instruction is listed as added where one", id="add"),
+        pytest.param({}, (ChangeStep(SITE, 0, 7, ()),), "nothing is there to be changed in %main", id="change"),
+        pytest.param({"mapping": (0, -1, 2), "removed": (1,)}, (), "%s (sine) of %main went without an edit", id="go"),
+        pytest.param(
+            {"arguments": (OperandRewiring(2, 0, 0, None),)}, (), "an operand of %r (abs) of %main is there and reads",
+            id="read",
+        ),
+        pytest.param(
+            {"arguments": (OperandRewiring(2, None, 1, (0, 0)),)}, (),
+            "%r (abs) of %main has other operands without other parameters", id="arguments",
+        ),
+    ],
+)  # fmt: skip
+def test_a_script_cannot_do_what_no_edit_does(
+    pair: Mapping[str, Any], steps: Sequence[ChangeStep | AddStep], failure: str
+) -> None:
+    old = module("p = f32[2]{0} parameter(0)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} abs(s)")
+    script = diff(old, old).script
+    wrong = replace(script, pairs=(replace(script.pairs[0], **pair),), steps=tuple(steps))
+    assert any(said.startswith(failure) for said in replay(wrong).failures), replay(wrong).failures
 
 
 TWO = """HloModule m, entry_computation_layout={(f32[4,8]{1,0}, f32[4,8]{1,0})->f32[4,8]{1,0}}

@@ -485,7 +485,7 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     """Classes of one edit."""
     site = edit.new or edit.old
     follows = site is not None and (site.opcode in _FOLLOWERS or site.opcode.endswith("-done"))
-    if edit.kind in ("added", "removed"):
+    if site is not None and edit.kind in ("added", "removed"):
         return [_of_whole(site, follows or edit.cause is not None, (diff.old, diff.new)[edit.new is not None])]
     changes = [change for change in edit.changes if change.field != "computation"]
     elsewhere = any(change.field == "compute_type" for change in changes)
@@ -510,10 +510,8 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     return found
 
 
-def _of_whole(site: Site | None, follows: bool, module: Module) -> _Classification:
+def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
     """Class of an added or removed instruction."""
-    if site is None:
-        return "structure", follows
     if _is_entry_parameter(site, module.entry):
         return "interface", False
     if _is_placing(site):

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, at, matched_calls
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.instruction_costs import applied_bodies, fused_bodies, instruction_flops, is_launched, traffic
+from hlodiff.differ.instruction_costs import (
+    applied_bodies,
+    fused_bodies,
+    instruction_bytes,
+    instruction_flops,
+    is_launched,
+    traffic,
+)
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.differ.trip_counts import (
@@ -394,51 +401,21 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
     )
 
 
-def bytes_written(module: Module) -> int:
-    """Bytes that a whole program writes in one call, with one iteration of loops with unknown trip count.
+def program_bytes(module: Module) -> tuple[int, int]:
+    """Bytes that a whole program reads and writes in one call, with one iteration of loops with unknown trip count.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
-        >>> bytes_written(read_hlo(text))
-        8
+        >>> program_bytes(read_hlo(text))
+        (8, 8)
     """
-    everything = range(len(module.computations))
-    inside = fused_bodies(module, everything)
-    stored = [index for index in everything if index not in inside]
-    total = 0
-    for index, times in _runs(module, LoopTurns(module), stored).items() if stored else ():
-        instructions = module.computations[index].instructions if index not in inside else ()
-        for position, it in enumerate(instructions):
+    inside = fused_bodies(module)
+    stored = [index for index in range(len(module.computations)) if index not in inside]
+    read = written = 0
+    for index, runs in _runs(module, LoopTurns(module), stored).items() if stored else ():
+        for position, it in enumerate(module.computations[index].instructions if index not in inside else ()):
             if is_launched(it):
-                total += times.times * sum(size for _, size in traffic(module, (index, position))[1])
-    return total
-
-
-def program_cost(module: Module) -> Cost:
-    """The cost of one call of a whole program; `runs` counts all runs of all its instructions.
-
-    Args:
-        module: a program of either stage.
-
-    Returns:
-        the sum over its instructions, with one iteration of loops with unknown trip count.
-
-    Example:
-        >>> from hlodiff.hlo.parser import read_hlo
-        >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
-        >>> cost = program_cost(read_hlo(text))
-        >>> cost.runs, cost.read, cost.written
-        (2, 8, 8)
-    """
-    everything = range(len(module.computations))
-    if not everything:
-        return Cost(0, 0)
-    inside = fused_bodies(module, everything)
-    costs = [
-        _cost(module, (index, position), times, index in inside)
-        for index, times in sorted(_runs(module, LoopTurns(module), everything).items())
-        if times.times
-        for position in range(len(module.computations[index].instructions))
-    ]
-    return added_up(costs) or Cost(0, 0)
+                sizes = instruction_bytes(module, (index, position))
+                read, written = read + runs.times * sizes[0], written + runs.times * sizes[1]
+    return read, written

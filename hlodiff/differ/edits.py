@@ -285,14 +285,12 @@ def computation_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -
     """
     for pair in found.pairs:
         before, after = old.module.computations[pair.old], new.module.computations[pair.new]
-        changes = []
-        if before.attributes != after.attributes:
-            ours, theirs = dict(before.attributes), dict(after.attributes)
-            changes = [
-                FieldChange(f"{OF_COMPUTATION}{name}", *(_value_of(name, side) for side in (ours, theirs)))
-                for name in sorted({*ours, *theirs})
-                if name not in ours or name not in theirs or ours[name] != theirs[name]
-            ]
+        ours, theirs = dict(before.attributes), dict(after.attributes)
+        changes = [
+            FieldChange(f"{OF_COMPUTATION}{name}", *(_value_of(name, side) for side in (ours, theirs)))
+            for name in sorted({*ours, *theirs})
+            if ours.get(name) != theirs.get(name)
+        ]
         if not pair.callers and before.execution_thread != after.execution_thread:
             changes.append(FieldChange(THREAD, before.execution_thread or "main", after.execution_thread or "main"))
         if changes:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.costs import bytes_written
+from hlodiff.differ.costs import program_bytes
 from hlodiff.differ.executed import ZERO, ExecutedCount
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.differ.trip_counts import UncountedLoop
@@ -382,7 +382,7 @@ def share_of(diff: ModuleDiff) -> Share:
         {'instructions': 1.0, 'bytes': 1.0}
     """
     count = int(sum(diff.metrics.get("instructions", (0, 0))))
-    size = bytes_written(diff.old) + bytes_written(diff.new)
+    size = program_bytes(diff.old)[1] + program_bytes(diff.new)[1]
     edited = sum(edit.count * (1 if edit.kind in ("added", "removed") else 2) for edit in diff.edits)
     written = sum(cost.written for edit in diff.edits for cost in edit.cost or () if cost is not None)
     return Share((max(count - edited, 0), count), (max(size - written, 0), size))

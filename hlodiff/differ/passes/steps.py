@@ -8,7 +8,7 @@ from functools import cached_property
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
 from hlodiff.differ.computation_matches import Place, every_mapping
-from hlodiff.differ.costs import program_cost
+from hlodiff.differ.costs import program_bytes
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.metrics import count, metrics_of
 from hlodiff.differ.passes.dumps import Dump, PassName, Stage
@@ -39,7 +39,7 @@ class Numbers:
         """Count a program."""
         found = metrics_of(count(module))
         fusions, copies, converts = (int(found.get(name, 0)) for name in NUMBERS[:3])
-        return Numbers(fusions, copies, converts, program_cost(module).bytes)
+        return Numbers(fusions, copies, converts, sum(program_bytes(module)))
 
 
 @dataclass(frozen=True)
