@@ -646,3 +646,45 @@ def test_a_call_that_computes_arrays_has_a_cause_of_its_own() -> None:
         edits = [edit for edit in diff(one, other).reported if edit.kind in ("added", "removed")]
         (call,) = (edit for edit in edits if (site := edit.new or edit.old) and site.opcode == "func.call")
         assert call.cause is None
+
+
+SAVING_LOOP = """module @m {{
+  func.func public @main(%arg0: tensor<4xf32>) -> ({results}) {{
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    {first}
+    %0:{count} = stablehlo.while({carried}) : tensor<i32>, {results}
+    cond {{
+      %n = stablehlo.constant dense<9> : tensor<i32>
+      %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }} do {{
+      %2 = stablehlo.tanh %h : tensor<4xf32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %3 = stablehlo.add %i, %one : tensor<i32>
+      {write}
+      stablehlo.return %3, {turned} : tensor<i32>, {results}
+    }}
+    return {returned} : {results}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_a_value_that_a_loop_no_longer_saves_is_the_cause_of_all_that_handed_it_on(is_mirrored: bool) -> None:
+    saved = "tensor<9x4xf32>"
+    write = f"""%row = stablehlo.reshape %2 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %5 = stablehlo.dynamic_update_slice %y, %row, %i, %c :
+        ({saved}, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> {saved}"""
+    first = f"""%zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> {saved}"""
+    whole = SAVING_LOOP.format(
+        results=f"tensor<4xf32>, {saved}", first=first, count=3, carried="%i = %c, %h = %arg0, %y = %z", write=write,
+        turned="%2, %5", returned="%0#1, %0#2",
+    )  # fmt: skip
+    less = SAVING_LOOP.format(
+        results="tensor<4xf32>", first="", count=2, carried="%i = %c, %h = %arg0", write="", turned="%2",
+        returned="%0#1",
+    )  # fmt: skip
+    found = diff(*map(read_text, (less, whole) if is_mirrored else (whole, less)))
+    assert [(edit.old or edit.new).opcode for edit in found.edits if edit.cause is None] == ["dynamic_update_slice"]  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ from hlodiff.differ import (
     count,
     donations,
     format_memory_space,
+    format_sharding,
     metrics_by_kind,
     module_metrics,
     op_counts,
@@ -18,7 +19,6 @@ from hlodiff.differ import (
     platform_of,
     raw_metrics,
 )
-from hlodiff.differ.placement import format_sharding
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import normalize
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hlodiff.differ.placement import donations as donations
     from hlodiff.differ.placement import format_memory_space as format_memory_space
     from hlodiff.differ.placement import format_partition as format_partition
+    from hlodiff.differ.placement import format_sharding as format_sharding
     from hlodiff.differ.placement import placements as placements
     from hlodiff.differ.placement import platform_of as platform_of
     from hlodiff.differ.program_analysis import ProgramAnalysis as ProgramAnalysis
@@ -84,6 +85,7 @@ _HOME = {
     "flat_facts": "comparison",
     "format_loops": "loops",
     "format_memory_space": "placement",
+    "format_sharding": "placement",
     "format_partition": "placement",
     "growth_series": "growth",
     "longest_common_subsequence": "subsequence",

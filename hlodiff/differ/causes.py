@@ -27,7 +27,17 @@ from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_place
-from hlodiff.hlo.model import BINDS, CALLS, Instruction, Layout, Module, Shape, is_embedded
+from hlodiff.hlo.model import (
+    BINDS,
+    BROADCASTS,
+    CALLS,
+    CONDITIONALS,
+    Instruction,
+    Layout,
+    Module,
+    Shape,
+    is_embedded,
+)
 from hlodiff.hlo.traversal import preorder
 
 if TYPE_CHECKING:
@@ -46,10 +56,7 @@ _IDENTICAL = frozenset(
      "async-update", "async-done", "copy-start", "copy-done", "bitcast"]
 )  # fmt: skip
 _STATES_TYPE = frozenset(["convert", "bitcast-convert", "bitcast_convert", "stochastic-convert"])
-_FOR_USERS = frozenset(
-    ["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "tuple", "parameter"]
-)
-_BROADCASTS = ("broadcast", "broadcast_in_dim")
+_FOR_USERS = frozenset(["constant", *BROADCASTS, "iota", "bitcast", "reshape", "tuple", "parameter"])
 _NUMBER = re.compile(r"(?:dense<)?(-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?))>?")
 # Infinities of f16, bf16, f32 and f64 as StableHLO prints them; the first digit has the sign.
 _INFINITY = re.compile(r"dense<0x([7F])(?:C00|F80(?:0{4})?|FF0{13})>")
@@ -249,13 +256,13 @@ def _renumbered(sides: _Sides, edit: RawEdit, passing: set[int]) -> set[int]:
 
 
 # Instructions that contain the work of several others are independent.
-_LOOPS_AND_BRANCHES = ("while", "conditional", "case", "if")
+_LOOPS_AND_BRANCHES = CONDITIONALS | {"while"}
 _SLICES_AND_STACKS = frozenset(
     ["slice", "dynamic-slice", "dynamic_slice", "dynamic-update-slice", "dynamic_update_slice", "concatenate", "pad",
      "reshape", "bitcast", "transpose", "copy", "convert", "select", "reverse", "fusion", "parameter", *_FOR_USERS,
      *_OF_SOURCE]
 )  # fmt: skip
-_FEEDS_LOOPS = ("constant", "broadcast", "broadcast_in_dim")  # initial zeros of a loop
+_FEEDS_LOOPS = BROADCASTS | {"constant"}  # initial zeros of a loop
 
 
 def _is_of_loop(sides: _Sides, edit: RawEdit, loops: Sequence[frozenset[Place]]) -> bool:
@@ -267,7 +274,7 @@ def _is_of_loop(sides: _Sides, edit: RawEdit, loops: Sequence[frozenset[Place]])
     fields = {change.field for change in edit.changes}
     if edit.kind not in ("added", "removed") and not (edit.kind == "changed" and fields <= {*_TYPES, "literal"}):
         return False
-    if edit.kind == "changed" and sides[1].instruction(place).opcode not in (*_FEEDS_LOOPS, "func.call"):
+    if edit.kind == "changed" and sides[1].instruction(place).opcode not in _FEEDS_LOOPS | {"func.call"}:
         return False
     if sides[which].instruction(place).opcode in _LOOPS_AND_BRANCHES:
         return False
@@ -387,7 +394,7 @@ class _ProgramEdits:
         if it.opcode == "while":
             bodies = [callee for name, group in it.calls if name == "body" for callee in group]
             return own + [place for callee in bodies for place in self.returned(callee)]
-        if it.opcode in ("conditional", "case", "if"):
+        if it.opcode in CONDITIONALS:
             return [place for callee in it.called for place in self.returned(callee)]
         return own
 
@@ -516,10 +523,10 @@ def _brought(side: _ProgramEdits, place: Place, edit: RawEdit) -> list[int]:
 def _other_half(side: _ProgramEdits, place: Place) -> list[int]:
     """The changed broadcast before or after an added or removed one: JAX may write one broadcast as two."""
     it = side.instruction(place)
-    if it.opcode not in _BROADCASTS:
+    if it.opcode not in BROADCASTS:
         return []
     near = [*((place[0], operand) for operand in it.operands), *side.users(place)]
-    halves = [one for one in near if side.instruction(one).opcode in _BROADCASTS]
+    halves = [one for one in near if side.instruction(one).opcode in BROADCASTS]
     return [index for one in halves for index in side.at.get(one, ()) if side.edits[index].kind == "changed"][:1]
 
 
@@ -549,7 +556,7 @@ def _retyped_users(side: _ProgramEdits, constant: Place) -> Iterator[int]:
         for user in side.users(place):
             it, own = side.instruction(user), _line(side, user)
             index = _edit_at(side, user, lambda e: any(change.field == "element_type" for change in e.changes))
-            if it.opcode in _BROADCASTS:
+            if it.opcode in BROADCASTS:
                 reached.append((user, line or own))
             elif index is not None and (own == line if line else it.opcode not in _HANDING_ON):
                 yield index

@@ -24,7 +24,7 @@ from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
 from hlodiff.hlo.metadata import own_place
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import call_sites, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
@@ -183,10 +183,10 @@ _ARRANGED = frozenset(
 _OF_THE_OPERATION = frozenset(["precision", "literal", "backend_config", "fusion_kind", "custom_call_target"])
 _ARRANGING = frozenset(["copy", "copy-start", "copy-done", "bitcast", "fusion", "fusion-start", "async-start"])
 # They come, go and change shape with their users.
-_FOLLOWERS = BOOKKEEPING | {"fusion", "constant", "broadcast", "broadcast_in_dim"}
+_FOLLOWERS = BOOKKEEPING | BROADCASTS | {"fusion", "constant"}
 _NO_WORK = _FOLLOWERS | _ARRANGING | {"convert", "reduce-precision"}
 # They pass on what something else computes: a changed type belongs to that.
-_HANDING_ON = frozenset(["while", "conditional", "case", "if"])
+_HANDING_ON = CONDITIONALS | {"while"}
 _CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 # The calls that bring work to the host's processor, and data to its memory and back.
 _HOST_CALLS = ("HostExecute", "MoveToHost", "MoveToDevice", "annotate_device_placement", "Sharding")

@@ -24,7 +24,7 @@ from hlodiff.differ.trip_counts import (
     trip_counts,
     uncounted_loop,
 )
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import CONDITIONALS, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities
 
 EXECUTED = (
@@ -38,7 +38,6 @@ COMPILED_ONLY = ("bytes_accessed", "bytes_read", "bytes_written", "launches")
 _TABLES = ("collectives.", "collective_bytes.", "custom_calls.")
 # Counts outside of loops are exact up to here; a short file can call one computation 2**60 times.
 _MOST = 10**15
-_BRANCHING = frozenset(["conditional", "case", "if"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +192,7 @@ def executed(
         for position, it in enumerate(module.computations[index].instructions):
             if not it.calls or is_continuation(it.opcode):
                 continue
-            if it.opcode in _BRANCHING and len(it.called) > 1:
+            if it.opcode in CONDITIONALS and len(it.called) > 1:
                 totals[index].add(_one_of([totals[callee] for callee in it.called]), _Times())
                 continue
             for callee, times in _calls(module, (index, position), turns):
@@ -332,7 +331,7 @@ def _calls(module: Module, place: LoopPlace, turns: Mapping[LoopPlace, TripCount
     if (length := scan_length(it, owner)) is not None:
         return [(callee, _Times(length, length, length)) for callee in it.called]
     called = it.called
-    if it.opcode in _BRANCHING and len(called) > 1:
+    if it.opcode in CONDITIONALS and len(called) > 1:
         return [(callee, _Times(0)) for callee in called]
     return [(callee, _Times()) for callee in called]
 

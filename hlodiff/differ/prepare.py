@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.hlo.fingerprint import Content, KnownContents, computation_hashes, contents
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Module
 from hlodiff.hlo.traversal import fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
@@ -17,7 +17,6 @@ from hlodiff.normalizer.naming import callback_numbers, channel_ids, without_own
 from hlodiff.normalizer.rewrite import with_attributes, with_computations, with_instructions
 
 ORDER = "branch_order"
-CONDITIONALS = frozenset(["conditional", "case", "if"])
 Branches = tuple[str, ...]
 """A conditional by its opcode and the content of each branch, in order."""
 

@@ -22,7 +22,7 @@ from functools import cached_property
 
 from hlodiff.differ.computation_matches import at, matched_calls
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.prepare import CONDITIONALS, ORDER
+from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.grammar import (
     LineParts,
@@ -35,7 +35,7 @@ from hlodiff.hlo.grammar import (
     operand_references,
     renamed_calls,
 )
-from hlodiff.hlo.model import Computation, Instruction, Layout, Module, Shape, is_embedded
+from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Layout, Module, Shape, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, same_names
 from hlodiff.hlo.traversal import preorder

@@ -25,7 +25,7 @@ from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, family, stem
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import own_place
-from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module, Shape, is_commutative
+from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Frame, Instruction, Module, Shape, is_commutative
 from hlodiff.hlo.traversal import source_through
 
 if TYPE_CHECKING:
@@ -36,9 +36,8 @@ CARRIERS = (BOOKKEEPING - CALLS) | {
     "fusion", "while", "conditional", "case", "if", "reshape", "constant", "broadcast", "broadcast_in_dim",
     "optimization-barrier", "optimization_barrier", "copy-start", "copy-done",
 }  # fmt: skip
-_FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota"])
+_FEEDERS = BROADCASTS | {"constant", "iota"}
 _HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
-_REPEATING = ("broadcast", "broadcast_in_dim")
 _COMPARED = ("attribute:comparison_direction", "attribute:direction")
 # With another shape they say that other values are taken, unless an operand is the same.
 _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
@@ -359,7 +358,7 @@ class _Regions:
             return is_other or ("shape" in fields and not _are_alike(one, other))
         if one.opcode == "constant" and not {"literal", "element_type"}.isdisjoint(fields):
             return self._is_other_constant(edit, fields, alone)
-        if one.opcode in _REPEATING and self._repeats_another(edit.old, edit.new, fields):
+        if one.opcode in BROADCASTS and self._repeats_another(edit.old, edit.new, fields):
             return True
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         is_same = "replica_groups" not in fields and _carry_the_same(one, other)
@@ -368,7 +367,7 @@ class _Regions:
         is_reshaped = "shape" in fields and not fields.isdisjoint(_OF_OTHERS)
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
-        if fields == {"shape"} and one.opcode in _REPEATING:  # a number fits everywhere
+        if fields == {"shape"} and one.opcode in BROADCASTS:  # a number fits everywhere
             kept = [[size == 1 for size in it.shape.dimensions] for it in (one, other)]  # by a sum over a dimension
             return not ((_are_alike(one, other) and kept[0] == kept[1]) or self._shares_user(edit.old, edit.new))
         if "operands" not in fields and "literal" not in fields:

@@ -429,6 +429,10 @@ BINDS = frozenset(["fusion", "call", "func.call", "while", "async-start"])
 
 # Opcodes that only call a function, in compiled HLO and in StableHLO.
 CALLS = frozenset(["call", "func.call"])
+# Opcodes that run one of several computations, in both.
+CONDITIONALS = frozenset(["conditional", "case", "if"])
+# Opcodes that repeat a value along new dimensions, in both.
+BROADCASTS = frozenset(["broadcast", "broadcast_in_dim"])
 
 
 # Binary operations whose operands may be swapped.

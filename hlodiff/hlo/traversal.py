@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
-from hlodiff.hlo.model import Computation, Instruction, Module, computation_kind
+from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Module, computation_kind
 
 Node = TypeVar("Node", bound=Hashable)
 
@@ -317,7 +317,7 @@ def _kind(instruction: Instruction, attribute: str) -> str:
         return "loop"
     if opcode == "fusion":
         return "fusion"
-    if opcode in ("conditional", "case", "if"):
+    if opcode in CONDITIONALS:
         return "branch"
     if opcode in _TRANSPARENT:
         return ""
