@@ -14,8 +14,7 @@ import pytest
 
 from hlodiff.config import Budget, Config, Limit, RuleUse, option, rules, schema
 from hlodiff.errors import ConfigError
-from hlodiff.policy import RULES_BY_NAME
-from hlodiff.policy.rules import Rule
+from hlodiff.policy import RULES_BY_NAME, Rule
 from hlodiff.workflows import load
 from tests.configuration_page import PAGE, page, schema_text
 

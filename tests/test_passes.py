@@ -15,8 +15,7 @@ from hlodiff.differ.passes import dumps as dumps_module
 from hlodiff.differ.passes.steps import same_program
 from hlodiff.errors import ReadError
 from hlodiff.hlo import read_hlo
-from hlodiff.inspect import passes_markdown, passes_text
-from hlodiff.inspect.passes import PassesView
+from hlodiff.inspect import PassesView, passes_markdown, passes_text
 from tests.pass_dumps import dump, files, steps, unpack
 
 MATMUL = ("matmul-cpu", "matmul-cuda-h100", "matmul-tpu-v5e-2x2")

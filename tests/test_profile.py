@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from hlodiff.capture import PassTime
 from hlodiff.capture.profile import TimedSpan, merged, metadata_spans, pass_times
-from hlodiff.inspect import profiles_json, profiles_markdown, profiles_text
-from hlodiff.inspect.profile import Profile
+from hlodiff.inspect import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report import AnalysisNote, Report, Timing, to_terminal
 from tests.test_cli_capture import hlodiff
 from tests.test_docs import ROOT, blocks, played

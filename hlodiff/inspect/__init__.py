@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from hlodiff.inspect.passes import PassesView as PassesView
     from hlodiff.inspect.passes import passes_json as passes_json
     from hlodiff.inspect.passes import passes_markdown as passes_markdown
     from hlodiff.inspect.passes import passes_text as passes_text
     from hlodiff.inspect.passes import passes_view as passes_view
+    from hlodiff.inspect.profile import Profile as Profile
     from hlodiff.inspect.profile import profiles_json as profiles_json
     from hlodiff.inspect.profile import profiles_markdown as profiles_markdown
     from hlodiff.inspect.profile import profiles_text as profiles_text
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from hlodiff.inspect.variants import variants_text as variants_text
 
 _FILES = {
-    "passes": "passes_json passes_markdown passes_text passes_view",
-    "profile": "profiles_json profiles_markdown profiles_text",
+    "passes": "PassesView passes_json passes_markdown passes_text passes_view",
+    "profile": "Profile profiles_json profiles_markdown profiles_text",
     "summary": "file_reasons file_summary reasons_text summary_text",
     "variants": "variants_json variants_markdown variants_text",
 }

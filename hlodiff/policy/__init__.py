@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hlodiff.policy.parity import ParityProgram as ParityProgram
     from hlodiff.policy.parity import judge_parity as judge_parity
     from hlodiff.policy.rules import RULES_BY_NAME as RULES_BY_NAME
+    from hlodiff.policy.rules import Rule as Rule
     from hlodiff.policy.scenarios import judge_scenarios as judge_scenarios
     from hlodiff.policy.verdict import closest_margins as closest_margins
     from hlodiff.policy.verdict import judge as judge
@@ -35,7 +36,7 @@ _FILES = {
     "growth": "changed_growth checked_record growth_record judge_growth",
     "findings": "CLEAN FAILED PROGRAM_RULES SCENARIO_RULES UNJUDGED Finding Judgement Severity exit_code of_policy"
     " over_programs",
-    "rules": "RULES_BY_NAME",
+    "rules": "RULES_BY_NAME Rule",
     "scenarios": "judge_scenarios",
     "verdict": "closest_margins judge",
 }
