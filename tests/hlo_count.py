@@ -39,6 +39,8 @@ ELEMENTWISE = {
     "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential-minus-one",
     "floor", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
+    "and", "clamp", "count-leading-zeros", "not", "or", "popcnt", "shift-left", "shift-right-arithmetic",
+    "shift-right-logical", "xor", "acos", "acosh", "asin", "asinh", "atanh", "cosh", "sinh",
 }  # fmt: skip
 _SLICES = {"slice", "dynamic-slice", "gather"}
 _HOST = 5
@@ -487,7 +489,7 @@ def flops(body: Body, op: Op) -> int:
     """Operations of arithmetic on elements; matrix products by their shapes."""
     given = body.operands(op)
     if op.opcode in ELEMENTWISE:
-        return op.type.elements
+        return op.type.elements if op.type.kind != "pred" else 0
     if op.opcode in ("reduce", "reduce-window"):
         return sum(one.elements for one in given[: len(given) // 2])
     if op.plain in ("all-reduce", "reduce-scatter"):

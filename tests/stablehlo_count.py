@@ -30,6 +30,8 @@ _ELEMENTWISE = {
     "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential_minus_one",
     "floor", "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
     "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
+    "and", "clamp", "count_leading_zeros", "not", "or", "popcnt", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "xor",
     "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atan", "chlo.atanh", "chlo.bessel_i1e", "chlo.cosh",
     "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma", "chlo.polygamma", "chlo.sinh",
     "chlo.square", "chlo.tan", "chlo.zeta",
@@ -269,7 +271,7 @@ def numbers(counted: Run) -> Counter[str]:
 def flops(op: Op) -> int:
     """Operations of arithmetic on elements; what a reduction applies counts where it is applied."""
     if op.name in _ELEMENTWISE:
-        return op.types[0].elements
+        return op.types[0].elements if op.types[0].element != "i1" else 0
     if op.name in ("reduce", "reduce_window"):
         return sum(one.elements for one in op.given[: len(op.given) // 2])
     if op.name in ("all_reduce", "reduce_scatter"):

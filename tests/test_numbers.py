@@ -143,7 +143,8 @@ def _has_figures(program: Program, body: Body, op: Op) -> bool:
 
 
 def _is_arithmetic(op: Op) -> bool:
-    return op.opcode in hlo_count.ELEMENTWISE or op.opcode in ("dot", "convolution")
+    is_elementwise = op.opcode in hlo_count.ELEMENTWISE and op.type.kind != "pred"  # XLA counts logic too
+    return is_elementwise or op.opcode in ("dot", "convolution")
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=name)
@@ -166,6 +167,26 @@ def test_flops_and_bytes_of_single_instructions_are_those_of_xla(path: Path) -> 
         else:
             assert ours == theirs, op.name
     assert checked or "pallas" in str(path)
+
+
+_OF_BITS = {"and", "count-leading-zeros", "not", "or", "popcnt", "shift-left", "shift-right-arithmetic",
+            "shift-right-logical", "xor"}  # fmt: skip
+_OF_TWO = {"add", "and", "atan2", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder", "shift-left",
+           "shift-right-arithmetic", "shift-right-logical", "subtract", "xor"}  # fmt: skip
+
+
+def test_every_elementwise_operation_counts_as_for_xla() -> None:
+    lines = []
+    for number, opcode in enumerate(sorted(hlo_count.ELEMENTWISE)):
+        kind, x = ("s32", "%n") if opcode in _OF_BITS else ("f32", "%x")
+        operands = "%s, %x, %s" if opcode == "clamp" else f"{x}, {x}" if opcode in _OF_TWO else x
+        lines.append(f"  %r{number} = {kind}[7]{{0}} {opcode}({operands})\n")
+    given = "  %x = f32[7]{0} parameter(0)\n  %n = s32[7]{0} parameter(1)\n  %s = f32[] parameter(2)\n"
+    text = f"HloModule m\n\nENTRY %e {{\n{given}{''.join(lines)}  ROOT %r = f32[7]{{0}} negate(%x)\n}}\n"
+    found = {op.opcode: xla for _, _, op, xla in single_costs(text, lambda _, __, op: _is_arithmetic(op))}
+    assert found.keys() == hlo_count.ELEMENTWISE
+    assert {xla.get("flops", 0) + xla.get("transcendentals", 0) for xla in found.values()} == {7}
+    assert static_costs(read_text(text))["flops"] == 7 * (len(lines) + 1)
 
 
 @pytest.mark.parametrize("path", [path for path in COMPILED if "snapshots" in path.parts], ids=name)

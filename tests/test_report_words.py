@@ -12,6 +12,8 @@ from hlodiff.hlo import Frame, Module, read_hlo, read_text
 from hlodiff.report import Report, format_field_change, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import listed_changes
 from hlodiff.report.sentences import other_element_types
+from hlodiff.report.verdict import format_numbers
+from hlodiff.report.view import Mark, Number
 from hlodiff.snapshots import source_of
 from tests.shown import PROGRAM, headline, line_of, marks
 from tests.shown import words as words_of
@@ -376,3 +378,20 @@ def test_a_long_tuple_with_other_elements_says_which_came_and_went() -> None:
     assert format_field_change(found) == "shape: 10 elements instead of 11, without 2 f32[64], with pred[8]"
     short = FieldChange("shape", "(f32[2], f32[3])", "(f32[2])")
     assert format_field_change(short) == "shape: (f32[2], f32[3]) -> (f32[2])"
+
+
+def test_what_is_worse_is_not_hidden_behind_what_is_better() -> None:
+    def number(name: str, mark: Mark, rank: float) -> Number:
+        return Number(name, 100, 112 if mark == "worse" else 88, mark=mark, relevant=True, rank=rank)
+
+    saved = [number(name, "better", 3 - n) for n, name in enumerate(("flops", "bytes accessed", "launches"))]
+    dearer = [number("temp", "worse", 0.2), number("copies", "worse", 0.1)]
+    other = Number("fusions", 4, 5, relevant=True)
+    words = format_numbers([*saved, *dearer, other], 0)
+    assert words == (
+        "▼ better: flops 100 -> 88 (-12 %), 2 more; ▲ worse: temp 100 -> 112 (+12 %), copies 100 -> 112 (+12 %); 1 neutral"
+    )
+    worst = [number(name, "worse", 3 - n) for n, name in enumerate(("flops", "bytes accessed", "launches", "temp"))]
+    assert format_numbers([*worst, number("copies", "better", 0.1)], 0).endswith(
+        "launches 100 -> 112 (+12 %), 1 more; ▼ better: copies 100 -> 88 (-12 %)"
+    )

@@ -20,11 +20,14 @@ _CUDNN = re.compile(r"__cudnn\$conv(BackwardInput|BackwardFilter|Forward|BiasAct
 _DIMENSION = re.compile(r"(?<!\w)(\w++)=([-\dx_]+)")
 # Visiting more kernel positions takes longer than an estimate is worth.
 _MOST_PLACES = 10**6
-# One operation for each element of the result. Comparisons, selections and casts do not count.
+# One operation for each element of the result, as XLA's cost analysis counts them. It also counts comparisons (and
+# `is-finite`), logic on booleans, selections, casts and the parts of complex numbers, which do not count here.
 _ELEMENTWISE = frozenset(
-    ["abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential-minus-one",
-     "floor", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
-     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
+    ["abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "cosine", "count-leading-zeros", "divide", "erf",
+     "exponential", "exponential-minus-one", "floor", "log", "log-plus-one", "logistic", "maximum", "minimum",
+     "multiply", "negate", "not", "or", "popcnt", "power", "remainder", "round-nearest-afz", "round-nearest-even",
+     "rsqrt", "shift-left", "shift-right-arithmetic", "shift-right-logical", "sign", "sine", "sqrt", "subtract", "tan",
+     "tanh", "xor",
      # What JAX leaves to the compiler to write out: `chlo.square` is a multiplication, `chlo.erfc` forty operations.
      "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel-i1e", "cosh", "digamma", "erf-inv", "erfc", "lgamma",
      "polygamma", "sinh", "square", "zeta"]
@@ -51,7 +54,7 @@ def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
     try:
         opcode = it.opcode.removeprefix("chlo.").replace("_", "-").removesuffix("-start")
         if opcode in _ELEMENTWISE:
-            return it.shape.elements
+            return it.shape.elements if it.shape.element_type != "pred" else 0
         if it.opcode in ("dot", "dot_general"):
             return _dot(it, operands)
         if it.opcode == "convolution":

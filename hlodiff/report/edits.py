@@ -659,13 +659,16 @@ _MEASURES: tuple[tuple[Callable[[Cost], float], Callable[[float], str], str], ..
 )
 
 
-def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", root: str = "") -> str:
+def format_cost(
+    old: Cost | None, new: Cost | None, stage: str = "compiled", root: str = "", is_net: bool = False
+) -> str:
     """The cost of both sides: `+40,960 flops`, `64.0 KiB -> 32.0 KiB`, or one number if equal.
 
     Args:
         old, new: None for a side without the instruction.
         stage: stage of the program. StableHLO does not show which values are stored, so it has no bytes.
         root: the project's folder; file paths of loops are relative to it.
+        is_net: give the difference of the sides instead of both, for a text that names only what one side lacks.
 
     Returns:
         text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
@@ -674,17 +677,19 @@ def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", roo
     Example:
         >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
         ('+128 flops, +1.0 KiB', '128 flops')
+        >>> format_cost(Cost(1, 128), Cost(1, 96), is_net=True)
+        '-32 flops'
     """
     words = []
     is_stored = stage != "stablehlo"
     for measure, show, unit in _MEASURES if is_stored else _MEASURES[:1]:
         before, after = (None if cost is None else measure(cost) for cost in (old, new))
-        words.append(_change_of_cost(before, after, show, unit))
+        words.append(_change_of_cost(before, after, show, unit, is_net))
     elsewhere = [name for cost in (old, new) if cost and is_stored for name, _ in cost.elsewhere]
     for space in dict.fromkeys(elsewhere):
         before, after = (None if cost is None else dict(cost.elsewhere).get(space, 0) for cost in (old, new))
         if before != after and space == "host":  # moves between other memories are among the fields; JSON has all
-            words.append(_change_of_cost(before, after, format_bytes, f" in {space}"))
+            words.append(_change_of_cost(before, after, format_bytes, f" in {space}", is_net))
     found = ", ".join(filter(None, words))
     costs = [cost for cost in (old, new) if cost is not None]
     # One iteration is counted of loops with an unknown trip count: all of the cost, or a part.
@@ -697,7 +702,10 @@ def format_cost(old: Cost | None, new: Cost | None, stage: str = "compiled", roo
     return f"{found} per turn of {loops[0]}" if all_in else f"{found}, counting one turn of {loops[0]}"
 
 
-def _change_of_cost(old: float | None, new: float | None, show: Callable[[float], str], unit: str) -> str:
+def _change_of_cost(old: float | None, new: float | None, show: Callable[[float], str], unit: str, is_net: bool) -> str:
+    if is_net:
+        by = (new or 0) - (old or 0)
+        old, new = (None, by) if by > 0 else (-by, None)
     if not old and not new:
         return ""
     if old is None or new is None:

@@ -355,6 +355,9 @@ def _verdict_in_words(
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
             doubt = f", but a buffer is written in another order{doubt}"
         listed = ", ".join(words[verdict]) or ("" if doubt.startswith(", total") else "no number changed")
+        if verdict == "better":  # less of one thing does not hide more of another
+            dearer = sorted(group, key=lambda one: not decisive_numbers(one.numbers, "worse"))
+            listed = ", but ".join(filter(None, (listed, *_numbers("worse", dearer, programs=programs, root=root)[:1])))
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)

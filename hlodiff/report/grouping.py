@@ -96,6 +96,11 @@ class EditGroup:
     passes: str = ""
 
     @property
+    def cost_words(self) -> str:
+        """Its cost; of a replaced subgraph the difference, as its text has the operations that only one side has."""
+        return format_cost(*self.cost, str(self.key[0] if self.key else ""), is_net=self.kind == REPLACED)
+
+    @property
     def id(self) -> str:
         """The id for `hlodiff accept --pattern`: the same for the same change in any set of programs."""
         return sha256(repr(self.key).encode()).hexdigest()[:8]
@@ -267,7 +272,7 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
         follows=format_follows(edit_group),
         passes=edit_group.passes,
         of=of,
-        cost=format_cost(*edit_group.cost, str(edit_group.key[0] if edit_group.key else "")),
+        cost=edit_group.cost_words,
         where=tuple(filter(None, frames)),
     )
 

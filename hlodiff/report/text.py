@@ -10,7 +10,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
-from hlodiff.report.edits import COSTS, format_beside, format_cost, format_listed
+from hlodiff.report.edits import COSTS, format_beside, format_listed
 from hlodiff.report.functions import (
     overall,
     totals_by_number,
@@ -444,7 +444,7 @@ def _status_line(name: str, programs: list[ProgramComparison], report: Report, i
 
 
 def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> Iterator[Line]:
-    ends = tuple(word for word in (format_cost(*edit_group.cost, str(edit_group.key[0])), edit_group.where) if word)
+    ends = tuple(word for word in (edit_group.cost_words, edit_group.where) if word)
     yield Line(
         6 - len(mark), f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}", ends, _STYLES[edit_group.kind]
     )

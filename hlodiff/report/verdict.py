@@ -442,7 +442,7 @@ _MOST_OF_A_TARGET = 3
 
 
 def format_numbers(numbers: Sequence[Number], below: int) -> str:
-    """The numbers of one target: higher costs, lower costs, no direction, and how many are not listed.
+    """The numbers of one target: higher costs, lower costs, no direction, each with how many are not listed.
 
     Args:
         numbers: numbers to list, most important first.
@@ -454,23 +454,23 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
         >>> format_numbers([], 2)
         '2 numbers below the threshold'
     """
-    marked = [one for one in numbers if one.mark]
-    other = next((one for one in marked if one.mark != marked[0].mark), None)
-    collective = next((one for one in marked if one.name in FAMILIES), None)
-    marked = marked[:_MOST_OF_A_TARGET]
-    for place, one in ((-1, other), (-2, collective)):  # the largest of each side, and collectives
-        if one and one not in marked:
-            marked[place if marked[place] is not other else -1] = one
+    costs = [one for one in numbers if one.mark == "worse"]
+    saved = [one for one in numbers if one.mark == "better"]
+    # What costs more is never left out for what costs less or has no direction, and either side has its largest.
+    shown = [*costs[:_MOST_OF_A_TARGET], *saved[: max(1, _MOST_OF_A_TARGET - len(costs))]]
+    collective = next((one for one in numbers if one.mark and one.name in FAMILIES), None)
+    if collective and collective not in shown:
+        shown[max(n for n, one in enumerate(shown) if one.mark == collective.mark)] = collective
     # A range or per iteration; collectives are named even if more of them transfer less.
-    unclear = [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
-    shown = [*marked, *unclear] or numbers[:2]
-    by_mark: dict[str, list[str]] = {}
-    for number in sorted(shown, key=lambda one: ("worse", "better", "").index(one.mark)):
-        by_mark.setdefault(number.mark, []).append(both_sides(number))
-    ranked = sorted(by_mark, key=lambda mark: -max(one.rank for one in shown if one.mark == mark))
-    parts = [f"{MARKS[mark]} {mark}: {', '.join(by_mark[mark])}" if mark else ", ".join(by_mark[""]) for mark in ranked]
-    left = len(numbers) - len(shown)
-    parts += [f"{left} more"] if left else []
+    shown += [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
+    shown = shown or [*numbers[:2]]
+    by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
+    parts = []
+    for mark, own in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
+        listed = [both_sides(one) for one in shown if one.mark == mark]
+        left = [f"{len(own) - len(listed)} {'more' if mark else 'neutral'}"] if len(own) > len(listed) else []
+        words = ", ".join([*listed, *left])
+        parts += [f"{MARKS[mark]} {mark}: {words}" if mark else words] if words else []
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
 

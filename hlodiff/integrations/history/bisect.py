@@ -38,7 +38,6 @@ from hlodiff.integrations.history.report import (
     row_json,
     wrapped,
 )
-from hlodiff.report.edits import format_cost
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.headline import headline
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
@@ -352,7 +351,7 @@ def _entries(program: ProgramComparison, root: str) -> tuple[EditGroup, ...]:
 
 
 def _format_entry(entry: EditGroup) -> str:
-    words = (f"{entry.kind} {entry.times}{entry.what}", format_cost(*entry.cost), format_follows(entry), entry.where)
+    words = (f"{entry.kind} {entry.times}{entry.what}", entry.cost_words, format_follows(entry), entry.where)
     return "  ".join(filter(None, words))
 
 

@@ -18,7 +18,7 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame, portable_file
 from hlodiff.hlo.model import Frame
 from hlodiff.report.addresses import edit_address
-from hlodiff.report.edits import format_cost, format_edit, format_field_change, listed_changes
+from hlodiff.report.edits import format_edit, format_field_change, listed_changes
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.html.drawing import drawings_of
 from hlodiff.report.html.limits import PageLimits
@@ -181,7 +181,7 @@ def _change(edit_group: EditGroup, edits: Sequence[Edit], listing: Listing | Non
         "count": edit_group.count,
         "what": _plain(edit_group.what),
         "where": _plain(edit_group.where),
-        "cost": format_cost(*edit_group.cost, str(edit_group.key[0])),
+        "cost": edit_group.cost_words,
         "scope": _plain(first.op_name or ""),
         "fields": rows,
         "texts": [_plain(site.text) if site else "" for site in (first.old, first.new)],
