@@ -268,6 +268,45 @@ def test_what_the_backward_pass_alone_computes_is_not_computed_again() -> None:
     assert said(new, old) == []
 
 
+def test_a_call_around_a_loop_that_is_inlined_leaves_its_operations_where_the_call_was() -> None:
+    """The loop moves with all that it calls, two levels deep, and nothing of it is removed or added."""
+    array, row = "tensor<4x8xf32>", "tensor<8xf32>"
+    loop = f"""    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %l:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, {array}
+     cond {{
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      %t = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    }} do {{
+      %o = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %o : tensor<i32>
+      %d = func.call @turn(%c) : ({array}) -> {array}
+      stablehlo.return %j, %d : tensor<i32>, {array}
+    }}
+    %s = stablehlo.sine %l#1 : {array}
+"""
+    inner = f"""  func.func private @turn(%x: {array}) -> {array} {{
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
+      : ({array}, tensor<f32>) -> {row}
+    %b = stablehlo.broadcast_in_dim %r, dims = [1] : ({row}) -> {array}
+    return %b : {array}
+  }}
+"""
+    use = f"    %e = stablehlo.exponential %s : {array}\n    return %e : {array}\n  }}\n"
+    head = f"module @m {{\n  func.func public @main(%x: {array}) -> {array} {{\n"
+    call = f"    %s = func.call @helper(%x) : ({array}) -> {array}\n"
+    helper = f"  func.func private @helper(%x: {array}) -> {array} {{\n{loop}    return %s : {array}\n  }}\n"
+    old = hlodiff.read_text(f"{head}{call}{use}{helper}{inner}}}")
+    new = hlodiff.read_text(f"{head}{loop}{use}{inner}}}")
+    for pair, are in (((old, new), "inlined"), ((new, old), "no longer inlined")):
+        found = hlodiff.diff(*pair)
+        assert found.replay().complete
+        assert [edit.old.opcode if edit.old else "" for edit in found.edits if edit.kind == "moved"].count("while") == 1
+        assert happened(found) == [f"1 call is {are}: helper()"]
+        assert classes_of(found) == ("cost",)
+
+
 def test_arguments_of_one_path_are_paired_where_arguments_came_though_others_are_used_like_them() -> None:
     def step(paths: str, uses: dict[str, str]) -> Module:
         lines = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.canonical_direction import BodyMatch, Key
@@ -416,7 +417,7 @@ class _ScriptBuilder:
             (self._pruned if self.bodies.is_pruned(draft.key) else self._survivors)(number, draft)
         paired = len(self.drafts)
         self._follow()
-        for number, draft in enumerate(self.drafts[paired:], paired):
+        for number, draft in enumerate(islice(self.drafts, paired, None), paired):  # grows on the way
             (self._pruned if self.bodies.is_pruned(draft.key) else self._survivors)(number, draft)
         for number, draft in enumerate(self.drafts):
             for one, matched in enumerate(draft.mapping if not draft.printed else ()):

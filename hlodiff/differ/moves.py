@@ -23,6 +23,8 @@ from hlodiff.hlo.model import CALLS, Instruction, Module, is_commutative
 
 _HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
+# They move with all of their contents.
+_WHOLE = frozenset(["fusion", "while", "conditional", "case", "if"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
     # A fusion has the users of the value that it resolves to.
-    roots = {_resolve(module, sites, place) for place in only or () if at(module, place).opcode == "fusion"}
+    roots = {_resolve(module, sites, place) for place in only or () if at(module, place).opcode in _WHOLE}
     for index, computation in enumerate(module.computations):
         if index in unopened:
             continue
@@ -61,7 +63,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
         near = {n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots}
         for position, it in enumerate(instructions):
             is_asked = only is None or (index, position) in only
-            if it.opcode in BORDERS if it.opcode != "fusion" else not is_asked:
+            if it.opcode in BORDERS - _WHOLE or (it.opcode == "fusion" and not is_asked):
                 continue
             if not is_asked and near.isdisjoint(it.operands):
                 continue
@@ -76,7 +78,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
                 if only is None or place in only or place in roots:
                     users.setdefault(place, []).append(((index, position), slot))
     for place in operands:
-        if at(module, place).opcode == "fusion":
+        if at(module, place).opcode in _WHOLE:
             users[place] = users.get(_resolve(module, sites, place), [])
     return InlinedView(operands, {place: tuple(found) for place, found in users.items()})
 
@@ -166,9 +168,9 @@ def with_moves(
     sides = (inlined_view(old, {a for a, _ in equal}, asked[0]), inlined_view(new, {b for _, b in equal}, asked[1]))
     known = paired_places(found)
     moves: dict[Place, Place] = {}
-    while True:  # a fusion moves with its contents, which are then known too
+    while True:  # a fusion or a loop moves with its contents, which are then known too
         more, left = _followed(sides, groups, known, homes, limits.move_rounds)
-        calls = {a: b for a, b in more.items() if at(old, a).opcode == "fusion"}
+        calls = {a: b for a, b in more.items() if at(old, a).opcode in _WHOLE}
         moves |= calls or more
         if not calls:
             break
@@ -197,7 +199,7 @@ def with_moves(
 
 
 def _may_move(it: Instruction) -> bool:
-    return it.opcode == "fusion" or it.opcode not in BORDERS
+    return it.opcode in _WHOLE or it.opcode not in BORDERS
 
 
 def _followed(
@@ -262,12 +264,12 @@ _Group = tuple[list[Place], list[Place]]
 def _groups(
     programs: tuple[ProgramSide, ProgramSide], removed: Iterable[Place], added: Iterable[Place]
 ) -> list[_Group]:
-    """Removed and added instructions that are equal but for their layouts; fusions only with all of their contents."""
+    """Removed and added instructions that are equal but for layouts; fusions and loops with all of their contents."""
     groups: dict[tuple[object, ...], _Group] = {}
     for program, places, which in ((programs[0], removed, 0), (programs[1], added, 1)):
         for place in places:
             it = at(program.module, place)
-            inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode == "fusion" else ()
+            inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode in _WHOLE else ()
             what = (it.opcode, shape_text(it.shape, False), it.literal, inside)
             key = (*what, len(it.operands), tuple(sorted(it.attributes)))
             groups.setdefault(key, ([], []))[which].append(place)

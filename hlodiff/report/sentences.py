@@ -22,10 +22,10 @@ from hlodiff.differ.rematerialisation import SCOPE, has_scope, repeated_values
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.differ.subsequence import common_ends
-from hlodiff.hlo.model import Computation, Instruction, Module, Shape
+from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
-from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, shardings_of_values
-from hlodiff.report.wording import format_bytes, format_memory_space, format_pair, many, many_are, place
+from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, shardings_of_values
+from hlodiff.report.wording import format_bytes, format_memory_space, format_names, format_pair, many, many_are, place
 
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
 _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
@@ -83,6 +83,7 @@ def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[st
     yield from _resharded(diff)
     yield from _mapped(diff)
     yield from _turns(diff)
+    yield from _inlined(diff)
     yield from _runs(diff)
     yield from _means(diff)
     yield from _constants(diff, packages)
@@ -536,6 +537,23 @@ def _means(diff: ModuleDiff) -> Iterator[str]:
         if count == now:
             what = "a mean is" if count == 1 else f"{count} means are"
             yield f"{what} over {after:,} elements instead of {before:,}"
+
+
+@_about("moved")
+def _inlined(diff: ModuleDiff) -> Iterator[str]:
+    """Calls whose operations are where the call was, or the reverse, if nothing else was added or removed."""
+    own = [edit for edit in diff.reported if edit.cause is None and edit.kind != "moved"]
+    others = [(edit, site) for edit in own if (site := edit.new or edit.old)]
+    for kind, module, are in (("removed", diff.old, "inlined"), ("added", diff.new, "no longer inlined")):
+        if not all(edit.kind == kind and site.opcode in CALLS for edit, site in others):
+            continue
+        calls = [(edit, site.instruction_in(module).called) for edit, site in others]
+        moved = (pair[kind == "added"] for edit in diff.reported if edit.kind == "moved" for pair in edit.sites)
+        homes = {site.computation for site in moved if site}
+        if homes and homes <= {callee for _, callees in calls for callee in callees}:
+            names = [callee_of(edit) or module.computations[callees[0]].name for edit, callees in calls if callees]
+            named = format_names([f"{name}()" for name in dict.fromkeys(names)])
+            yield f"{many_are(sum(edit.count for edit, _ in others), 'call')} {are}: {named}"
 
 
 @_about("added")
