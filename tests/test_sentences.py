@@ -403,13 +403,17 @@ def test_a_write_into_one_piece_of_memory_as_before_is_no_worse(buffer: str, upd
 
 
 def test_a_setting_is_named_and_not_your_code() -> None:
-    text = "HloModule m\n\nENTRY %e {\n  %p = f32[] parameter(0)\n  ROOT %r = f32[] tanh(%p)\n}\n"
-    diff = hlodiff.diff(hlodiff.read_text(text), hlodiff.read_text(text.replace("tanh", "exponential")))
+    """Only one that has to do with an edit: x64 differs too, and no type of 64 bits came or went."""
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    text = f"HloModule m\n\nENTRY %e {{\n  %p = f32[8,8] parameter(0)\n  ROOT %r = f32[8,8] dot(%p, %p), {dims}\n}}\n"
+    highest = text.replace(dims, f"{dims}, operand_precision={{highest,highest}}")
+    diff = hlodiff.diff(hlodiff.read_text(text), hlodiff.read_text(highest))
     programs = (ProgramComparison("f", "cpu", "stablehlo", "changed", diff, other_toolchain=True),)
-    setting = (ToolchainChange("matmul_precision", "default", "highest", ("cpu",)),)
+    flag = ToolchainChange("x64", "False", "True")
+    setting = (flag, ToolchainChange("matmul_precision", "default", "highest", ("cpu",)))
     (line,) = build_view(Report("diff", "a", "b", programs, toolchain=setting)).causes
     assert line.endswith("in StableHLO too: the configuration changed (matmul_precision default -> highest)")
-    (line,) = build_view(Report("diff", "a", "b", programs, toolchain=(ToolchainChange("jax", "1", "2"),))).causes
+    (line,) = build_view(Report("diff", "a", "b", programs, toolchain=(flag, ToolchainChange("jax", "1", "2")))).causes
     assert "your code changed" in line
 
 

@@ -109,10 +109,10 @@ def test_a_line_that_was_rewritten_is_shown_with_both_texts_where_one_side_has_n
 def test_a_setting_that_changed_the_program_is_named_in_the_place_of_a_line() -> None:
     old, new = (read_hlo(PROGRAM.format(size=8, body=unary(opcode, 2))) for opcode in ("cosine", "tanh"))
     programs = (ProgramComparison("f", "cpu", "stablehlo", "changed", diff(old, new)),)
-    setting = ToolchainChange("matmul_precision", "default", "highest", ("cpu",))
+    setting = ToolchainChange("env.ACTIVATION", "cos", "tanh", ("cpu",))
     text = str(Report("check", "a", "b", programs, toolchain=(setting,), source_line=Sources()))
     (verdict,) = [row for row in text.splitlines() if row.startswith("f ")]
-    assert verdict.endswith("; the configuration changed (matmul_precision default -> highest)")
+    assert verdict.endswith("; the configuration changed (env.ACTIVATION cos -> tanh)")
 
 
 @pytest.mark.parametrize(("sum_of", "line"), [("add", None), ("multiply", 3)])

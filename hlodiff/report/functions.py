@@ -623,7 +623,7 @@ def _what_happened(
 def _setting(own: Iterable[ProgramText], report: Report) -> str:
     """The settings of the project that changed the lowered program."""
     written = [text for text in own if report.toolchain and text.stage == "stablehlo" and text.edit_groups]
-    return format_settings(report, [target for text in written for target in text.targets]) if written else ""
+    return format_settings(report, [report.programs[n] for text in written for n in text.programs]) if written else ""
 
 
 def _who_did_it(

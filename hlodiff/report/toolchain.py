@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.result import Edit
 from hlodiff.report.report import Report, ToolchainChange
 from hlodiff.report.wording import format_pair, many
 
@@ -13,34 +15,54 @@ _BOTH = "StableHLO differs too: "
 _WHO = "your code changed, or the way jax lowers it"
 # Settings of the project that affect what JAX lowers, by their names among toolchain differences.
 _SETTINGS = ("x64", "matmul_precision", "prng", "threefry_partitionable", "partitioner", "env")
+# What edits hold that a setting made; `env` may do anything.
+_TRACES = {
+    "x64": re.compile(r"\b(?:[fsu]64|c128)\b"),
+    "matmul_precision": re.compile("precision"),
+    "prng": re.compile("rng|threefry|random"),
+    "threefry_partitionable": re.compile("threefry|random"),
+    "partitioner": re.compile("shard|sdy|partition"),
+}
 _JAX = "this jax lowers it differently"
 
 
-def _who(report: Report) -> str:
+def _who(report: Report, programs: Iterable[ProgramComparison]) -> str:
     """What may have changed the StableHLO: a setting, or else the toolchain."""
-    return format_settings(report) or (_JAX if report.same_code else _WHO)
+    return format_settings(report, programs) or (_JAX if report.same_code else _WHO)
 
 
-def format_settings(report: Report, targets: Collection[str] | None = None) -> str:
-    """Differing settings of the project that affect what JAX lowers; "" for none.
+def format_settings(report: Report, programs: Iterable[ProgramComparison]) -> str:
+    """Differing settings of the project that affect what JAX lowered; "" for none.
 
     Args:
         report: the report.
-        targets: only settings that differ for one of these; None for all.
+        programs: changed StableHLO programs. A setting that differs for none of their targets is not named, nor one
+            that no edit has to do with, such as x64 where all types have 32 bits.
 
     Example:
         >>> from hlodiff.report.report import ToolchainChange
-        >>> format_settings(Report("check", "a", "b", (), toolchain=(ToolchainChange("x64", "False", "True"),)))
-        'the configuration changed (x64 False -> True)'
+        >>> report = Report("check", "a", "b", (), toolchain=(ToolchainChange("env.SEED", "1", "2"),))
+        >>> format_settings(report, ())
+        'the configuration changed (env.SEED 1 -> 2)'
     """
+    programs = tuple(programs)
+    targets = {one.target for one in programs if one.target}
+    differ = [one for one in report.toolchain if not one.targets or not targets or not targets.isdisjoint(one.targets)]
+    kinds = [(one, one.what.partition(".")[0]) for one in differ]
+    edits = [edit for one in programs if one.diff for edit in one.diff.reported] if kinds else []
     settings = [
         one
-        for one in report.toolchain
-        if one.what.partition(".")[0] in _SETTINGS
-        and (targets is None or not one.targets or not targets or not set(targets).isdisjoint(one.targets))
+        for one, kind in kinds
+        if kind in _SETTINGS and (kind not in _TRACES or any(_has_trace(edit, _TRACES[kind]) for edit in edits))
     ]
     words = ", ".join(f"{one.what} {format_pair(one.old, one.new)}" for one in settings)
     return f"the configuration changed ({words})" if words else ""
+
+
+def _has_trace(edit: Edit, trace: re.Pattern[str]) -> bool:
+    texts = [site.text for site in (edit.old, edit.new) if site and edit.kind != "changed"]
+    changed = (f"{change.field} {change.old} {change.new}" for change in edit.changes)
+    return any(trace.search(text) for text in (*texts, *changed, edit.op_name or ""))
 
 
 def toolchain_by_kind(
@@ -71,7 +93,7 @@ def format_causes(report: Report) -> tuple[str, ...]:
     lines = [f"the compiler changed {many(len(compiler), 'program')} whose StableHLO is the same"] if compiler else []
     if both:
         differ = "program differs" if len(both) == 1 else "programs differ"
-        lines.append(f"{len(both):,} {differ} in StableHLO too: {_who(report)}")
+        lines.append(f"{len(both):,} {differ} in StableHLO too: {_who(report, both)}")
     return tuple(lines)
 
 
@@ -84,11 +106,12 @@ def cause_lines(report: Report, programs: Sequence[ProgramComparison], verdict: 
         verdict: the verdict on them; a setting that it names is not repeated.
     """
     lines = []
-    compiler, both = ([program.target or "" for program in found] for found in _who_changed(programs))
+    changed = _who_changed(programs)
+    compiler, both = (dict.fromkeys(program.target or "" for program in found) for found in changed)
     if compiler:
-        lines.append(f"on {', '.join(dict.fromkeys(compiler))}: {_COMPILER}")
-    if both and (who := _who(report)) not in verdict:
-        lines.append(f"on {', '.join(dict.fromkeys(both))}: {_BOTH}{who}")
+        lines.append(f"on {', '.join(compiler)}: {_COMPILER}")
+    if both and (who := _who(report, changed[1])) not in verdict:
+        lines.append(f"on {', '.join(both)}: {_BOTH}{who}")
     return tuple(lines)
 
 
