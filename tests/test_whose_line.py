@@ -134,6 +134,20 @@ def test_what_several_lines_apply_has_the_line_of_none(sum_of: str, line: int | 
     assert edit.op_name == ("jit(f)/two" if line else None)
 
 
+@pytest.mark.parametrize(("other", "lines"), [(3, []), (2, [2])])
+def test_a_constant_that_several_lines_use_has_the_line_of_none(other: int, lines: list[int]) -> None:
+    """XLA keeps one of equal constants, with the line of any of them, and folds one of two lines into one."""
+    at = 'metadata={{op_name="jit(f)/mul" source_file="app/model.py" source_line={}}}'
+    text = (
+        f"HloModule m\n\nENTRY %e {{\n  %x = f32[8]{{0}} parameter(0)\n  %c = f32[] constant(0.5), {at.format(2)}\n"
+        "  %b = f32[8]{0} broadcast(%c), dimensions={}\n"
+        f"  %y = f32[8]{{0}} multiply(%x, %b), {at.format(2)}\n"
+        f"  ROOT %z = f32[8]{{0}} multiply(%y, %b), {at.format(other)}\n}}\n"
+    )
+    (edit,) = diff(read_hlo(text), read_hlo(text.replace("0.5", "0.25"))).edits
+    assert edit.fields == ("literal",) and [frame.line for frame in edit.source] == lines
+
+
 def test_results_in_the_memory_of_the_host_are_counted() -> None:
     rows = """HloModule m
 ENTRY e {{

@@ -46,6 +46,7 @@ class Stack(NamedTuple):
 
 
 _NO_STACK = Stack((), None, False)
+_SEVERAL = -2
 
 
 @dataclass
@@ -102,6 +103,8 @@ class Origins:
             stacks = {stack.own: stack for stack in (self.stack(*place) for place in appliers)}
             return next(iter(stacks.values())) if len(stacks) == 1 else _NO_STACK
         own = self._own(computation, instruction)
+        if own == _SEVERAL:
+            return _NO_STACK
         stack = self._stacks.get(own)
         if stack is None:
             stack = self._stacks[own] = Stack.of(self.module.stack(own))
@@ -127,7 +130,8 @@ class Origins:
 
         A literal passed to a loop or a call has the line of that; its user's stack continues there. In a fusion the
         compiler leaves many instructions without a frame: that of the fusion is its root's, so the user's counts, else
-        that of an operand. A fusion without one has that of what it computes last.
+        that of an operand. A fusion without one has that of what it computes last. Of equal literals the compiler keeps
+        one, with the frame of any.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
@@ -138,6 +142,8 @@ class Origins:
         if not is_literal and not is_fused:
             return own.frame
         user = self._user_frame(computation, instruction)
+        if user == _SEVERAL:
+            return user
         if user < 0 and is_fused:
             return self._operand_frame(computation, instruction)
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
@@ -161,21 +167,30 @@ class Origins:
     def _user_frame(self, computation: int, instruction: int) -> int:
         """The frame of the first user that has one, looking through those without and through shape-only operations.
 
-        Those may have the line of the loop around them, as the literal has.
+        Those may have the line of the loop around them, as the literal has. `_SEVERAL` if the users of a literal of
+        a compiled program come from several lines.
         """
         owner = self.module.computations[computation]
         instructions, users = owner.instructions, owner.users()
-        worklist, seen, outer = [instruction], {instruction}, -1
+        worklist, seen, outer, first = [instruction], {instruction}, -1, -1
         for position in worklist:  # nearest first; the list grows
             for user in users[position]:
                 it = instructions[user]
                 if it.frame >= 0 and (it.opcode not in _FEEDERS or it.frame != instructions[instruction].frame):
-                    return it.frame
-                if (it.opcode in _FEEDERS or it.frame < 0) and user not in seen:
+                    if first >= 0 and self._line(first) != self._line(it.frame):
+                        return _SEVERAL
+                    first = it.frame
+                    if self.module.stage != "compiled" or instructions[instruction].opcode not in _FEEDERS:
+                        return first
+                elif (it.opcode in _FEEDERS or (it.frame < 0 and first < 0)) and user not in seen:
                     outer = outer if outer >= 0 else it.frame
                     seen.add(user)
                     worklist.append(user)
-        return outer
+        return first if first >= 0 else outer
+
+    def _line(self, frame: int) -> tuple[str, int] | None:
+        own = own_frame(self.module.stack(frame))
+        return (own.file, own.line) if own else None
 
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""
