@@ -968,6 +968,26 @@ def test_a_comparison_of_other_shape_and_direction_amid_other_work_is_another_on
     assert kinds == {"added", "removed"} and found.replay().complete
 
 
+def test_a_comparison_of_other_direction_where_a_subgraph_is_replaced_is_another_one() -> None:
+    """A solver asks whether something is not 0, another one whether it is."""
+    head = "%z = f32[] constant(0)\n%zs = f32[8] broadcast(%z), dimensions={}\n"
+    old = (
+        "%c = pred[8] compare(%x, %zs), direction=NE@\n%a = f32[8] sine(%x)@\n%b = f32[8] cosine(%a)@\n"
+        "%d = f32[8] sqrt(%b)@\n%e = f32[8] floor(%d)@\n%r = f32[8] select(%c, %e, %x)@\n"
+        "ROOT %s = f32[8] subtract(%r, %b)"
+    )
+    new = (
+        "%c = pred[8] compare(%x, %zs), direction=EQ@\n%a = f32[8] tanh(%x)@\n%b = f32[8] multiply(%a, %x)@\n"
+        "%d = f32[8] add(%b, %a)@\n%e = f32[8] divide(%d, %b)@\n%f = f32[8] maximum(%e, %d)@\n"
+        "%r = f32[8] select(%c, %f, %x)@\n%s = f32[8] add(%r, %x)@\nROOT %t = f32[8] multiply(%s, %f)"
+    )
+    found = hlodiff.diff(program(head + old), program(head + new))
+    kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "compare"}
+    assert kinds == {"added", "removed"} and found.replay().complete
+    alone = hlodiff.diff(program(head + old), program(head + old.replace("NE", "EQ")))
+    assert [edit.kind for edit in alone.reported] == ["changed"]
+
+
 def test_a_transpose_of_other_dimensions_amid_other_work_is_another_one() -> None:
     """A scan transposes the sequence that it slices; without the loop, results of products are transposed."""
     import jax

@@ -140,7 +140,7 @@ class _Regions:
             # Users of a constant may be in another region.
             left = [region for region in left if not constants.isdisjoint(region)]
         self._mark_kept()
-        # Amid much other work, another number or other values of another type are there by chance.
+        # Amid much other work, another number, question or values of another type are there by chance.
         amid: set[int] = set()
         for region in regions:
             removed, added, kept = self._work(region)
@@ -150,9 +150,10 @@ class _Regions:
             edit = self.edits[n]
             fields = {change.field for change in edit.changes}
             is_number = "literal" in fields or any(change.literals for change in edit.changes)
+            is_chosen = is_number or not fields.isdisjoint(_COMPARED)
             if n in amid:
-                edit.is_weak |= is_number or {"element_type", "operands"} <= fields
-            elif is_number and amid:
+                edit.is_weak |= is_chosen or {"element_type", "operands"} <= fields
+            elif is_chosen and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
             edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit)
         for region in regions:
@@ -214,7 +215,7 @@ class _Regions:
         return it.opcode, it.shape, tuple(sorted(it.attributes)), tuple(sorted(read) if is_commutative(it) else read)
 
     def _is_amid(self, edit: RawEdit, amid: set[int]) -> bool:
-        """Whether the unedited user of a number stands between other work, on both sides and at most two steps away."""
+        """Whether the unedited user of a value stands between other work, on both sides and at most two steps away."""
         below = above = False
         for side, start in enumerate((edit.old, edit.new)):
             for user in self._users_of_number(side, start) if start else ():
