@@ -456,20 +456,20 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     """
     costs = [one for one in numbers if one.mark == "worse"]
     saved = [one for one in numbers if one.mark == "better"]
-    # What costs more is never left out for what costs less or has no direction, and either side has its largest.
-    shown = [*costs[:_MOST_OF_A_TARGET], *saved[: max(1, _MOST_OF_A_TARGET - len(costs))]]
+    shown = [*costs, *saved][:_MOST_OF_A_TARGET]  # what costs more is never left out for what costs less
     collective = next((one for one in numbers if one.mark and one.name in FAMILIES), None)
-    if collective and collective not in shown:
-        shown[max(n for n, one in enumerate(shown) if one.mark == collective.mark)] = collective
+    if collective and collective not in shown and (own := [one for one in shown if one.mark == collective.mark]):
+        shown[shown.index(own[-1])] = collective
     # A range or per iteration; collectives are named even if more of them transfer less.
     shown += [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
     shown = shown or [*numbers[:2]]
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
     parts = []
-    for mark, own in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
+    for mark, alike in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
         listed = [both_sides(one) for one in shown if one.mark == mark]
-        left = [f"{len(own) - len(listed)} {'more' if mark else 'neutral'}"] if len(own) > len(listed) else []
-        words = ", ".join([*listed, *left])
+        if (left := len(alike) - len(listed)) and (mark or listed):
+            listed.append(f"{left} more" if listed else many(left, "number"))
+        words = ", ".join(listed)
         parts += [f"{MARKS[mark]} {mark}: {words}" if mark else words] if words else []
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
