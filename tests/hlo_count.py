@@ -39,7 +39,7 @@ ELEMENTWISE = {
     "abs", "add", "atan2", "cbrt", "ceil", "clamp", "cosine", "divide", "erf", "exponential", "exponential-minus-one",
     "floor", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "remainder",
     "round-nearest-afz", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh",
-    "and", "clamp", "count-leading-zeros", "not", "or", "popcnt", "shift-left", "shift-right-arithmetic",
+    "and", "count-leading-zeros", "not", "or", "popcnt", "shift-left", "shift-right-arithmetic",
     "shift-right-logical", "xor", "acos", "acosh", "asin", "asinh", "atanh", "cosh", "sinh",
 }  # fmt: skip
 _SLICES = {"slice", "dynamic-slice", "gather"}
