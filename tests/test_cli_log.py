@@ -240,7 +240,7 @@ went above 100.0 KiB: 9.0 KiB -> 1.5 MiB (171 times)
   toolchain   the same, jax 0.10.3
   note        merge: neither parent's version
   StableHLO   structure: 1 added of 5 instructions, programs.py:13 (step)
-    added tanh %3 f32[4]  +4 flops, +32 B  programs.py:13 (step)
+    added tanh %3 f32[4]  +4 flops  programs.py:13 (step)
   compiled    structure: 1 added of 4 instructions, programs.py:13 (step)
     added tanh %tanh.3 f32[4]  +4 flops, +32 B  programs.py:13 (step)
   next        hlodiff diff c000006~1 c000006 --name train_step --target cpu

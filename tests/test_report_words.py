@@ -393,5 +393,5 @@ def test_what_is_worse_is_not_hidden_behind_what_is_better() -> None:
     )
     worst = [number(name, "worse", 3 - n) for n, name in enumerate(("flops", "bytes accessed", "launches", "temp"))]
     assert format_numbers([*worst, number("copies", "better", 0.1)], 0).endswith(
-        "launches 100 -> 112 (+12 %), 1 more; ▼ better: 1 number"
+        "bytes accessed 100 -> 112 (+12 %), 2 more; ▼ better: copies 100 -> 88 (-12 %)"
     )

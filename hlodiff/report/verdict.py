@@ -456,7 +456,8 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     """
     costs = [one for one in numbers if one.mark == "worse"]
     saved = [one for one in numbers if one.mark == "better"]
-    shown = [*costs, *saved][:_MOST_OF_A_TARGET]  # what costs more is never left out for what costs less
+    costly = costs[: _MOST_OF_A_TARGET - bool(saved)]  # each side has its largest: less memory for more work is a trade
+    shown = [*costly, *saved[: _MOST_OF_A_TARGET - len(costly)]]
     collective = next((one for one in numbers if one.mark and one.name in FAMILIES), None)
     if collective and collective not in shown and (own := [one for one in shown if one.mark == collective.mark]):
         shown[shown.index(own[-1])] = collective
