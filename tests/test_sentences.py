@@ -130,7 +130,7 @@ def test_rematerialisation_is_called_so(back: bool) -> None:
 
     words = "no longer computed" if back else "computed"
     assert said(*pair("%s = f32[8]{0} sine(%p)")) == [
-        f"1 operation is {words} again in the backward pass (rematerialisation)"
+        f"at least 1 operation is {words} again in the backward pass (rematerialisation)"
     ]
     assert said(*pair(f"%s = f32[8]{{0}} sine(%p), {AGAIN}")) == [], "a compiler does less of it twice"
 
@@ -144,7 +144,7 @@ def test_what_only_the_backward_pass_computes_is_not_computed_again() -> None:
         f"%u = f32[8]{{0}} cosine(%p), {AGAIN}\n%m = f32[8]{{0}} multiply(%u, %t), {AGAIN}\n"
         "%a = f32[8]{0} add(%s, %m)\nROOT %r = f32[8]{0} add(%a, %q)"
     )
-    assert said(old, new) == ["1 operation is computed again in the backward pass (rematerialisation)"]
+    assert said(old, new) == ["at least 1 operation is computed again in the backward pass (rematerialisation)"]
 
 
 def test_what_the_compiler_adds_to_a_loop_is_not_computed_again() -> None:
@@ -219,7 +219,9 @@ def test_values_that_a_policy_saves_end_what_is_computed_again() -> None:
 
     old, new = (hlodiff.read_text(text(f"transpose(jvp()){scope}")) for scope in ("", "/rematted_computation"))
     changed = hlodiff.read_text(text("transpose(jvp())").replace("cosine %9", "sine %9"))
-    words = "3 operations are computed again in the backward pass (rematerialisation)"  # convert, sine and tanh
+    words = (
+        "at least 3 operations are computed again in the backward pass (rematerialisation)"  # convert, sine and tanh
+    )
     assert said(changed, new)[:1] == [words]
     assert not said(changed, old)
 

@@ -110,7 +110,9 @@ def test_what_it_computes_again_is_counted() -> None:
 
     old = hlodiff.read_text(text("jvp()"))
     new = hlodiff.read_text(text("jvp()", "checkpoint/rematted_computation"))
-    assert happened(hlodiff.diff(old, new))[0].startswith("2 operations are computed again in the backward pass")
+    assert happened(hlodiff.diff(old, new))[0].startswith(
+        "at least 2 operations are computed again in the backward pass"
+    )
 
 
 def test_inputs_that_are_split_in_another_way_are_said_before_what_follows_from_it() -> None:

@@ -585,7 +585,11 @@ def _runs(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
-    """How many operations the backward pass computes again, if only one side has any such."""
+    """How many operations the backward pass computes again, if only one side has any such.
+
+    At least so many: one whose operands reach both passes by different ways, as the state of a loop, or that the
+    compiler wrote in another way, has no equal to be found by.
+    """
     scoped = [(edit, edit.new or edit.old) for edit in diff.reported if SCOPE in (edit.op_name or "")]
     kinds = {edit.kind for edit, site in scoped if site is not None and site.opcode not in CARRIERS}
     if diff.old.stage == "compiled" and kinds.isdisjoint(("added", "removed")):
@@ -595,9 +599,9 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
         for module in (diff.old, diff.new)
     )
     if new and not has_scope(diff.old):
-        yield f"{many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
+        yield f"at least {many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
     elif old and not has_scope(diff.new):
-        yield f"{many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
+        yield f"at least {many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
 
 
 @_about("added", "removed", "moved", "opcode")
