@@ -1,5 +1,7 @@
 """Neither better nor worse: what a TPU fetches beside what it computes, one collective more of fewer bytes."""
 
+from dataclasses import replace
+
 import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.report.verdict import judged, verdict_of
@@ -84,3 +86,11 @@ def test_a_tenth_more_flops_is_not_made_up_for_by_less_memory() -> None:
     old = ProgramComparison("f", "cpu", "compiled", "changed", None)
     verdicts = [verdict_of(judged(old, [temp, flops])) for flops in (little, much)]
     assert verdicts == ["better", "mixed"]
+
+
+def test_copies_hide_nothing_where_all_bytes_are_known_to_be_fewer() -> None:
+    fewer = [Number(name, 9, 4, comparable=False, mark="better", rank=2) for name in ("launches", "bytes accessed")]
+    copies = Number("copies", 9, 4, comparable=False)
+    assert verdict_of([*fewer, copies]) == "better"
+    assert verdict_of([fewer[0], copies]) == "mixed"
+    assert verdict_of([*fewer, replace(copies, name="flops")]) == "mixed"

@@ -379,7 +379,10 @@ def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
 def _hides_work(numbers: Sequence[Number]) -> bool:
     """Whether only memory and ranges are better while other work is unknown: a step may do more than before."""
     better = decisive_numbers(numbers, "better")
-    return has_unknown(numbers) and all(one.name in MEMORY or not one.comparable for one in better)
+    # Bytes of copies are part of all bytes accessed: if those are known to be fewer, copies hide nothing.
+    fewer = any(one.name == "bytes accessed" and one.mark == "better" for one in numbers)
+    others = [one for one in numbers if not (fewer and one.name == "copies")]
+    return has_unknown(others) and all(one.name in MEMORY or not one.comparable for one in better)
 
 
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
