@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import Place, ProgramMatch
 from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.fields import is_note
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import call_sites
 from hlodiff.hlo.collectives import continued_steps, family
@@ -38,7 +39,7 @@ from hlodiff.hlo.model import (
     Shape,
     is_embedded,
 )
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import callees, preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,7 +61,6 @@ _FOR_USERS = frozenset(["constant", *BROADCASTS, "iota", "bitcast", "reshape", "
 _NUMBER = re.compile(r"(?:dense<)?(-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?))>?")
 # Infinities of f16, bf16, f32 and f64 as StableHLO prints them; the first digit has the sign.
 _INFINITY = re.compile(r"dense<0x([7F])(?:C00|F80(?:0{4})?|FF0{13})>")
-_KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration
 _OF_BFLOAT16 = 2.0**-8  # the relative error of rounding to it
 _OF_SOURCE = frozenset(["get-tuple-element", "get_tuple_element", "bitcast", "reshape", "tuple"])
 _RETURNS = frozenset(["return", "sdy.return"])
@@ -291,7 +291,7 @@ def _calls_arithmetic(side: _ProgramEdits, it: Instruction) -> bool:
     if it.opcode not in CALLS:
         return False
     bodies = side.module.computations
-    below = preorder(it.called, lambda n: [callee for inner in bodies[n].instructions for callee in inner.called])
+    below = preorder(it.called, lambda n: callees(bodies[n]))
     inside = [inner for n in below for inner in bodies[n].instructions if inner.shape.dimensions]
     return any(inner.opcode not in _SLICES_AND_STACKS | CALLS | _RETURNS for inner in inside)
 
@@ -469,13 +469,10 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
 def _of_trip_count(side: _ProgramEdits, place: Place, changes: Iterable[FieldChange]) -> list[int]:
     """Edits in the condition of a loop that differs only in the note of the compiler on how often it turns."""
     it = side.instruction(place)
-    notes = [key for change in changes for words in (change.old, change.new) for key in _KEY.findall(words or "")]
-    if it.opcode != "while" or not notes or not all(key.startswith("known_") for key in notes):
+    if it.opcode != "while" or not all(is_note(change, "known_") for change in changes):
         return []
     conditions = [callee for name, group in it.calls if name == "condition" for callee in group]
-    inside = set(
-        preorder(conditions, lambda n: (c for one in side.module.computations[n].instructions for c in one.called))
-    )
+    inside = set(preorder(conditions, lambda n: callees(side.module.computations[n])))
     return [index for (number, _), indices in side.at.items() if number in inside for index in indices]
 
 

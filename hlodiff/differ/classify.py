@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 from hlodiff.differ.edits import LEFT_OVER
-from hlodiff.differ.fields import field_of
+from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
@@ -169,7 +170,6 @@ _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
 _LEADING = re.compile(r"\d+")
 _INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
-_KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
@@ -317,8 +317,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
     for edit in diff.reported:
         site = edit.new or edit.old
         if edit.kind in scopes and site is not None:
-            sites = (pair[edit.new is not None] for pair in edit.sites)
-            places[edit.kind].update((one.computation, one.instruction) for one in sites if one is not None)
+            places[edit.kind].update(_places_of(edit))
             if _is_work(site):
                 scopes[edit.kind].add(edit.op_name)
     of_other_work = _CastsOfOtherWork(diff, places) if diff.new.stage == "stablehlo" else None
@@ -360,8 +359,14 @@ class _CastsOfOtherWork:
 
     def __init__(self, diff: ModuleDiff, places: Mapping[str, Container[_Place]]) -> None:
         self._diff, self._places = diff, places
-        self._lines = [_cast_lines(module) for module in (diff.old, diff.new)]
-        self._moved = frozenset.intersection(*(self._keys(kind) for kind in ("added", "removed")))
+
+    @cached_property
+    def _lines(self) -> list[dict[_Place, object]]:
+        return [_cast_lines(module) for module in (self._diff.old, self._diff.new)]
+
+    @cached_property
+    def _moved(self) -> frozenset[object]:
+        return frozenset.intersection(*(self._keys(kind) for kind in ("added", "removed")))
 
     def __contains__(self, edit: Edit) -> bool:
         return all(self._is_of_other_work(edit.kind, place) for place in _places_of(edit))
@@ -497,9 +502,9 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
         changes = [c for c in changes if c.field == "opcode" or c.field not in _OF_THE_OPERATION]
         changes = [c for c in changes if not c.field.startswith("attribute:")]
     if typed:
-        changes = [c for c in changes if not _is_note(c, TYPE_NOTE)]
+        changes = [c for c in changes if not is_note(c, TYPE_NOTE)]
     if any(change.field == "operands" for change in changes):  # which are counted in it by their numbers
-        changes = [c for c in changes if not _is_note(c, "aliasing_operands")]
+        changes = [c for c in changes if not is_note(c, "aliasing_operands")]
     found: list[_Classification] = [
         one for c in changes if c.field not in dropped for one in _of_change(c, edit, diff, follows)
     ]
@@ -552,7 +557,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
         handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
-    if _is_note(change, "known_"):  # the trip count, which the loop's constants show too
+    if is_note(change, "known_"):  # the trip count, which the loop's constants show too
         return [("structure", True)]
     if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):
         return [("cost", follows)]
@@ -588,12 +593,6 @@ def _cast_types(site: Site, module: Module) -> tuple[str, ...]:
     it = site.instruction_in(module)
     operands = (module.computations[site.computation].instructions[n] for n in it.operands[:1])
     return it.shape.element_type, *(one.shape.element_type for one in operands)
-
-
-def _is_note(change: FieldChange, note: str) -> bool:
-    """Whether a configuration says nothing new but one note: which type was asked for, which operands share memory."""
-    keys = _KEY.findall(f"{change.old}, {change.new}") if change.field == "backend_config" else []
-    return bool(keys) and all(key.startswith(note) for key in keys)
 
 
 def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
@@ -289,3 +290,12 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
     for part in parts:
         key, _, value = part.partition("=")
         yield key.strip().strip('"'), value.strip()
+
+
+_KEY = re.compile(r"(?:^|, )([\w.]+)=")  # of one entry of a configuration, in words
+
+
+def is_note(change: FieldChange, note: str) -> bool:
+    """Whether a configuration says nothing new but one note: which type was asked for, which operands share memory."""
+    keys = _KEY.findall(f"{change.old}, {change.new}") if change.field == "backend_config" else []
+    return bool(keys) and all(key.startswith(note) for key in keys)

@@ -18,12 +18,12 @@ from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.metadata import is_library, own_frame
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.metadata import is_library, own_frame, own_place
+from hlodiff.hlo.model import BROADCASTS, Frame, Instruction, Module
 from hlodiff.hlo.traversal import call_sites, multiplicities
 
 # Opcodes that only pass a literal to its users.
-_FEEDERS = frozenset(["constant", "broadcast", "broadcast_in_dim", "iota", "bitcast", "reshape", "convert"])
+_FEEDERS = BROADCASTS | {"constant", "iota", "bitcast", "reshape", "convert"}
 
 
 # Depth of nested calls: no program from JAX has so many, and a long chain would be walked for each edit below it.
@@ -177,7 +177,7 @@ class Origins:
             for user in users[position]:
                 it = instructions[user]
                 if it.frame >= 0 and (it.opcode not in _FEEDERS or it.frame != instructions[instruction].frame):
-                    if first >= 0 and self._line(first) != self._line(it.frame):
+                    if first >= 0 and own_place(self.module.stack(first)) != own_place(self.module.stack(it.frame)):
                         return _SEVERAL
                     first = it.frame
                     if self.module.stage != "compiled" or instructions[instruction].opcode not in _FEEDERS:
@@ -187,10 +187,6 @@ class Origins:
                     seen.add(user)
                     worklist.append(user)
         return first if first >= 0 else outer
-
-    def _line(self, frame: int) -> tuple[str, int] | None:
-        own = own_frame(self.module.stack(frame))
-        return (own.file, own.line) if own else None
 
     def op_name(self, computation: int, instruction: int) -> str:
         """JAX's scope; inside a StableHLO function behind the scope of the call: `jit(f)/jit(silu)/neg`."""

@@ -19,12 +19,12 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.model import CALLS, Instruction, Module, is_commutative
+from hlodiff.hlo.model import CALLS, CONDITIONALS, Instruction, Module, is_commutative
 
 _HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
 # They move with all of their contents.
-_WHOLE = frozenset(["fusion", "while", "conditional", "case", "if"])
+_WHOLE = CONDITIONALS | {"fusion", "while"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
             continue
         instructions = computation.instructions
         itself = [(index, n) if _is_itself(it) else None for n, it in enumerate(instructions)]
-        # Values whose users are asked for, or that stand for others.
+        # Instructions whose users are needed: those that are asked for, and those that only pass a value on.
         near = {n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots}
         for position, it in enumerate(instructions):
             is_asked = only is None or (index, position) in only

@@ -931,7 +931,7 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
 
 
 def joined_halves(olds: Sequence[Edit], news: Sequence[Edit], change: FieldChange) -> Edit:
-    """The one changed edit that removed and added ones are: they stand for as many instructions, in this order.
+    """Joins removed and added edits of equally many instructions, paired in order, into one changed edit.
 
     Args:
         olds, news: the removed edits and the added ones.

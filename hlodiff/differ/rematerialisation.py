@@ -9,16 +9,18 @@ from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.repeats import own_line
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
-from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
+from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module
 from hlodiff.hlo.traversal import called_by, callees_first
 
 SCOPE = "rematted_computation"
 # They hand on what they take.
 _BARRIERS = frozenset(["optimization_barrier", "reduce_precision"])
 # Known by their types alone: what a body is given or reads from an array at an index, and what may be saved for it.
-_GIVEN = CALLS | {
-    "parameter", "dynamic_slice", "while", "case", "if", "sdy.manual_computation", "dot_general", "convolution"
-}  # fmt: skip
+_GIVEN = (
+    CALLS
+    | CONDITIONALS
+    | {"parameter", "dynamic_slice", "while", "sdy.manual_computation", "dot_general", "convolution"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,9 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
             if module.stage == "stablehlo":
                 own += [str(it.attributes), *(hashes[callee] for callee in it.called)]
                 inputs = [values[operand][result] for operand, result in it.reads]
-                values.append(_results(it, computation, inputs, own))
             key = digest([*(part.encode("utf-8", "surrogatepass") for part in own), *inputs])
+            if module.stage == "stablehlo":
+                values.append(_results(it, computation, inputs, key))
             if number in inside and not it.op_name and module.stage == "compiled":
                 continue  # XLA's own, such as the condition of a loop
             is_again = number in inside or SCOPE in it.op_name
@@ -79,20 +82,19 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
             yield RepeatedValue(opcode, tuple(first), tuple(again))
 
 
-def _results(it: Instruction, computation: Computation, inputs: Sequence[bytes], own: Sequence[str]) -> list[bytes]:
-    """What the users of an operation see of its operands."""
+def _results(it: Instruction, computation: Computation, inputs: Sequence[bytes], key: bytes) -> list[bytes]:
+    """What identifies each result of an operation for its users; `key` identifies the operation and its inputs."""
     if it.opcode in _BARRIERS:
         return [*inputs]
     parts = [shape_text(part, False).encode() for part in it.shape.tuple_shapes or (it.shape,)]
     is_read = it.opcode == "reshape" and computation.instructions[it.operands[0]].opcode in _GIVEN
     if it.opcode in _GIVEN or is_read:
         return parts
-    key = digest([*(part.encode("utf-8", "surrogatepass") for part in own), *inputs])
     return [digest([key, b"%d" % n]) for n in range(len(parts))]
 
 
 def _computations_inside(module: Module) -> set[int]:
-    """Computations that are only called from the scope: in loops and `shard_map` scopes begin anew."""
+    """Computations that are called only from the scope. Inside loops and `shard_map`, names of scopes start afresh."""
     inside: dict[int, bool] = {}
     for number in reversed(callees_first(module)):
         for it in module.computations[number].instructions:
