@@ -103,15 +103,16 @@ def test_a_program_that_is_new_on_another_target_is_told() -> None:
 
 
 def test_a_limit_of_several_targets_is_said_once() -> None:
-    cut = LimitHit("search", 1, 1, "matching was cut short in 1 computation")
     programs = []
-    for target, opcode in (("cpu", "sine"), ("tpu-v5e", "cosine")):
+    for target, opcode, count in (("cpu", "sine", 1), ("tpu-v5e", "cosine", 3)):
+        cut = LimitHit("search", 1, count, f"matching was cut short in {count} computations")
         one = compared(program(tanh(0), tanh(1, 3)), program(tanh(0), tanh(1, 3, opcode)), "f")
         assert one.diff is not None
         programs.append(replace(one, target=target, diff=replace(one.diff, limit_hits=(cut,))))
     text = to_terminal(Report("diff", "a", "b", tuple(programs)), width=200)
     assert "tanh -> sine" in text and "tanh -> cosine" in text
     assert text.count("limits: matching was cut short") == 1
+    assert "limits: matching was cut short in up to 3 computations" in text
 
 
 def test_a_limit_is_said_also_of_what_is_folded() -> None:

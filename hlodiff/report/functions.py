@@ -30,7 +30,7 @@ from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, format_range_change, key_numbers
 from hlodiff.report.report import Report
-from hlodiff.report.sections import notes
+from hlodiff.report.sections import pass_lines
 from hlodiff.report.sentences import (
     REORDERED,
     RESHARDED,
@@ -47,6 +47,7 @@ from hlodiff.report.shared_text import (
     ReportTexts,
     differs,
     format_marks,
+    limits_of,
 )
 from hlodiff.report.toolchain import format_settings
 from hlodiff.report.totals import format_status
@@ -525,8 +526,11 @@ def _stage_views(
     found: list[StageView] = []
     shown = 0
     reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)
-    noted = ((f"{note.title}: {line}", text) for text in own for note in notes(text.program) for line in note.lines)
-    noted_on = _by_targets(((words, text.targets) for words, text in noted), by_targets)
+    noted = [(f"passes: {line}", text.targets) for text in own for line in pass_lines(text.program)]
+    of = {id(text.program): text.targets for text in own}
+    for words, programs in limits_of(text.program for text in own).items():
+        noted += [(f"limits: {words}", of[id(program)]) for program in programs]
+    noted_on = _by_targets(noted, by_targets)
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
         listed = tuple(

@@ -88,24 +88,23 @@ def sections(program: ProgramComparison) -> list[Section]:
         ("work", [_executed(executed, _WORK)]),
         ("XLA's cost", [costs and costs + loops.words()]),
     ]
+    found += [("passes", list(pass_lines(program))), ("limits", list(diff.limits))]
     kept = [Section(title, tuple(line for line in lines if line)) for title, lines in found]
-    return [*(section for section in kept if section.lines), *notes(program)]
+    return [section for section in kept if section.lines]
 
 
-def notes(program: ProgramComparison) -> list[Section]:
-    """Notes that belong with any list of a program's changes: the passes that made them, and limits that were hit.
+def pass_lines(program: ProgramComparison) -> tuple[str, ...]:
+    """The passes that made a program's changes, if requested.
 
     Example:
-        >>> notes(ProgramComparison("f", "cpu", "compiled", "identical"))
-        []
+        >>> pass_lines(ProgramComparison("f", "cpu", "compiled", "identical"))
+        ()
     """
-    found: list[Section] = []
-    if program.passes is not None:
-        from hlodiff.report.passes import blame_lines
+    if program.passes is None:
+        return ()
+    from hlodiff.report.passes import blame_lines
 
-        found.append(Section("passes", tuple(line for line in blame_lines(program.passes) if line)))
-    found.append(Section("limits", tuple(program.diff.limits) if program.diff else ()))
-    return [section for section in found if section.lines]
+    return tuple(line for line in blame_lines(program.passes) if line)
 
 
 def _op_counts(pairs: Mapping[str, tuple[int, int]]) -> str:

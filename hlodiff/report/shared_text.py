@@ -179,19 +179,30 @@ class ReportTexts:
         shown = {number for program_text in self.program_texts for number in program_text.programs}
         firsts = [program_text.programs[0] for program_text in self.program_texts if program_text.name in names]
         hidden = [number for number in range(len(self.report.programs)) if number not in shown]
-        hits: dict[object, list[tuple[str, LimitHit]]] = {}
-        others: dict[object, list[str]] = {}
-        for number in (*firsts, *hidden):
-            program = self.report.programs[number]
-            if program.diff is not None:
-                for hit in program.diff.limit_hits:
-                    hits.setdefault(hit.kind, []).append((program.name, hit))
-                for words in program.diff.not_known:
-                    others.setdefault(words, []).append(program.name)
-        lines = {
-            format_hits([hit for _, hit in found]): [name for name, _ in found] for found in hits.values()
-        } | others
-        return tuple(f"{format_names(list(dict.fromkeys(by)))}: {words}" for words, by in lines.items())
+        limits = limits_of(self.report.programs[number] for number in (*firsts, *hidden))
+        return tuple(
+            f"{format_names(list(dict.fromkeys(program.name for program in by)))}: {words}"
+            for words, by in limits.items()
+        )
+
+
+def limits_of(programs: Iterable[ProgramComparison]) -> dict[str, list[ProgramComparison]]:
+    """Search limits that were hit and what is not known, one sentence of each kind, with the programs that have it.
+
+    Example:
+        >>> limits_of([ProgramComparison("f", "cpu", "compiled", "identical")])
+        {}
+    """
+    hits: dict[object, list[tuple[LimitHit, ProgramComparison]]] = {}
+    others: dict[str, list[ProgramComparison]] = {}
+    for program in programs:
+        if program.diff is not None:
+            for hit in program.diff.limit_hits:
+                hits.setdefault(hit.kind, []).append((hit, program))
+            for words in program.diff.not_known:
+                others.setdefault(words, []).append(program)
+    by_kind = {format_hits([hit for hit, _ in found]): [program for _, program in found] for found in hits.values()}
+    return by_kind | others
 
 
 def texts_of(report: Report) -> ReportTexts:
