@@ -11,7 +11,7 @@ import pytest
 
 from hlodiff import read, read_text
 from hlodiff.differ import Cost, Edit, ModuleDiff, Site, diff
-from hlodiff.differ.executed import executed, static_costs
+from hlodiff.differ.metrics import executed, static_costs
 from hlodiff.hlo import Computation, read_hlo
 from tests.scenarios import compare
 from tests.shown import PROGRAM, changes

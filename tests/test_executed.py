@@ -8,7 +8,7 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import ExecutedCount
-from hlodiff.differ.executed import ZERO, executed, runs
+from hlodiff.differ.metrics import ZERO, executed, runs
 from hlodiff.differ.trip_counts import TripCount, trip_counts
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import to_text

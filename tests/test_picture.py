@@ -12,7 +12,7 @@ from playwright.sync_api import Page as Tab
 
 from hlodiff.cli import run
 from hlodiff.differ import part_costs
-from hlodiff.differ.executed import executed
+from hlodiff.differ.metrics import executed
 from hlodiff.hlo import read, read_hlo
 from hlodiff.report.html import PicturedProgram, to_picture
 from hlodiff.report.html.picture import PictureLimits

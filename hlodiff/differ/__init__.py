@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from hlodiff.differ.comparison import donated_parameters as donated_parameters
     from hlodiff.differ.comparison import flat_facts as flat_facts
     from hlodiff.differ.comparison import with_compiler as with_compiler
-    from hlodiff.differ.executed import ExecutedCount as ExecutedCount
     from hlodiff.differ.growth import QUANTITIES as QUANTITIES
     from hlodiff.differ.growth import Growth as Growth
     from hlodiff.differ.growth import growth_series as growth_series
     from hlodiff.differ.limits import LimitHit as LimitHit
     from hlodiff.differ.limits import Limits as Limits
     from hlodiff.differ.loops import format_loops as format_loops
+    from hlodiff.differ.metrics import ExecutedCount as ExecutedCount
     from hlodiff.differ.metrics import count as count
     from hlodiff.differ.metrics import metrics_by_kind as metrics_by_kind
     from hlodiff.differ.metrics import metrics_of as metrics_of
@@ -58,7 +58,7 @@ _HOME = {
     "CLASSES": "classify",
     "Cost": "result",
     "Edit": "result",
-    "ExecutedCount": "executed",
+    "ExecutedCount": "metrics",
     "FieldChange": "result",
     "FrameTree": "repeats",
     "FusionChange": "result",

@@ -49,10 +49,11 @@ from hlodiff.hlo.model import (
     is_commutative,
     is_embedded,
     operand_names,
+    with_attributes,
+    with_instructions,
 )
 from hlodiff.hlo.parser import LazySequence
 from hlodiff.hlo.traversal import preorder
-from hlodiff.normalizer.rewrite import with_attributes, with_instructions
 
 if TYPE_CHECKING:
     from hlodiff.differ.prune import PrunedPair

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.classify import Class, classes_of, replaces_a_number
 from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.metrics import ExecutedCount, executed
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
 
 if TYPE_CHECKING:
-    from hlodiff.differ.executed import ExecutedCount
     from hlodiff.differ.passes.blame import PassBlame
 
 Status = Literal["identical", "changed", "added", "removed", "not_checked"]
@@ -119,8 +119,6 @@ class ProgramComparison:
         if self.diff is not None:
             return self.diff.executed
         if "executed" not in self.memo:
-            from hlodiff.differ.executed import executed  # which imports this module
-
             self.memo["executed"] = executed(self.module) if self.module is not None else {}
         found: Mapping[str, ExecutedCount] = self.memo["executed"]
         has_old, has_new = self.status != "added", self.status != "removed"

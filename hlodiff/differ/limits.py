@@ -19,7 +19,8 @@ class Limits:
         move_rounds: rounds in which moves are found along chains of moved instructions, two of a chain in each.
         unrelated: percentage of instructions in common below which two programs of some size are not matched, only
             their arguments are; a third of it where they take and return the same types, one and a half times as much
-            without the sizes of arrays where only those differ; see `differ/unrelated.py`. 1 matches nearly any two.
+            without the sizes of arrays where only those differ; measured at the end of `differ/pipeline.py`. 1 matches
+            nearly any two.
 
     Example:
         >>> Limits(search=1000).search

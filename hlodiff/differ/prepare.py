@@ -8,13 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.hlo.fingerprint import Content, KnownContents, computation_hashes, contents
-from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Module
+from hlodiff.hlo.model import (
+    CONDITIONALS,
+    Computation,
+    Instruction,
+    Module,
+    with_attributes,
+    with_computations,
+    with_instructions,
+)
 from hlodiff.hlo.traversal import fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
 from hlodiff.normalizer.naming import callback_numbers, channel_ids, without_own_numbers
-from hlodiff.normalizer.rewrite import with_attributes, with_computations, with_instructions
 
 ORDER = "branch_order"
 Branches = tuple[str, ...]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from hlodiff.differ.executed import ExecutedCount, runs
 from hlodiff.differ.instruction_costs import (
     applied_bodies,
     fused_bodies,
@@ -16,7 +15,7 @@ from hlodiff.differ.instruction_costs import (
     instruction_flops,
     is_launched,
 )
-from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ExecutedCount, runs
 from hlodiff.differ.repeats import (
     FrameTree,
     InLoop,

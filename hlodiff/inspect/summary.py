@@ -28,8 +28,7 @@ def traces_text(one: RecordedTraces) -> Iterator[str]:
 
 def file_summary(path: Path) -> dict[str, Any]:
     """The facts in a program file alone, in the form of a summary."""
-    from hlodiff.differ.executed import executed_table
-    from hlodiff.differ.metrics import count, metrics_of, raw_metrics
+    from hlodiff.differ.metrics import count, executed_table, metrics_of, raw_metrics
     from hlodiff.differ.placement import donations, placements
     from hlodiff.hlo import read
 

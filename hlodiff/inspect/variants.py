@@ -16,8 +16,7 @@ from hlodiff.capture.environment import Setting
 from hlodiff.capture.messages import Executable, VariantRun, VariantsResult
 from hlodiff.capture.pool import WorkerDeath, WorkerPool
 from hlodiff.config import Config, amount, closest
-from hlodiff.differ.executed import executed
-from hlodiff.differ.metrics import BOOKKEEPING, count
+from hlodiff.differ.metrics import BOOKKEEPING, count, executed
 from hlodiff.errors import ConfigError, UsageError
 from hlodiff.hlo.metadata import is_library, shown_file
 from hlodiff.hlo.model import CALLS, Computation, Frame, Instruction, Module

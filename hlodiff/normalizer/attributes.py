@@ -9,9 +9,10 @@ from math import prod
 
 from hlodiff.hlo.collectives import canonical_groups, iota, numbers
 from hlodiff.hlo.grammar import STRING, Unbalanced, parts_or_whole, split_commas
-from hlodiff.hlo.model import Instruction, Module
-from hlodiff.normalizer.rewrite import (
+from hlodiff.hlo.model import (
     Attributes,
+    Instruction,
+    Module,
     map_attribute,
     map_instructions,
     with_attribute,

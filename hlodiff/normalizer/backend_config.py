@@ -14,8 +14,7 @@ from typing import Any
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo.grammar import STRING, unquote
 from hlodiff.hlo.json_text import load_json
-from hlodiff.hlo.model import Instruction, Module
-from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attribute, with_attributes
+from hlodiff.hlo.model import Instruction, Module, map_attribute, map_instructions, with_attribute, with_attributes
 
 # --- Whose configuration an instruction carries: XLA's own, or that of a custom call registered by others.
 #

@@ -7,9 +7,8 @@ from hashlib import sha256
 from typing import Literal
 
 from hlodiff.hlo.grammar import ELIDED_CONSTANT, parts_or_whole
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Instruction, Module, map_instructions, with_attribute, with_attributes, with_literal
 from hlodiff.hlo.parser import LazyComputations
-from hlodiff.normalizer.rewrite import map_instructions, with_attribute, with_attributes, with_literal
 
 Constants = Literal["hash", "ignore"]
 

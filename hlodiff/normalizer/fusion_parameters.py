@@ -9,10 +9,18 @@ from typing import Any
 
 from hlodiff.hlo.fingerprint import neighbourhood_hashes, renumbered_hash, shape_text, with_callees
 from hlodiff.hlo.json_text import aliased_buffers
-from hlodiff.hlo.model import Computation, Instruction, Module, is_commutative
+from hlodiff.hlo.model import (
+    Computation,
+    Instruction,
+    Module,
+    is_commutative,
+    with_attribute,
+    with_computations,
+    with_instructions,
+    with_literal,
+)
 from hlodiff.hlo.traversal import call_sites, callees, callees_first, fused_only, operands_first, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
-from hlodiff.normalizer.rewrite import with_attribute, with_computations, with_instructions, with_literal
 
 # Levels of operands compared before the hashes of everything an operand is computed from: a distant edit then rarely
 # flips the order of two operands, and with it the numbers of all parameters. Measured in naming.py.

@@ -21,17 +21,15 @@ from hlodiff.hlo.model import (
     Shape,
     computation_kind,
     is_commutative,
-)
-from hlodiff.hlo.traversal import call_sites
-from hlodiff.normalizer.backend_config import holds_pointer, is_callback
-from hlodiff.normalizer.ordering import legal_order
-from hlodiff.normalizer.rewrite import (
     map_instructions,
     with_attribute,
     with_computations,
     with_instructions,
     with_literal,
 )
+from hlodiff.hlo.traversal import call_sites
+from hlodiff.normalizer.backend_config import holds_pointer, is_callback
+from hlodiff.normalizer.ordering import legal_order
 from hlodiff.normalizer.stablehlo import text_order
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0, 1: easy to confuse when names are copied by eye

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from hlodiff.hlo.fingerprint import Content, computation_hashes, contents, shape_text
-from hlodiff.hlo.model import Computation, Instruction, Module
+from hlodiff.hlo.model import Computation, Instruction, Module, reordered, with_computations
 from hlodiff.hlo.traversal import callees_first, postorder, scheduled, without_callers
-from hlodiff.normalizer.rewrite import reordered, with_computations
 
 
 def instruction_order(module: Module) -> tuple[Module, int]:

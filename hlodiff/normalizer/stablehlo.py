@@ -15,13 +15,16 @@ from hlodiff.hlo.model import (
     Module,
     is_captured,
     is_function,
+    map_attribute,
+    map_instructions,
     region_title,
     shared_names,
     split_operands,
+    with_attributes,
+    with_computations,
 )
 from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.attributes import sorted_pairs
-from hlodiff.normalizer.rewrite import map_attribute, map_instructions, with_attributes, with_computations
 
 
 def text_order(module: Module) -> Iterator[tuple[int, int]]:

@@ -9,8 +9,17 @@ from math import floor
 
 from hlodiff.config import Budget, Limit, is_bytes, measured_as
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed import COMPILED_ONLY, EXECUTED, ZERO, ExecutedCount, static_costs
-from hlodiff.differ.metrics import count, custom_call_target, metrics_by_kind, metrics_of
+from hlodiff.differ.metrics import (
+    COMPILED_ONLY,
+    EXECUTED,
+    ZERO,
+    ExecutedCount,
+    count,
+    custom_call_target,
+    metrics_by_kind,
+    metrics_of,
+    static_costs,
+)
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.model import Frame, Instruction
 from hlodiff.policy.findings import Finding, Severity, rule_label

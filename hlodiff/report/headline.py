@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed import ZERO
 from hlodiff.differ.grouping import weight_of
+from hlodiff.differ.metrics import ZERO
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.metadata import is_library, own_frame
 from hlodiff.report.grouping import REPLACED, edit_groups_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import program_bytes
-from hlodiff.differ.executed import ZERO, ExecutedCount
+from hlodiff.differ.metrics import ZERO, ExecutedCount
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.differ.trip_counts import UncountedLoop
 from hlodiff.hlo.model import STAGE_NAMES

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from math import log2, sqrt
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.executed import ExecutedCount
 from hlodiff.differ.loops import data_loops, has_same_bounds
+from hlodiff.differ.metrics import ExecutedCount
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Module

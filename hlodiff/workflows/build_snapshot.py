@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.comparison import flat_facts, is_figure
-from hlodiff.differ.executed import executed_table
 from hlodiff.differ.loops import format_loops
-from hlodiff.differ.metrics import count, metrics_of, raw_metrics
+from hlodiff.differ.metrics import count, executed_table, metrics_of, raw_metrics
 from hlodiff.differ.placement import donations, placements
 from hlodiff.hlo.model import STAGES, Module, Stage
 from hlodiff.snapshots import SUMMARY_VERSION, Snapshot, attach_source, name_arguments, numbered, restored, source_of

@@ -7,8 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from hlodiff.config import COUNTED, FACTS, KINDS, closest, measured_as
-from hlodiff.differ.executed import executed
-from hlodiff.differ.metrics import count, metrics_by_kind, metrics_of
+from hlodiff.differ.metrics import count, executed, metrics_by_kind, metrics_of
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.hlo import read_bytes
 from hlodiff.hlo.model import Stage

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hlodiff.config import COUNTED, FACTS
 from hlodiff.config import KINDS as COMPUTATIONS
 from hlodiff.differ.comparison import flat_facts, is_figure
-from hlodiff.differ.executed import EXECUTED
+from hlodiff.differ.metrics import EXECUTED
 from hlodiff.errors import HlodiffError
 from hlodiff.hlo.model import Stage
 from hlodiff.integrations.history.commits import GitObjects, objects

@@ -14,8 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hlodiff.differ.executed import executed
-from hlodiff.differ.metrics import BOOKKEEPING
+from hlodiff.differ.metrics import BOOKKEEPING, executed
 from hlodiff.differ.placement import placements, platform_of
 from hlodiff.differ.program_analysis import PartCost, ProgramParts, part_costs
 from hlodiff.hlo.collectives import family
