@@ -8,8 +8,8 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import ExecutedCount
+from hlodiff.differ.loops import TripCount, trip_counts
 from hlodiff.differ.metrics import ZERO, executed, runs
-from hlodiff.differ.trip_counts import TripCount, trip_counts
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.normalizer import to_text
 from tests.test_turns import copies, loop

@@ -17,8 +17,7 @@ from hlodiff.pytest_plugin.fixtures import snapshot_name
 from hlodiff.registry import register
 from hlodiff.snapshots import FolderTree, list_snapshots
 from hlodiff.workflows.build_snapshot import build_snapshot
-from hlodiff.workflows.compare_sides import compare_sides
-from hlodiff.workflows.sides import Side, snapshot_programs
+from hlodiff.workflows.sides import Side, compare_sides, snapshot_programs
 from tests.test_cli_check import STABLEHLO, TANH
 
 pytest_plugins = ["pytester"]

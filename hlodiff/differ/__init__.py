@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hlodiff.differ.growth import growth_series as growth_series
     from hlodiff.differ.limits import LimitHit as LimitHit
     from hlodiff.differ.limits import Limits as Limits
+    from hlodiff.differ.loops import UncountedLoop as UncountedLoop
     from hlodiff.differ.loops import format_loops as format_loops
     from hlodiff.differ.metrics import ExecutedCount as ExecutedCount
     from hlodiff.differ.metrics import count as count
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from hlodiff.differ.result import Site as Site
     from hlodiff.differ.result import summarize as summarize
     from hlodiff.differ.subsequence import longest_common_subsequence as longest_common_subsequence
-    from hlodiff.differ.trip_counts import UncountedLoop as UncountedLoop
     from hlodiff.differ.verify import Replay as Replay
     from hlodiff.differ.verify import replay as replay
 
@@ -75,7 +75,7 @@ _HOME = {
     "Site": "result",
     "Status": "comparison",
     "Table": "program_analysis",
-    "UncountedLoop": "trip_counts",
+    "UncountedLoop": "loops",
     "analyze_program": "program_analysis",
     "classes_of": "classify",
     "count": "metrics",

@@ -20,7 +20,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
-from hlodiff.differ.rematerialisation import SCOPE
+from hlodiff.differ.repeats import SCOPE
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.classify import Class, classes_of, replaces_a_number
 from hlodiff.differ.computation_matches import Place
+from hlodiff.differ.loops import loops_of, whiles
 from hlodiff.differ.metrics import ExecutedCount, executed
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import Module, Stage
@@ -19,6 +20,28 @@ Status = Literal["identical", "changed", "added", "removed", "not_checked"]
 STATUSES: tuple[Status, ...] = ("identical", "changed", "added", "removed", "not_checked")
 
 _TOO_MANY = 2**63  # of anything
+
+
+@dataclass(frozen=True, slots=True)
+class LoopComparison:
+    """How the loops of two programs affect numbers that count each body once.
+
+    Args:
+        old, new: whether that side has a loop.
+        same: whether an increase of such a number is also one per run: both sides have the same loops with the same
+            trip counts, and no count of one call went the other way, as when something moved into or out of a loop.
+    """
+
+    old: bool = False
+    new: bool = False
+    same: bool = True
+
+    def words(self) -> str:
+        """The suffix for XLA's figures of both sides: "" without a loop."""
+        if not (self.old or self.new):
+            return ""
+        side = "" if self.old and self.new else "before: " if self.old else "after: "
+        return f" ({side}each loop body once)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +147,20 @@ class ProgramComparison:
         has_old, has_new = self.status != "added", self.status != "removed"
         return {name: (one if has_old else None, one if has_new else None) for name, one in found.items()}
 
+    def loops(self) -> LoopComparison:
+        """How the loops of both sides affect numbers that count each body once; computed on first access."""
+        diff = self.diff
+        if diff is None:
+            has = self.module is not None and any(whiles(self.module))
+            return LoopComparison(has and self.status != "added", has and self.status != "removed")
+        known = self.memo.get("loops")
+        if known is None or known[0] is not diff:
+            old, new = any(whiles(diff.old)), any(whiles(diff.new))
+            same = loops_of(diff.old) == loops_of(diff.new) and not any(_goes_another_way(diff)) if old or new else True
+            known = self.memo["loops"] = (diff, LoopComparison(old, new, same))
+        found: LoopComparison = known[1]
+        return found
+
     def metrics_by_kind(self) -> dict[str, dict[str, tuple[float, float]]]:
         """Counted metrics as (old, new), apart for entry, fusions, loop bodies, branches and reductions."""
         return {kind: dict(metrics) for kind, metrics in self.diff.kinds.items()} if self.diff else {}
@@ -134,6 +171,14 @@ class ProgramComparison:
             return dict(self.diff.op_counts.items())
         there = {"added": (0, 1), "removed": (1, 0)}.get(self.status, (1, 1))
         return {name: (there[0] * count, there[1] * count) for name, count in self.op_counts.items()}
+
+
+def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
+    """For each number counted both ways, whether the count of one call does not follow that of the text."""
+    for name, (before, after) in diff.executed.items():
+        old, new = diff.metrics.get(name, (0, 0))
+        if before.exact is not None and after.exact is not None:
+            yield (new > old) != (after.exact > before.exact) or (new < old) != (after.exact < before.exact)
 
 
 def with_compiler(

@@ -22,9 +22,7 @@ from hlodiff.differ.instruction_costs import (
     is_launched,
     traffic,
 )
-from hlodiff.differ.placement import format_memory_space, platform_of
-from hlodiff.differ.result import Cost
-from hlodiff.differ.trip_counts import (
+from hlodiff.differ.loops import (
     LoopSolver,
     UncountedLoop,
     condition_runs,
@@ -32,6 +30,8 @@ from hlodiff.differ.trip_counts import (
     stated_trip_count,
     uncounted_loop,
 )
+from hlodiff.differ.placement import format_memory_space, platform_of
+from hlodiff.differ.result import Cost
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.model import CALLS, Instruction, Module, is_embedded

@@ -1,63 +1,556 @@
-"""The loops of a program by trip count, and whether counts of its text can be compared with another program's.
+"""The loops of a program and their trip counts: as XLA states them, otherwise from condition, start and step.
 
-Counts of the text include each loop body once, and so does XLA's own `cost_analysis`. For two programs with different
-loops, such counts compare only if the counts of one call agree.
+The trip count of a `while` is known if its condition compares a counter with a number, the counter starts at a number
+and each iteration adds a number to it. Values are followed through copies, conversions, tuples, fusions, calls and
+loops that pass them on unchanged, so the same answer comes from StableHLO, from XLA for CPUs and GPUs, which states
+`known_trip_count`, and from XLA for TPUs, which does not.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
 
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.result import ModuleDiff
-from hlodiff.differ.trip_counts import TripCount, condition_fingerprint, trip_counts
-from hlodiff.hlo.model import Instruction, Module
-from hlodiff.hlo.traversal import callees_first
+from hlodiff.hlo.grammar import KNOWN_TRIP_COUNT
+from hlodiff.hlo.metadata import own_place, shown_file
+from hlodiff.hlo.model import CALLS, Computation, Instruction, Module
+from hlodiff.hlo.parser import LazyComputations
+from hlodiff.hlo.traversal import call_sites, callees_first, postorder
 
-EACH_ONCE = "each loop body once"
-"""Suffix for XLA's figures of programs with loops."""
+_INTEGER = re.compile(r"(?:dense<)?(-?\d+)>?")
+_VALUE_PRESERVING = frozenset(
+    ["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "copy-start", "copy-done", "domain",
+     "optimization_barrier", "opt-barrier", "sdy.sharding_constraint"]
+)  # fmt: skip
+_TUPLES = frozenset(["tuple", "return", "sdy.return", "func.return"])
+_BODIES = CALLS | {"fusion"}
+_MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
+# An untrusted file may nest calls as it likes; real counters are a dozen steps away.
+_MOST_STEPS = 2_000
+_MOST_CALLERS = 8
+_MOST_NUMBERS = 4  # that one counter may start from
+_MOST_NESTED = 64
+_MOST_CONDITION_LINES = 10_000
+
+LoopPlace = tuple[int, int]
+"""A `while`: the index of its computation and its position there."""
+Path = tuple[int, ...]
+_State = tuple[int, ...]  # which loop-carried value: number of the parameter, then the elements of its tuple
+# A loop-carried value plus a number, or a number alone; several numbers if a condition chooses one of them.
+_Linear = tuple[_State | None, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TripCount:
+    """The trip count of a loop, each time it is reached.
+
+    Args:
+        turns: how often the body runs at most.
+        least: how often it runs at least: 0 if another condition may end the loop at once; one less than `turns` for
+            the stages of a Runge-Kutta method that may begin with the last one of the previous step.
+    """
+
+    turns: int
+    least: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loop always runs as often.
+
+        Example:
+            >>> TripCount(6, 6).exact, TripCount(7, 6).exact
+            (True, False)
+        """
+        return self.least == self.turns
+
+
+def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
+    """The trip counts of a program's loops, where they are known.
+
+    Args:
+        module: a program of either stage.
+
+    Returns:
+        by computation and position of the `while`; data-dependent loops have no entry.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> trip_counts(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
+        {}
+    """
+    found: dict[LoopPlace, TripCount] = {}
+    loops = LoopSolver(module)
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            if it.opcode == "while":
+                known = loops.trip_count(index, position)
+                if known is not None:
+                    found[index, position] = known
+    return found
+
+
+def stated_trip_count(it: Instruction) -> int | None:
+    """The trip count that XLA states, if any.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> config = ("backend_config", '{"known_trip_count":{"n":"6"}}')
+        >>> stated_trip_count(Instruction("w", "while", Shape("tuple"), attributes=(config,)))
+        6
+    """
+    found = KNOWN_TRIP_COUNT.search(it.attribute("backend_config") or "")
+    return int(found.group(1)) if found else None
+
+
+def condition_runs(it: Instruction, turns: int) -> int:
+    """How often the condition of a `while` runs if its body runs `turns` times.
+
+    Once more than the body; never where XLA states the trip count: its CPU and GPU runtimes then run the body that
+    often without asking (seen in profiles of runs on a CPU and on an H100).
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> condition_runs(Instruction("w", "while", Shape("tuple")), 6)
+        7
+    """
+    return 0 if stated_trip_count(it) is not None else turns + 1
+
+
+def scan_length(it: Instruction, owner: Computation) -> int | None:
+    """How often a `chlo.scan` runs its body: the size of the scanned dimension; None if it is dynamic or not given.
+
+    Args:
+        it: any instruction; None for other opcodes.
+        owner: the computation that holds it.
+    """
+    dimension = _INTEGER.match(it.attribute("dimension") or "") if it.opcode == "chlo.scan" else None
+    if dimension is None or not it.operands:
+        return None
+    scanned = owner.instructions[it.operands[0]].shape
+    if scanned.tuple_shapes:
+        scanned = scanned.tuple_shapes[it.results[0] if it.results else 0]
+    n = int(dimension[1])
+    if n >= len(scanned.dimensions) or (scanned.dynamic and scanned.dynamic[n]):
+        return None
+    return scanned.dimensions[n]
+
+
+@dataclass(frozen=True, slots=True)
+class UncountedLoop:
+    """A loop with unknown trip count.
+
+    Args:
+        condition: a digest of what its condition does, without names; equal for the same loop of two programs.
+        name: of the `while` in the program.
+        file, line: the user's line that made it; "" and 0 if unknown.
+    """
+
+    condition: str
+    name: str
+    file: str = ""
+    line: int = 0
+
+    def words(self, root: str = "") -> str:
+        """`the loop at model.py:12`, or its name in the program where no line is known.
+
+        Example:
+            >>> UncountedLoop("", "while.3", "model.py", 12).words(), UncountedLoop("", "while.3").words()
+            ('the loop at model.py:12', 'the loop %while.3')
+        """
+        return f"the loop at {shown_file(self.file, root)}:{self.line}" if self.line else f"the loop %{self.name}"
+
+
+def uncounted_loop(module: Module, place: LoopPlace) -> UncountedLoop:
+    """A loop with unknown trip count as reports name it: by the user's line that made it."""
+    it = module.computations[place[0]].instructions[place[1]]
+    return UncountedLoop(condition_fingerprint(module, it), it.name, *(own_place(module.stack(it.frame)) or ("", 0)))
+
+
+def condition_and_body(it: Instruction) -> tuple[int, int] | None:
+    """The computations of a `while`, as indices into the module; None if it does not have both.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> condition_and_body(Instruction("w", "while", Shape("s32"), calls=(("body", (1,)), ("condition", (0,)))))
+        (0, 1)
+    """
+    groups = {name: group for name, group in it.calls if group}
+    condition, body = groups.get("condition") or groups.get("cond"), groups.get("body")
+    return (condition[0], body[0]) if condition and body else None
+
+
+def condition_fingerprint(module: Module, it: Instruction) -> str:
+    """What the condition of a `while` does: operations, literals and attributes, without names.
+
+    Used to compare loops of two programs with unknown trip counts.
+    """
+    computations = condition_and_body(it)
+    lines = islice(_condition_lines(module, computations[0]), _MOST_CONDITION_LINES) if computations else ()
+    return blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
+
+
+def _condition_lines(module: Module, index: int, depth: int = 0) -> Iterator[str]:
+    """What its result is made of, in the order of the operands: the order of the text means nothing."""
+    owner = module.computations[index]
+    order = postorder([owner.root], lambda position: owner.instructions[position].operands)
+    number = {position: n for n, position in enumerate(order)}
+    for position in order:
+        it = owner.instructions[position]
+        attributes = [f"{name}={value}" for name, value in it.attributes if name not in ("metadata", "backend_config")]
+        operands = tuple(number[operand] for operand in it.operands)
+        yield f"{depth} {it.opcode} {operands} {it.literal} {attributes} {it.shape.element_type}"
+        for callee in it.called if depth < 4 else ():
+            yield from _condition_lines(module, callee, depth + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _CallFrame:
+    """One computation where it is entered from: a call site, or any of those that there are (`caller` is None)."""
+
+    computation: int
+    caller: _CallFrame | None = None
+    site: int = -1
+    is_loop: bool = False
+
+
+_Value = tuple[_CallFrame, int, Path]
+
+
+class _OutOfStepsError(Exception):
+    """A value was followed farther than any real counter needs."""
+
+
+class LoopSolver:
+    """Finds trip counts of single loops. Of a program that is read on demand, it reads only the computations it needs.
+
+    Args:
+        module: a program of either stage.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.steps = self.depth = 0
+        self.asked: set[tuple[_CallFrame, int, _State]] = set()
+        self._sites: dict[int, list[LoopPlace]] = {}
+        self._known: dict[LoopPlace, TripCount | None] = {}
+
+    def trip_count(self, index: int, position: int) -> TripCount | None:
+        """The trip count of a loop; None if unknown.
+
+        Args:
+            index, position: of a `while`: of its computation, and its place there.
+        """
+        if (index, position) not in self._known:
+            self._known[index, position] = self._stated_or_solved(index, position)
+        return self._known[index, position]
+
+    def _stated_or_solved(self, index: int, position: int) -> TripCount | None:
+        it = self.module.computations[index].instructions[position]
+        if (stated := stated_trip_count(it)) is not None:
+            return TripCount(stated, stated)
+        self.steps = self.depth = 0
+        self.asked.clear()
+        try:
+            owner = _CallFrame(index)
+            it = self._computation(owner).instructions[position]
+            computations = condition_and_body(it)
+            if computations is None:
+                return None
+            condition = _CallFrame(computations[0], owner, position, is_loop=True)
+            bounds = [self._bound(owner, position, value) for value in self._conjuncts(condition)]
+            known = [bound for bound in bounds if bound is not None]
+            if not known:
+                return None
+            least, turns = (min(bound[side] for bound in known) for side in (0, 1))
+            return TripCount(turns, least if len(known) == len(bounds) else 0)
+        except _OutOfStepsError:
+            return None
+
+    def _sites_of(self, callee: int) -> list[LoopPlace]:
+        """The call sites of a computation."""
+        computations = self.module.computations
+        if isinstance(computations, LazyComputations):
+            if callee not in self._sites:
+                self._sites[callee] = [
+                    (index, position)
+                    for index in computations.naming(computations.spans[callee].name)
+                    for position, it in enumerate(computations[index].instructions)
+                    if callee in it.called
+                ]
+        elif not self._sites:
+            sites = enumerate(call_sites(self.module))
+            self._sites |= {index: list(dict.fromkeys(one[:2] for one in its)) for index, its in sites}
+        return self._sites.get(callee, [])
+
+    def _computation(self, frame: _CallFrame) -> Computation:
+        return self.module.computations[frame.computation]
+
+    def _instruction(self, value: _Value) -> Instruction:
+        return self._computation(value[0]).instructions[value[1]]
+
+    def _conjuncts(self, condition: _CallFrame) -> Iterator[_Value]:
+        """The values that must all be true for another iteration."""
+        worklist: list[_Value] = [(condition, self._computation(condition).root, ())]
+        for value in worklist:
+            self._step()
+            it, followed = self._instruction(value), None
+            if it.opcode == "and":
+                worklist += [self._operand(value, number) for number in range(len(it.operands))]
+            elif self._asks_whether_true(value) or (it.opcode == "reduce" and it.shape.elements == 1):
+                worklist.append(self._operand(value, 0))
+            elif (followed := self._followed(value)) is not None:
+                worklist.append(followed)
+            else:
+                yield value
+
+    def _asks_whether_true(self, value: _Value) -> bool:
+        """Whether a comparison only asks whether a truth value is not false, as Equinox's loops do."""
+        it = self._instruction(value)
+        if it.opcode != "compare" or _direction(it) != "NE" or len(it.operands) != 2:
+            return False
+        if self._instruction(self._operand(value, 0)).shape.element_type != "pred":
+            return False
+        other: _Value | None = self._operand(value, 1)
+        last = None
+        while other is not None:
+            last, other = other, self._followed(other)
+        return last is not None and self._instruction(last).literal in ("dense<false>", "false")
+
+    def _bound(self, owner: _CallFrame, position: int, test: _Value) -> tuple[int, int] | None:
+        """The smallest and the largest trip count that one comparison of a counter with a number allows."""
+        it = self._instruction(test)
+        if it.opcode != "compare" or len(it.operands) != 2:
+            return None
+        left, right = (self._linear(self._operand(test, number)) for number in (0, 1))
+        direction = _direction(it)
+        if left is None or right is None:
+            return None
+        if left[0] is None:
+            left, right, direction = right, left, _MIRRORED.get(direction, "")
+        state, offsets = left
+        if state is None or right[0] is not None:
+            return None
+        starts, step = self._starts(owner, position, state), self._step_of(owner, position, state)
+        if starts is None or not step:
+            return None
+        unsigned = self._instruction(self._operand(test, 0)).shape.element_type.startswith("u")
+        if unsigned and step < 0:
+            return None  # it may wrap around below 0
+        numbers = itertools.product(starts, right[1], offsets)
+        counts = [_count(start, limit - offset, step, direction) for start, limit, offset in numbers]
+        known = [count for count in counts if count is not None]
+        return (min(known), max(known)) if len(known) == len(counts) else None
+
+    def _starts(self, owner: _CallFrame, position: int, state: _State) -> tuple[int, ...] | None:
+        """The numbers that a counter may start from; None if unknown."""
+        it = self._computation(owner).instructions[position]
+        if state[0] >= len(it.operands):
+            return None
+        first, *path = state
+        found = self._linear(self._at((owner, position, ()), first, tuple(path)))
+        return found[1] if found is not None and found[0] is None else None
+
+    def _step_of(self, owner: _CallFrame, position: int, state: _State) -> int | None:
+        """The change of a loop-carried value per iteration; 0 if none, None if unknown."""
+        computations = condition_and_body(self._computation(owner).instructions[position])
+        if computations is None:
+            return None
+        body = _CallFrame(computations[1], owner, position, is_loop=True)
+        root = self._computation(body).root
+        path = state if self.module.stage == "stablehlo" else state[1:]
+        found = self._linear((body, root, path), kept=False)
+        return found[1][0] if found is not None and found[0] == state and len(found[1]) == 1 else None
+
+    def _linear(self, value: _Value, kept: bool = True) -> _Linear | None:
+        """A value as a loop-carried value plus a number.
+
+        Args:
+            value: of the loop's condition or body, or outside of it.
+            kept: whether a value that each turn hands on as it is counts as what it was before the loop.
+        """
+        if self.depth >= _MOST_NESTED:
+            return None
+        self.depth += 1
+        try:
+            return self._linear_at(value, kept)
+        finally:
+            self.depth -= 1
+
+    def _linear_at(self, value: _Value, kept: bool) -> _Linear | None:
+        following: _Value | None = value
+        while following is not None:
+            self._step()
+            value, following = following, self._followed(following)
+        frame, _, path = value
+        it = self._instruction(value)
+        if it.opcode == "constant" and not path:
+            found = _INTEGER.fullmatch(it.literal or "")
+            return (None, (int(found[1]),)) if found else None
+        if it.opcode == "select" and len(it.operands) == 3 and not path:
+            one, other = (self._linear(self._operand(value, n), kept) for n in (1, 2))
+            if one is None or other is None or one[0] != other[0]:
+                return None
+            return _limited(one[0], {*one[1], *other[1]})
+        if it.opcode in ("add", "subtract") and len(it.operands) == 2 and not path:
+            left, right = (self._linear(self._operand(value, n), kept) for n in (0, 1))
+            if left is None or right is None or (right[0] is not None and (left[0] or it.opcode == "subtract")):
+                return None
+            sign = 1 if it.opcode == "add" else -1
+            numbers = {one + sign * other for one, other in itertools.product(left[1], right[1])}
+            return _limited(left[0] if left[0] is not None else right[0], numbers)
+        if it.opcode == "while" and path:
+            return self._kept(frame, value[1], path if self.module.stage == "stablehlo" else (0, *path))
+        if it.opcode != "parameter":
+            return None
+        if frame.caller is None:
+            return self._from_callers(value, kept)
+        state = (it.number, *path)
+        if not kept:
+            return state, (0,)
+        before = self._kept(frame.caller, frame.site, state)
+        return before if before is not None else (state, (0,))
+
+    def _kept(self, owner: _CallFrame, position: int, state: _State) -> _Linear | None:
+        """The initial value of a loop-carried value, if every iteration passes it on unchanged."""
+        question = owner, position, state
+        if question in self.asked:
+            return None
+        self.asked.add(question)
+        first, *path = state
+        try:
+            is_kept = self._step_of(owner, position, state) == 0
+            if not is_kept or first >= len(self._computation(owner).instructions[position].operands):
+                return None
+            found = self._linear(self._at((owner, position, ()), first, tuple(path)))
+            return found if found is not None and found[0] is None else None
+        finally:
+            self.asked.discard(question)
+
+    def _from_callers(self, value: _Value, kept: bool) -> _Linear | None:
+        """A parameter of a computation that may be called from several places: one number if all give the same."""
+        frame, position, path = value
+        sites = self._sites_of(frame.computation)
+        if not 0 < len(sites) <= _MOST_CALLERS:
+            return None
+        found: set[_Linear | None] = set()
+        for index, site in sites:
+            it = self.module.computations[index].instructions[site]
+            if it.opcode not in _BODIES and it.opcode != "while":
+                return None
+            inner = _CallFrame(frame.computation, _CallFrame(index), site, is_loop=it.opcode == "while")
+            found.add(self._linear((inner, position, path), kept))
+        only = found.pop() if len(found) == 1 else None
+        return only if only is not None and only[0] is None else None
+
+    def _followed(self, value: _Value) -> _Value | None:
+        """The same value one step closer to its origin; None if it is made here."""
+        frame, _, path = value
+        it = self._instruction(value)
+        if it.opcode in _VALUE_PRESERVING and it.operands:
+            if len(it.operands) == 1:
+                return self._at(value, 0, path)
+            return self._at(value, path[0], path[1:]) if path and path[0] < len(it.operands) else None
+        if it.opcode in ("get-tuple-element", "get_tuple_element") and it.operands:
+            index = (it.attribute("index") or "").partition(" ")[0]
+            return (frame, it.operands[0], (int(index), *path)) if index.isdigit() else None
+        if it.opcode in _TUPLES:
+            if path and path[0] < len(it.operands):
+                return self._at(value, path[0], path[1:])
+            return self._at(value, 0, path) if len(it.operands) == 1 and it.opcode != "tuple" else None
+        if it.opcode in _BODIES and it.called:
+            callee = it.called[0]
+            return _CallFrame(callee, frame, value[1]), self.module.computations[callee].root, path
+        if it.opcode == "parameter" and frame.caller is not None:
+            return self._argument(value)
+        return None
+
+    def _argument(self, value: _Value) -> _Value | None:
+        """The operand that a call site passes for a parameter; None for loop-carried values."""
+        frame, _, path = value
+        assert frame.caller is not None
+        it, site = self._instruction(value), self._computation(frame.caller).instructions[frame.site]
+        number = it.number
+        if frame.is_loop:
+            if it.attribute("captured") is None:
+                return None
+            number = self._captured(site, frame, number)
+        if not 0 <= number < len(site.operands):
+            return None
+        return self._at((frame.caller, frame.site, ()), number, path)
+
+    def _captured(self, site: Instruction, frame: _CallFrame, number: int) -> int:
+        """Which operand of a StableHLO loop a captured parameter is: after the state come those of the condition."""
+        computations = condition_and_body(site)
+        if computations is None or frame.computation == computations[0]:
+            return number
+        parameters = self.module.computations[computations[0]].instructions
+        return number + sum(it.opcode == "parameter" and it.attribute("captured") is not None for it in parameters)
+
+    def _operand(self, value: _Value, number: int) -> _Value:
+        return self._at(value, number, ())
+
+    def _at(self, value: _Value, number: int, path: Path) -> _Value:
+        """An operand; of a StableHLO operation with several results, which of them."""
+        frame, position, _ = value
+        it = self._computation(frame).instructions[position]
+        operand = it.operands[number]
+        if self.module.stage == "stablehlo":
+            several = self._computation(frame).instructions[operand].shape.tuple_shapes
+            if len(several) > 1:
+                return frame, operand, ((it.results[number] if it.results else 0), *path)
+        return frame, operand, path
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise _OutOfStepsError
+
+
+def _limited(state: _State | None, numbers: set[int]) -> _Linear | None:
+    return (state, tuple(sorted(numbers))) if len(numbers) <= _MOST_NUMBERS else None
+
+
+def _direction(it: Instruction) -> str:
+    text = it.attribute("comparison_direction") or it.attribute("direction") or ""
+    return next((word for word in ("LT", "LE", "GT", "GE", "NE", "EQ") if word in text), "")
+
+
+def _count(start: int, limit: int, step: int, direction: str) -> int | None:
+    if step < 0:
+        start, limit, step, direction = -start, -limit, -step, _MIRRORED.get(direction, "")
+    way = limit - start
+    if direction == "LE":
+        way += 1
+    elif (direction == "NE" and (way < 0 or way % step)) or direction not in ("LT", "NE"):
+        return None
+    return max(0, -(-way // step))
+
+
+# --- The loops of a program by trip count.
+
 UNKNOWN = "unknown"
 """Label of an unknown trip count, followed by what the condition does."""
 # Bound for the nested loops of a hostile file; real programs have a handful of paths.
 _MOST_PATHS = 4096
-_Path = tuple[str, ...]
+_LoopPath = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LoopComparison:
-    """How the loops of two programs affect numbers that count each body once.
-
-    Args:
-        old, new: whether that side has a loop.
-        same: whether an increase of such a number is also one per run: both sides have the same loops with the same
-            trip counts, and no count of one call went the other way, as when something moved into or out of a loop.
-    """
-
-    old: bool = False
-    new: bool = False
-    same: bool = True
-
-    def words(self) -> str:
-        """The suffix for XLA's figures of both sides: "" without a loop."""
-        if not (self.old or self.new):
-            return ""
-        side = "" if self.old and self.new else "before: " if self.old else "after: "
-        return f" ({side}{EACH_ONCE})"
-
-
-def loops_of(module: Module) -> Counter[_Path]:
+def loops_of(module: Module) -> Counter[_LoopPath]:
     """Every loop by its own and the outer trip counts; `unknown` and what its condition does if not known.
 
     Example:
         >>> loops_of(Module("m", "compiled", (), 0))
         Counter()
     """
-    found: Counter[_Path] = Counter()
-    if not any(_whiles(module)):
+    found: Counter[_LoopPath] = Counter()
+    if not any(whiles(module)):
         return found
-    around: dict[int, Counter[_Path]] = {module.entry: Counter({(): 1})}
+    around: dict[int, Counter[_LoopPath]] = {module.entry: Counter({(): 1})}
     known = trip_counts(module)
     for index in reversed(callees_first(module)):
         paths = around.get(index)
@@ -75,33 +568,6 @@ def loops_of(module: Module) -> Counter[_Path]:
     return found
 
 
-def has_same_bounds(diff: ModuleDiff) -> bool:
-    """Whether the loops that may end at once have the same bounds on both sides.
-
-    If only a bound was raised, as `max_steps` of a solver, whether one call does more is unknown.
-
-    Example:
-        >>> has_same_bounds(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
-        True
-    """
-    old, new = ({one.turns for one in trip_counts(side).values() if not one.least} for side in (diff.old, diff.new))
-    return old == new
-
-
-def data_loops(diff: ModuleDiff) -> tuple[bool, bool]:
-    """Whether each side has a loop whose trip count depends on data; if both have, numbers hold at equal trip counts.
-
-    Example:
-        >>> data_loops(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
-        (False, False)
-    """
-    old, new = (
-        len(counts) < sum(1 for _ in _whiles(side)) or not all(one.exact for one in counts.values())
-        for side, counts in ((side, trip_counts(side)) for side in (diff.old, diff.new))
-    )
-    return old, new
-
-
 def format_loops(module: Module) -> list[str]:
     """Trip counts of loops: `6`, nested in a loop of three `3 x 6`, or `unknown`; `6 (2 loops)` for two equal ones.
 
@@ -115,35 +581,28 @@ def format_loops(module: Module) -> list[str]:
     return [words if count == 1 else f"{words} ({count} loops)" for words, count in sorted(alike.items())]
 
 
-def compare_loops(program: ProgramComparison) -> LoopComparison:
-    """How the loops of both sides affect numbers that count each body once; computed on first access.
+def have_same_bounds(old: Module, new: Module) -> bool:
+    """Whether the loops that may end at once have the same bounds in both programs.
 
-    Args:
-        program: any; a one-sided one has nothing to compare.
+    If only a bound was raised, as `max_steps` of a solver, whether one call does more is unknown.
 
     Example:
-        >>> compare_loops(ProgramComparison("f", "cpu", "compiled", "added"))
-        LoopComparison(old=False, new=False, same=True)
+        >>> have_same_bounds(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))
+        True
     """
-    diff = program.diff
-    if diff is None:
-        has = program.module is not None and any(_whiles(program.module))
-        return LoopComparison(has and program.status != "added", has and program.status != "removed")
-    known = program.memo.get("loops")
-    if known is None or known[0] is not diff:
-        old, new = any(_whiles(diff.old)), any(_whiles(diff.new))
-        same = loops_of(diff.old) == loops_of(diff.new) and not any(_goes_another_way(diff)) if old or new else True
-        known = program.memo["loops"] = (diff, LoopComparison(old, new, same))
-    found: LoopComparison = known[1]
-    return found
+    before, after = ({one.turns for one in trip_counts(side).values() if not one.least} for side in (old, new))
+    return before == after
 
 
-def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
-    """For each number counted both ways, whether the count of one call does not follow that of the text."""
-    for name, (before, after) in diff.executed.items():
-        old, new = diff.metrics.get(name, (0, 0))
-        if before.exact is not None and after.exact is not None:
-            yield (new > old) != (after.exact > before.exact) or (new < old) != (after.exact < before.exact)
+def has_data_loop(module: Module) -> bool:
+    """Whether the trip count of a loop depends on data; if it does on both sides, numbers hold at equal trip counts.
+
+    Example:
+        >>> has_data_loop(Module("m", "compiled", (), 0))
+        False
+    """
+    known = trip_counts(module)
+    return len(known) < sum(1 for _ in whiles(module)) or not all(one.exact for one in known.values())
 
 
 def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
@@ -156,5 +615,6 @@ def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
     return found if known is None else f"{found} {known.turns}"
 
 
-def _whiles(module: Module) -> Iterator[Instruction]:
+def whiles(module: Module) -> Iterator[Instruction]:
+    """All loops of a program."""
     yield from (it for computation in module.computations for it in computation.instructions if it.opcode == "while")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hlodiff.differ.instruction_costs import FUSIONS, own_costs, result_of, through_bitcasts
-from hlodiff.differ.trip_counts import (
+from hlodiff.differ.loops import (
     LoopPlace,
     TripCount,
     UncountedLoop,

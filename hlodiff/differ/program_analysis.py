@@ -15,6 +15,7 @@ from hlodiff.differ.instruction_costs import (
     instruction_flops,
     is_launched,
 )
+from hlodiff.differ.loops import TripCount, condition_and_body, trip_counts
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ExecutedCount, runs
 from hlodiff.differ.repeats import (
     FrameTree,
@@ -27,7 +28,6 @@ from hlodiff.differ.repeats import (
     sizes_of,
     unknown,
 )
-from hlodiff.differ.trip_counts import TripCount, condition_and_body, trip_counts
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module

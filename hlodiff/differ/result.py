@@ -19,9 +19,9 @@ from hlodiff.normalizer.constants import format_elided
 from hlodiff.renderers import Rendered
 
 if TYPE_CHECKING:
+    from hlodiff.differ.loops import UncountedLoop
     from hlodiff.differ.metrics import ExecutedCount
     from hlodiff.differ.script import EditScript
-    from hlodiff.differ.trip_counts import UncountedLoop
     from hlodiff.differ.verify import Replay
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hlodiff.report.growth import growth_json as growth_json
     from hlodiff.report.growth import growth_markdown as growth_markdown
     from hlodiff.report.growth import growth_text as growth_text
+    from hlodiff.report.headline import format_checked as format_checked
+    from hlodiff.report.headline import format_totals as format_totals
     from hlodiff.report.json_form import to_json as to_json
     from hlodiff.report.lines import Line as Line
     from hlodiff.report.lines import json_text as json_text
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from hlodiff.report.report import toolchain_changes as toolchain_changes
     from hlodiff.report.sarif import to_sarif as to_sarif
     from hlodiff.report.text import to_terminal as to_terminal
-    from hlodiff.report.totals import format_checked as format_checked
-    from hlodiff.report.totals import format_totals as format_totals
     from hlodiff.report.untrusted_result import read_result as read_result
     from hlodiff.report.untrusted_result import read_untrusted_view as read_untrusted_view
     from hlodiff.report.upgrade_table import upgrade_json as upgrade_json
@@ -74,13 +74,13 @@ _HOME = {
     "edit_words": "passes",
     "explained": "parity",
     "format_bytes": "wording",
-    "format_checked": "totals",
+    "format_checked": "headline",
     "format_cost": "edits",
     "format_count": "wording",
     "format_edit": "edits",
     "format_field_change": "edits",
     "format_number": "numbers",
-    "format_totals": "totals",
+    "format_totals": "headline",
     "growing_tables": "growth",
     "growth_json": "growth",
     "growth_markdown": "growth",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import SEVERITIES
+from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import clip, printable, unordered
-from hlodiff.report.totals import format_totals
 from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import line_in_repository, many
 

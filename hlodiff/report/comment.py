@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from hlodiff.report import markdown
 from hlodiff.report.functions import verdict_rows
+from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import clip, escape_markdown
 from hlodiff.report.markdown import Links, all_of_it, closing
-from hlodiff.report.totals import format_totals
 from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
 

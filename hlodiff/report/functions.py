@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import data_loops
+from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.report.edits import NAMED, format_listed
 from hlodiff.report.grouping import (
@@ -25,12 +25,18 @@ from hlodiff.report.grouping import (
     importance,
     most_changed,
 )
-from hlodiff.report.headline import headline
+from hlodiff.report.headline import format_status, headline
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
-from hlodiff.report.numbers import MEMORY, by_how_much, format_per_turn, format_range_change, key_numbers
-from hlodiff.report.report import Report
-from hlodiff.report.sections import pass_lines
+from hlodiff.report.numbers import (
+    MEMORY,
+    by_how_much,
+    format_per_turn,
+    format_range_change,
+    key_numbers,
+    pass_lines,
+)
+from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
     REORDERED,
     RESHARDED,
@@ -49,8 +55,6 @@ from hlodiff.report.shared_text import (
     format_marks,
     limits_of,
 )
-from hlodiff.report.toolchain import format_settings
-from hlodiff.report.totals import format_status
 from hlodiff.report.verdict import (
     both_sides,
     decisive_numbers,
@@ -396,8 +400,8 @@ def _flops(group: Sequence[TargetVerdict]) -> str:
 
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
     """The condition under which numbers hold if trip counts depend on data; else ""."""
-    found = (diffs.get(target) for one in group for target in one.targets or (None,))
-    return " at equal trip counts" if any(diff and all(data_loops(diff)) for diff in found) else ""
+    found = filter(None, (diffs.get(target) for one in group for target in one.targets or (None,)))
+    return " at equal trip counts" if any(all(map(has_data_loop, (one.old, one.new))) for one in found) else ""
 
 
 def _on(targets: Sequence[str], compared: int) -> str:

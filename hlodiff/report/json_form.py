@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import compare_loops
 from hlodiff.differ.result import KINDS
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
@@ -104,7 +103,7 @@ def _program(program: ProgramComparison, root: str) -> dict[str, Any]:
     # The status is that of the comparison, which may know more than the diff of the text.
     result = head | {key: value for key, value in body.items() if key != "status"}
     classes = program.classes
-    loops = compare_loops(program)
+    loops = program.loops()
     result |= {"per": "one turn of each loop" if loops.old or loops.new else None}  # what `metrics` count
     result |= {"loops": {"old": loops.old, "new": loops.new, "same": loops.same}}
     result |= {"class": classes[0] if classes else None, "classes": list(classes), "replayed": program.replayed}

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from hlodiff import __version__
 from hlodiff.policy import RULES_BY_NAME
+from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import json_text, printable
-from hlodiff.report.totals import format_totals
 from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import Place, line_in_repository
 

@@ -18,7 +18,7 @@ from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
-from hlodiff.differ.rematerialisation import SCOPE, has_scope, repeated_values
+from hlodiff.differ.repeats import SCOPE, has_scope, repeated_values
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.differ.subsequence import common_ends

@@ -14,8 +14,8 @@ from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.edits import NAMED
 from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, grouped, in_order, members_of
 from hlodiff.report.headline import headline
+from hlodiff.report.numbers import sections
 from hlodiff.report.report import Report
-from hlodiff.report.sections import sections
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
 from hlodiff.report.view import MANY, Section
 from hlodiff.report.wording import format_names, many

@@ -18,10 +18,10 @@ from hlodiff.report.functions import (
     without_lines,
 )
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
-from hlodiff.report.headline import SAME
+from hlodiff.report.headline import SAME, checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.lines import NEXT, Line, lay_out
 from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
-from hlodiff.report.report import Report
+from hlodiff.report.report import Report, cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.shared_text import (
     MORE,
     MOST_NAMES,
@@ -32,8 +32,6 @@ from hlodiff.report.shared_text import (
     format_shared,
 )
 from hlodiff.report.timings import run_lines, timing_lines
-from hlodiff.report.toolchain import cause_lines, format_causes, toolchain_by_kind
-from hlodiff.report.totals import checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_legend, format_numbers, other_memory
 from hlodiff.report.view import (
     MANY,

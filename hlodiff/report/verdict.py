@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import log2, sqrt
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import data_loops, has_same_bounds
+from hlodiff.differ.loops import has_data_loop, have_same_bounds
 from hlodiff.differ.metrics import ExecutedCount
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
@@ -261,7 +261,7 @@ def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, floa
     # That no iteration runs says nothing: one is compared, and as many as possible.
     once = _once(old), _once(new)
     turns = [[n for _, *both in one.per_turn for n in both] for one in (old, new)]
-    if program.diff is not None and not has_same_bounds(program.diff):
+    if program.diff is not None and not have_same_bounds(program.diff.old, program.diff.new):
         is_both_ways = _sign((old.least, new.least)) * _sign((_known(old), _known(new))) < 0
         return [] if is_both_ways else _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
     if loops[0]:
@@ -335,7 +335,7 @@ def is_unknown_work(diff: ModuleDiff | None, numbers: Iterable[Number]) -> bool:
         >>> is_unknown_work(None, [])
         False
     """
-    return has_unknown(numbers) and diff is not None and len(set(data_loops(diff))) == 2
+    return has_unknown(numbers) and diff is not None and has_data_loop(diff.old) != has_data_loop(diff.new)
 
 
 def is_undecided(program: ProgramComparison, numbers: Iterable[Number]) -> bool:
@@ -353,7 +353,7 @@ def is_undecided(program: ProgramComparison, numbers: Iterable[Number]) -> bool:
 
 def _is_other_bound(program: ProgramComparison, number: Number) -> bool:
     """Whether one turn of each loop does the same, and only the highest number of turns differs."""
-    if program.diff is None or has_same_bounds(program.diff):
+    if program.diff is None or have_same_bounds(program.diff.old, program.diff.new):
         return False
     parts = _parts(program, number)
     return bool(parts) and all(old == new for old, new in parts)

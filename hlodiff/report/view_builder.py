@@ -13,8 +13,9 @@ from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
 from hlodiff.report.functions import ChangedFunctions, changed_functions, overall, totals_by_number
 from hlodiff.report.grouping import Digest, change_view, digest_of
+from hlodiff.report.headline import format_checked
 from hlodiff.report.numbers import format_share, share
-from hlodiff.report.report import Report
+from hlodiff.report.report import Report, format_causes
 from hlodiff.report.shared_text import (
     MORE,
     MOST_EDIT_GROUPS,
@@ -25,8 +26,6 @@ from hlodiff.report.shared_text import (
     format_shared,
     texts_of,
 )
-from hlodiff.report.toolchain import format_causes
-from hlodiff.report.totals import format_checked
 from hlodiff.report.view import (
     Detail,
     FindingView,

@@ -40,7 +40,6 @@ from hlodiff.workflows.against import blame_at, check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
 from hlodiff.workflows.changed_since import ChangedSince
-from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
 from hlodiff.workflows.notes import as_before_notes, idle_patterns, renamed, skipped_notes
@@ -57,7 +56,7 @@ from hlodiff.workflows.select import (
     with_budgets,
 )
 from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
-from hlodiff.workflows.sides import Side, SideProgram, failed_programs, failure_of, snapshot_programs
+from hlodiff.workflows.sides import Side, SideProgram, compare_sides, failed_programs, failure_of, snapshot_programs
 from hlodiff.workflows.source_lines import of_snapshots
 from hlodiff.workflows.staleness import settings_of
 from hlodiff.workflows.unchanged import UnchangedPrograms

@@ -15,9 +15,8 @@ from hlodiff.errors import UsageError
 from hlodiff.normalizer.constants import format_elided
 from hlodiff.progress import progress
 from hlodiff.report.report import Report, toolchain_changes
-from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load_if_any
-from hlodiff.workflows.sides import Pair, Side, open_sides, pair
+from hlodiff.workflows.sides import Pair, Side, compare_sides, open_sides, pair
 
 if TYPE_CHECKING:
     from hlodiff.differ.passes.dumps import Dump

@@ -24,8 +24,7 @@ from hlodiff.hlo.model import Module
 from hlodiff.report.passes import edit_words
 from hlodiff.snapshots import FolderTree, Key
 from hlodiff.workflows.capture_side import capture_programs
-from hlodiff.workflows.compare_sides import SideComparison, compare_sides
-from hlodiff.workflows.sides import Side, SideFailure, SideProgram
+from hlodiff.workflows.sides import Side, SideComparison, SideFailure, SideProgram, compare_sides
 
 _FLAGS = 'XLA_FLAGS="--xla_dump_to=DIR --xla_dump_hlo_pass_re=.* --xla_dump_hlo_as_text"'
 _MOST_FILES = 100_000

@@ -40,9 +40,8 @@ from hlodiff.snapshots.yaml_format import dump
 from hlodiff.snapshots.yaml_format import load as load_text
 from hlodiff.tracing.compare import TraceComparison
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
-from hlodiff.workflows.compare_sides import SideComparison, compare_sides
 from hlodiff.workflows.scenarios import compared_records
-from hlodiff.workflows.sides import Side, snapshot_programs
+from hlodiff.workflows.sides import Side, SideComparison, compare_sides, snapshot_programs
 
 # Far above any program captured in a pull request, and still read in seconds.
 LARGEST_FILE = 64 * 1024 * 1024

@@ -44,14 +44,13 @@ from hlodiff.tracing.compare import differences
 from hlodiff.tracing.counts import count
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
 from hlodiff.workflows.capture_side import capture_programs
-from hlodiff.workflows.compare_sides import compare_sides
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import PLACE, GrowthSeries, growing_keys, measured_growth, orphaned_growth
 from hlodiff.workflows.pending_writer import PendingWriter, pending_folder
 from hlodiff.workflows.scenarios import ChosenScenarios, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
 from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
-from hlodiff.workflows.sides import Side, snapshot_programs
+from hlodiff.workflows.sides import Side, compare_sides, snapshot_programs
 from hlodiff.workflows.unchanged import UnchangedPrograms
 
 _LOG = logging.getLogger(__name__)

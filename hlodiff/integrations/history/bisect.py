@@ -43,8 +43,7 @@ from hlodiff.report.headline import headline
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
 from hlodiff.report.wording import sparkline
 from hlodiff.snapshots.trees import git
-from hlodiff.workflows.compare_sides import compare_sides
-from hlodiff.workflows.sides import open_side
+from hlodiff.workflows.sides import compare_sides, open_side
 
 FORMAT_VERSION = "1.0"
 _MOST_COMPARED = 3  # number of commits per program whose programs are compared; the rest is listed

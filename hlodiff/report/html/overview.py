@@ -6,17 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import LoopComparison, compare_loops
+from hlodiff.differ.comparison import LoopComparison, ProgramComparison
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
 from hlodiff.policy.findings import SEVERITIES
 from hlodiff.report.addresses import program_address
 from hlodiff.report.functions import WORST
+from hlodiff.report.headline import format_status
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report, outcomes
-from hlodiff.report.totals import format_status
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
 from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
 from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_place, format_sides, many
@@ -272,7 +271,7 @@ def tables_of(program: ProgramComparison, threshold: float = THRESHOLD) -> list[
         >>> tables_of(ProgramComparison("f", "cpu", "compiled", "added", op_counts={"add": 2}))[0]["rows"]
         [['add', 0, 2, '0', '2', 'was 0', '']]
     """
-    metrics, loops = program.metrics(), compare_loops(program)
+    metrics, loops = program.metrics(), program.loops()
     grouped: dict[str, dict[str, tuple[float, float]]] = {"Counts": {}}
     for name, pair in metrics.items():
         prefix, title = next((group for group in _GROUPS if name.startswith(group[0])), ("", "Counts"))

@@ -18,6 +18,7 @@ from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.edits import format_beside, format_listed
 from hlodiff.report.functions import verdict_rows, without_lines
 from hlodiff.report.grouping import REPLACED
+from hlodiff.report.headline import format_totals
 from hlodiff.report.html.bodies import BodyStore, bodies_of
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
@@ -33,7 +34,6 @@ from hlodiff.report.html.overview import (
 from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
 from hlodiff.report.token_marks import Span, changed_spans, value_spans
-from hlodiff.report.totals import format_totals
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
 from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
 from hlodiff.report.view_builder import ReportParts
