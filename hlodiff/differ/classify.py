@@ -20,11 +20,10 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
-from hlodiff.differ.repeats import SCOPE
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.fingerprint import without_layout
-from hlodiff.hlo.metadata import own_place
+from hlodiff.hlo.metadata import REMATERIALISED, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import call_sites, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
@@ -295,7 +294,7 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
             key = _NAMES.sub("", site.text), line
             found.setdefault(key, Counter())[edit.kind] += edit.count
             members.setdefault(key, []).append(n)
-    again = [n for group in members.values() for n in group if SCOPE in (diff.reported[n].op_name or "")]
+    again = [n for group in members.values() for n in group if REMATERIALISED in (diff.reported[n].op_name or "")]
     return again + [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
 
 
@@ -331,7 +330,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
         is_cast = _is_cast(site, module)
         # A cast that the compiler put around an operation has the operation's name or none, not its own.
         is_users = "convert_element_type" in (edit.op_name or "").rpartition("/")[2]
-        if is_cast and SCOPE in (edit.op_name or ""):  # recomputed as before
+        if is_cast and REMATERIALISED in (edit.op_name or ""):  # recomputed as before
             by_edit[n] = [("structure", False)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))

@@ -23,7 +23,7 @@ from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
-from hlodiff.hlo.metadata import is_library, own_frame
+from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame
 from hlodiff.hlo.model import CALLS, COMMUTATIVE, CONDITIONALS, Computation, Frame, Instruction, Module
 from hlodiff.hlo.traversal import called_by, callees_first, is_continuation, multiplicities, operands_first
 
@@ -898,7 +898,6 @@ def _repeat(module: Module, loop: _CopiedLoop, times: int, computed: Mapping[byt
 
 # --- What a backward pass computes again, as `jax.checkpoint` tells it to.
 
-SCOPE = "rematted_computation"
 # They hand on what they take.
 _BARRIERS = frozenset(["optimization_barrier", "reduce_precision"])
 # Known by their types alone: what a body is given or reads from an array at an index, and what may be saved for it.
@@ -924,11 +923,6 @@ class RepeatedValue:
     again: tuple[Place, ...]
 
 
-def has_scope(module: Module) -> bool:
-    """Whether any operation is in the scope of rematerialisation."""
-    return any(SCOPE in it.op_name for one in module.computations for it in one.instructions)
-
-
 def repeated_values(module: Module) -> Iterator[RepeatedValue]:
     """Values that a program computes, and computes again in the scope of rematerialisation.
 
@@ -936,8 +930,6 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
     StableHLO two values are equal if the same operations of the same lines compute them. XLA moves operations between
     fusions, so in a compiled program opcode, type and line decide.
     """
-    if not has_scope(module):
-        return
     inside = _computations_inside(module)
     hashes = computation_hashes(module)
     lines: dict[int, object] = {}
@@ -959,7 +951,7 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
                 values.append(_results(it, computation, inputs, key))
             if number in inside and not it.op_name and module.stage == "compiled":
                 continue  # XLA's own, such as the condition of a loop
-            is_again = number in inside or SCOPE in it.op_name
+            is_again = number in inside or REMATERIALISED in it.op_name
             if number not in run or ("transpose(" in it.op_name and not is_again):
                 continue
             groups.setdefault((it.opcode, key), ([], []))[is_again].append((number, position))
@@ -985,6 +977,6 @@ def _computations_inside(module: Module) -> set[int]:
     for number in reversed(callees_first(module)):
         for it in module.computations[number].instructions:
             if it.called and it.opcode in CARRIERS:
-                is_inside = inside.get(number, False) or SCOPE in it.op_name
+                is_inside = inside.get(number, False) or REMATERIALISED in it.op_name
                 inside.update((callee, is_inside and inside.get(callee, True)) for callee in it.called)
     return {number for number, is_inside in inside.items() if is_inside}

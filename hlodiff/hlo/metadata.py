@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from hlodiff.hlo.grammar import STRING, unquote
-from hlodiff.hlo.model import Frame
+from hlodiff.hlo.model import Frame, Module
 
 _ROW = re.compile(r"(\d{1,18}) (.*)")
 _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
@@ -23,6 +23,9 @@ _LOCATION = re.compile(
 )
 _FRAME = re.compile(r"\{file_location_id=(\d{1,18}) parent_frame_id=(\d{1,18})\}")
 _SCOPE_AND_FRAME = re.compile(r'\{op_name="([^"\\]*+)"(?: stack_frame_id=(\d{1,18}))?\}')
+
+REMATERIALISED = "rematted_computation"
+"""In the scope of what a backward pass computes again, as `jax.checkpoint` tells it to."""
 
 
 @dataclass
@@ -174,6 +177,11 @@ def is_library(file: str) -> bool:
         (True, True)
     """
     return bool(_PACKAGES.match(file) or _PYTHON.match(file)) or file.startswith("<")
+
+
+def is_rematerialised(module: Module) -> bool:
+    """Whether any operation is in the scope of what a backward pass computes again."""
+    return any(REMATERIALISED in it.op_name for one in module.computations for it in one.instructions)
 
 
 def own_frame(source: Iterable[Frame]) -> Frame | None:

@@ -18,10 +18,10 @@ from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
-from hlodiff.differ.repeats import SCOPE, has_scope, repeated_values
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.differ.subsequence import common_ends
+from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, shardings_of_values
@@ -590,18 +590,20 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     At least so many: one whose operands reach both passes by different ways, as the state of a loop, or that the
     compiler wrote in another way, has no equal to be found by.
     """
-    scoped = [(edit, edit.new or edit.old) for edit in diff.reported if SCOPE in (edit.op_name or "")]
+    is_old, is_new = (is_rematerialised(module) for module in (diff.old, diff.new))
+    if is_old == is_new:
+        return
+    scoped = [(edit, edit.new or edit.old) for edit in diff.reported if REMATERIALISED in (edit.op_name or "")]
     kinds = {edit.kind for edit, site in scoped if site is not None and site.opcode not in CARRIERS}
     if diff.old.stage == "compiled" and kinds.isdisjoint(("added", "removed")):
         return  # a compiler also gives this scope to operations that both sides compute once
-    old, new = (
-        sum(min(len(one.first), len(one.again)) for one in repeated_values(module) if one.opcode not in CARRIERS)
-        for module in (diff.old, diff.new)
-    )
-    if new and not has_scope(diff.old):
-        yield f"at least {many_are(new, 'operation')} computed again in the backward pass (rematerialisation)"
-    elif old and not has_scope(diff.new):
-        yield f"at least {many_are(old, 'operation')} no longer computed again in the backward pass (rematerialisation)"
+    from hlodiff.differ.repeats import repeated_values
+
+    values = repeated_values(diff.new if is_new else diff.old)
+    count = sum(min(len(one.first), len(one.again)) for one in values if one.opcode not in CARRIERS)
+    if count:
+        again = "computed again" if is_new else "no longer computed again"
+        yield f"at least {many_are(count, 'operation')} {again} in the backward pass (rematerialisation)"
 
 
 @_about("added", "removed", "moved", "opcode")
