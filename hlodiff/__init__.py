@@ -93,7 +93,7 @@ if not TYPE_CHECKING:  # a type checker would accept every misspelt name
 
 def _shown(form: str, value: object) -> str:
     """How `print` and notebooks show a difference or a report: the renderer is imported when somebody looks."""
-    shown: str = getattr(import_module("hlodiff.report.notebook"), f"show_{form}")(value)
+    shown: str = getattr(import_module("hlodiff.report.text"), f"show_{form}")(value)
     return shown
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
 from hlodiff.hlo import read_hlo
 from hlodiff.report import Line, Report, lay_out, to_form
-from hlodiff.report.token_marks import changed_spans, value_spans
+from hlodiff.report.lines import changed_spans, value_spans
 from tests import shown
 from tests.test_whose_line import PROGRAM, Sources, unary
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, UserDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -54,7 +54,8 @@ from hlodiff.differ.prepare import DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.errors import DiffError
-from hlodiff.hlo.model import Module, with_each_other, without_garbage_collection
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.model import Module, Shape, with_each_other, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import KINDS
 from hlodiff.normalizer.constants import elided_constants
@@ -62,10 +63,6 @@ from hlodiff.normalizer.constants import elided_constants
 if TYPE_CHECKING:
     from hlodiff.differ.prune import PrunedPair
     from hlodiff.differ.script import EditScript
-from collections.abc import Hashable
-
-from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.model import Shape
 
 _Value = TypeVar("_Value")
 

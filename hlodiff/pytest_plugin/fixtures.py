@@ -16,7 +16,7 @@ from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.registry import Case, folder_name_problem
 from hlodiff.snapshots import PYTEST, Key
 from hlodiff.workflows import load_if_any
-from hlodiff.workflows.unchanged import UnchangedPrograms
+from hlodiff.workflows.staleness import UnchangedPrograms
 
 if TYPE_CHECKING:
     from hlodiff.capture import Outcome

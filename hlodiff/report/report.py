@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hlodiff.differ.comparison import STATUSES, ProgramComparison, Status
+from hlodiff.differ.result import Edit
 from hlodiff.policy.findings import PROGRAM_RULES, Finding, Judgement, of_policy, over_programs
 from hlodiff.renderers import Rendered
+from hlodiff.report.wording import format_pair, many
 
 if TYPE_CHECKING:
     from hlodiff.policy.budgets import Margin
     from hlodiff.tracing.compare import TraceComparison
-import re
-
-from hlodiff.differ.result import Edit
-from hlodiff.report.wording import format_pair, many
 
 
 @dataclass(frozen=True, slots=True)

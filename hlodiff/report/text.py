@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hlodiff.differ.classify import CLASSES
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.comparison import ProgramComparison, Status
+from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
@@ -19,7 +20,7 @@ from hlodiff.report.functions import (
 )
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import SAME, checked_scenarios, format_checked, format_totals, looked_at
-from hlodiff.report.lines import NEXT, Line, lay_out
+from hlodiff.report.lines import NEXT, Line, lay_out, lay_out_html
 from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
 from hlodiff.report.report import Report, cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.shared_text import (
@@ -590,3 +591,45 @@ def _further_findings(report: Report) -> Iterator[Line]:
     if left:
         yield Line(0, f"... and {many(left, 'more finding')}, {MORE}")
         yield Line(0, "")
+
+
+# --- Renders differences and reports for `print` and notebook cells.
+
+WIDTH = 110
+
+
+def report_of(diff: ModuleDiff) -> Report:
+    """A report on two programs that were compared in Python.
+
+    Args:
+        diff: their difference.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> report_of(ModuleDiff(Module("step", "compiled", (), 0), Module("step", "compiled", (), 0))).programs[0].name
+        'step'
+    """
+    status: Status = "identical" if diff.identical else "changed"
+    return Report("diff", "old", "new", (ProgramComparison(diff.new.name, None, diff.new.stage, status, diff),))
+
+
+def show_text(value: ModuleDiff | Report) -> str:
+    """The short text, as printed by commands, without a trailing newline.
+
+    Example:
+        >>> show_text(Report("diff", "a", "b", ()))
+        'nothing to compare'
+    """
+    report = report_of(value) if isinstance(value, ModuleDiff) else value
+    return lay_out(whole_lines(report, WIDTH), width=WIDTH).rstrip("\n")
+
+
+def show_html(value: ModuleDiff | Report) -> str:
+    """The short text as HTML for a notebook cell.
+
+    Example:
+        >>> "nothing to compare" in show_html(Report("diff", "a", "b", ()))
+        True
+    """
+    report = report_of(value) if isinstance(value, ModuleDiff) else value
+    return lay_out_html(whole_lines(report, WIDTH), width=WIDTH)

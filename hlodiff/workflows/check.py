@@ -39,12 +39,12 @@ from hlodiff.workflows import scenarios as scenario_workflow
 from hlodiff.workflows.against import blame_at, check_against
 from hlodiff.workflows.build_snapshot import ParsedSnapshot
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
-from hlodiff.workflows.changed_since import ChangedSince
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
 from hlodiff.workflows.notes import as_before_notes, idle_patterns, renamed, skipped_notes
 from hlodiff.workflows.parity import check_parity, warn_of_surroundings
 from hlodiff.workflows.pending_writer import NullPendingWriter, PendingWriter, pending_folder
+from hlodiff.workflows.revision import ChangedSince
 from hlodiff.workflows.scenarios import compare_scenarios
 from hlodiff.workflows.select import (
     ChosenFunctions,
@@ -58,8 +58,7 @@ from hlodiff.workflows.select import (
 from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, SideProgram, compare_sides, failed_programs, failure_of, snapshot_programs
 from hlodiff.workflows.source_lines import of_snapshots
-from hlodiff.workflows.staleness import settings_of
-from hlodiff.workflows.unchanged import UnchangedPrograms
+from hlodiff.workflows.staleness import UnchangedPrograms, settings_of
 
 Verdict = Literal["clean", "failed", "undecided"]
 _VERDICTS: tuple[Verdict, ...] = ("clean", "failed", "undecided")

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from hlodiff.errors import CaptureError, ConfigError, HlodiffError, StoreError, UsageError, expected_error
+from hlodiff.differ.comparison import ProgramComparison, donated_parameters, with_compiler
+from hlodiff.differ.limits import Limits
+from hlodiff.differ.metrics import op_counts, raw_metrics
+from hlodiff.errors import CaptureError, ConfigError, DiffError, HlodiffError, StoreError, UsageError, expected_error
 from hlodiff.hlo.grammar import ENTRY_LAYOUT
-from hlodiff.hlo.model import STAGES, Module, Stage
+from hlodiff.hlo.model import PROGRAM_NAMES, STAGES, Module, Stage
 from hlodiff.report.wording import format_names
 
 if TYPE_CHECKING:
     from hlodiff.snapshots.keys import Key
     from hlodiff.snapshots.read import Snapshot
     from hlodiff.snapshots.trees import GitTree, Tree
-from collections.abc import Iterable
-from typing import Literal
-
-from hlodiff.differ.comparison import ProgramComparison, donated_parameters, with_compiler
-from hlodiff.differ.limits import Limits
-from hlodiff.differ.metrics import op_counts, raw_metrics
-from hlodiff.errors import DiffError
-from hlodiff.hlo.model import PROGRAM_NAMES
 
 # Imports for folders, revisions and snapshots are local: two files do not need them.
 

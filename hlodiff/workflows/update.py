@@ -51,7 +51,7 @@ from hlodiff.workflows.scenarios import ChosenScenarios, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
 from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, compare_sides, snapshot_programs
-from hlodiff.workflows.unchanged import UnchangedPrograms
+from hlodiff.workflows.staleness import UnchangedPrograms
 
 _LOG = logging.getLogger(__name__)
 _RECORDED = ("new", "changed", "repaired", "healed", "facts", "rewritten")

@@ -31,9 +31,9 @@ from hlodiff.report.html.overview import (
     scenarios_of,
     tiles_of,
 )
+from hlodiff.report.lines import Span, changed_spans, value_spans
 from hlodiff.report.numbers import by_how_much, format_number
 from hlodiff.report.report import Report
-from hlodiff.report.token_marks import Span, changed_spans, value_spans
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
 from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
 from hlodiff.report.view_builder import ReportParts
