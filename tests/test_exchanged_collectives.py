@@ -36,6 +36,7 @@ def headline(old: list[tuple[str, int]], new: list[tuple[str, int]]) -> str:
 
 
 KEPT = [("all-reduce", 65536)] * 10
+SMALL = [("all-reduce", 8192)] * 2
 
 
 def test_a_collective_that_became_one_of_another_kind_is_neither_better_nor_worse() -> None:
@@ -53,6 +54,13 @@ def test_many_collectives_of_a_new_kind_are_worse_though_a_few_of_another_are_go
 def test_a_collective_alone_of_its_kind_counts_as_before() -> None:
     assert headline(KEPT, [*KEPT, ("all-gather", 1024)]) == "worse"
     assert headline([*KEPT, ("all-gather", 1024)], KEPT) == "better"
+
+
+def test_a_collective_that_was_added_while_all_of_its_kind_carry_less_says_so() -> None:
+    old, new = (program(*side) for side in ([("all-reduce", 65536)] * 2, [("all-reduce", 65536), *SMALL]))
+    compared = ProgramComparison("f", "cpu-2", "compiled", "changed", hlodiff.diff(*map(hlodiff.read_text, (old, new))))
+    text = to_terminal(Report("diff", "a", "b", (compared,)), width=200)
+    assert "added all-reduce f32[2048]" in text and "(+2,048 flops, +8.0 KiB; all-reduce in all -48.0 KiB)" in text
 
 
 def test_how_a_collective_is_started_is_listed_after_what_is_computed() -> None:

@@ -1,6 +1,7 @@
 """Regions of edits: what replaced what, pairs on weak evidence, and the classes that rest on neither."""
 
 import re
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -10,6 +11,7 @@ from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramCompariso
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import number_by_line, opcode_counts, reported_edits
 from hlodiff.hlo import Frame
+from hlodiff.hlo.model import Stage
 from hlodiff.report import Report, build_view, to_terminal
 from tests.scenarios import module
 from tests.shown import PROGRAM, changes, headline
@@ -459,6 +461,34 @@ def test_of_changes_of_one_kind_the_one_with_most_work_is_listed_first() -> None
     ((stage,),) = (view.stages for view in build_view(Report("check", "a", "b", (program,), all=True)).functions)
     ranked = [change.what.split()[0] for line in stage.lines for change in line.changes]
     assert ranked == ["all-reduce", "tanh", "dot", "copy", "sine", "add"], "the fusion replaces tanh"
+
+
+def half(kind: Literal["added", "removed"], opcode: str, shape: str, scope: str, cost: Cost) -> Edit:
+    site = Site(0, 0, "main", opcode, opcode, f"%{opcode}.3 = {shape} {opcode}(%x)")
+    is_new = kind == "added"
+    sites, costs = ((None, site), (None, cost)) if is_new else ((site, None), (cost, None))
+    return Edit(kind, (), 1, (sites,), op_name=scope, cost=costs)
+
+
+@pytest.mark.parametrize("stage", ["stablehlo", "compiled"])
+def test_what_was_removed_and_added_of_one_operation_is_one_change(stage: Stage) -> None:
+    """A product of another size that no match joins is neither new work nor saved work, and so is a collective."""
+    edits = (
+        half("removed", "all-reduce-start", "f32[32,64]", "f/psum", Cost(1, 0, 0, 8192, collective=8192)),
+        half("removed", "dot", "f32[384,10]", "f/loss", Cost(1, 368_640)),
+        half("added", "dot", "f32[768,10]", "f/loss", Cost(1, 737_280)),
+        half("removed", "tanh", "f32[8]", "f/loss", Cost(1, 8)),
+        half("added", "tanh", "f32[8]", "f/layer", Cost(1, 8)),
+        half("added", "all-reduce", "bf16[32,64]", "f/psum", Cost(1, 0, 0, 4096, collective=4096)),
+    )
+    empty = replace(PROGRAM, stage=stage)
+    program = ProgramComparison("f", "cpu", stage, "changed", ModuleDiff(empty, empty, edits))
+    text = to_terminal(Report("check", "a", "b", (program,)), width=200)
+    collective = "replaced all-reduce-start f32[32,64] by all-reduce bf16[32,64]"
+    collective += "  (-4.0 KiB)" if stage == "compiled" else ""
+    listed = [line.strip() for line in text.splitlines() if line.strip().startswith(("added", "removed", "replaced"))]
+    product = "replaced dot f32[384,10] by dot f32[768,10]  (+368,640 flops)"
+    assert listed == [collective, product, "removed tanh f32[8]  (-8 flops)", "added tanh f32[8]  (+8 flops)"]
 
 
 def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost() -> None:

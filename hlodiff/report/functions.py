@@ -24,6 +24,7 @@ from hlodiff.report.grouping import (
     format_in_all,
     importance,
     most_changed,
+    with_both_halves,
 )
 from hlodiff.report.headline import format_status, headline
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
@@ -472,18 +473,18 @@ def _written_then_compiled(
         lines.counted_on.clear()
         lines.in_all.clear()
         for text in of_stage:
-            for edit_group in text.edit_groups:
-                if edit_group.key not in elsewhere:
-                    # Without its name: on other targets its shape, count or size may differ.
-                    change = change_view(edit_group, lines.report)
-                    words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))
-                    # A StableHLO change is listed once; its cost may differ because targets lower callees differently.
-                    shown = edit_group.key, words, "" if stage == "stablehlo" else change.cost
-                    first, targets = groups.setdefault(shown, (edit_group, {}))
-                    targets.update(dict.fromkeys(text.targets))
-                    costs.setdefault(shown, set()).add(change.cost)
-                    if len(costs[shown]) > 1:
-                        lines.counted_on[first.key] = next(iter(targets), "")
+            listed = [edit_group for edit_group in text.edit_groups if edit_group.key not in elsewhere]
+            for edit_group in with_both_halves(listed, lines.line_of, lines.scope_of):
+                # Without its name: on other targets its shape, count or size may differ.
+                change = change_view(edit_group, lines.report)
+                words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))
+                # A StableHLO change is listed once; its cost may differ because targets lower callees differently.
+                shown = edit_group.key, words, "" if stage == "stablehlo" else change.cost
+                first, targets = groups.setdefault(shown, (edit_group, {}))
+                targets.update(dict.fromkeys(text.targets))
+                costs.setdefault(shown, set()).add(change.cost)
+                if len(costs[shown]) > 1:
+                    lines.counted_on[first.key] = next(iter(targets), "")
         most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
         views = list(_stage_views(of_stage, list(groups.values()), most, lines, reported_before, edited))
         edited.update(line.where for view in views for line in view.lines if line.is_edited)
@@ -510,9 +511,7 @@ def _stage_views(
     # Of one kind first those of edited lines: the compiler may combine others in another way.
     net = Counter[str]()
     for edit_group, _ in ranked:
-        net[collective_of(edit_group)] += {"added": edit_group.size, "removed": -edit_group.size}.get(
-            edit_group.kind, 0
-        )
+        net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
     ranked.sort(
         key=lambda item: (not (name := collective_of(item[0])), name and (-abs(net[name]), item[0].where not in edited))
     )
@@ -523,8 +522,7 @@ def _stage_views(
         by_targets.setdefault(tuple(on), []).append(edit_group)
     for text in own if own and own[0].stage == "compiled" else ():
         of_text = {edit_group: on for edit_group, on in chosen if not text.targets or text.targets[0] in on}
-        if in_all := format_in_all([*of_text], text.program):
-            edit_group, words = in_all
+        for edit_group, words in format_in_all([*of_text], text.program):
             is_shared = len(of_text[edit_group]) > len(text.targets)
             lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_shared else words)
     found: list[StageView] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -26,6 +26,7 @@ from hlodiff.report.edits import (
     format_cost,
     format_edit,
     format_field_change,
+    format_listed,
     format_shape,
     is_jitted_around,
     jitted_in,
@@ -119,6 +120,11 @@ class EditGroup:
     def size(self) -> int:
         """Bytes read and written by the larger side."""
         return max(cost.bytes if cost else 0 for cost in self.cost)
+
+    def by(self, measure: Callable[[Cost], int]) -> int:
+        """By how much the new side costs more than the old one."""
+        old, new = (measure(cost) if cost else 0 for cost in self.cost)
+        return new - old
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +283,64 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     )
 
 
+def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGroup], object]) -> list[EditGroup]:
+    """Joins what was removed and what was added of one kind of operation at one place: none is new or gone.
+
+    Instructions that differ in too much for a match are removed here and added there. Lists show one change of them.
+
+    Args:
+        edit_groups: the changes of one program.
+        places: how a place is known, best first; a change without one has a false one.
+
+    Example:
+        >>> halves = [
+        ...     EditGroup((kind,), kind, 1, f"dot {shape}", "", group=(kind, old, new, ()))
+        ...     for kind, shape, old, new in (("removed", "f32[8]", "dot", ""), ("added", "f32[16]", "", "dot"))
+        ... ]
+        >>> [(one.kind, one.what) for one in with_both_halves(halves, lambda _: "net.py:4")]
+        [('replaced', 'dot f32[8] by dot f32[16]')]
+    """
+    found = list(edit_groups)
+    for place_of in places:
+        halves: dict[tuple[str, object], list[EditGroup]] = {}
+        for edit_group in found:
+            if edit_group.kind in ("added", "removed") and any(edit_group.group[1:3]) and (at := place_of(edit_group)):
+                halves.setdefault((_operation_of(edit_group), at), []).append(edit_group)
+        for pair in halves.values():
+            removed, added = ([one for one in pair if one.kind == kind] for kind in ("removed", "added"))
+            if len(removed) == len(added) == 1:  # of several it is not known which belong together
+                found[found.index(added[0])] = _both_halves(removed[0], added[0])
+                found.remove(removed[0])
+    return found
+
+
+def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
+    words = [format_listed(ChangeView(one.kind, one.count, one.what)).partition(" ")[2] for one in (removed, added)]
+    follows = Counter(dict(removed.follows)) + Counter(dict(added.follows))
+    return replace(
+        added,
+        key=(*added.key[:1], REPLACED, removed.key, added.key),
+        kind=REPLACED,
+        count=removed.count + added.count,
+        what=" by ".join(dict.fromkeys(words)),
+        where=added.where or removed.where,
+        stack=added.stack or removed.stack,
+        follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
+        cost=(removed.cost[0], added.cost[1]),
+        weight=min(removed.weight, added.weight),
+        group=(REPLACED, removed.group[1], added.group[2], ()),
+        edits=removed.edits + added.edits,
+        passes=" | ".join(dict.fromkeys(filter(None, (removed.passes, added.passes)))),
+    )
+
+
+def _operation_of(edit_group: EditGroup) -> str:
+    """The operation that a change is of: asynchronous or not, a collective is one."""
+    opcode = next((str(one) for one in edit_group.group[1:3] if one), edit_group.what.partition(" ")[0])
+    name = stem(opcode)
+    return name if name in FAMILIES else opcode
+
+
 def _is_collective(edit: Edit) -> bool:
     site = edit.new or edit.old
     return site is not None and stem(site.opcode) in FAMILIES
@@ -298,21 +362,25 @@ def collective_of(edit_group: EditGroup) -> str:
     fields = edit_group.group[-1] if edit_group.kind == "changed" and edit_group.group else ()
     if isinstance(fields, tuple) and fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
         return ""
-    name = stem(edit_group.what.partition(" ")[0].removesuffix(","))
+    name = _operation_of(edit_group)
     return name if name in FAMILIES and edit_group.weight < _LAST else ""
 
 
 def importance(edit_group: EditGroup) -> tuple[object, ...]:
     """Sort key: collectives, then replaced subgraphs, then additions and removals; the largest by bytes or flops first.
 
-    By flops too, because a product that the compiler only moved to another fusion is removed here and added there.
+    Of an operation that replaced one of its kind, the difference counts.
     """
+    is_same_operation = edit_group.kind == REPLACED and edit_group.group != edit_group.key
+    largest = max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost))
+    if is_same_operation:
+        largest = max(abs(edit_group.by(measure)) for _, _, measure, _ in _OF_PROGRAM)
     return (
         not collective_of(edit_group),
-        edit_group.kind != REPLACED,
+        edit_group.kind != REPLACED or is_same_operation,
         edit_group.weight,
         edit_group.kind not in ADDED_OR_REMOVED,
-        -max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost)),
+        -largest,
     )
 
 
@@ -673,8 +741,8 @@ _OF_PROGRAM: tuple[tuple[str, str, Callable[[Cost], int], Callable[[float], str]
 _LEAST_PART = 0.01  # less of the work of a program needs no explanation
 
 
-def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) -> tuple[EditGroup, str] | None:
-    """The change that a reader may take for new work of the program, with the change of the whole program.
+def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) -> Iterator[tuple[EditGroup, str]]:
+    """The changes that a reader may take for new or saved work of the program, with the change of the whole program.
 
     A product that the compiler moved to another fusion is added here and removed there, and only one may be listed.
 
@@ -682,29 +750,45 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
         edit_groups: the listed changes of a compiled program.
         program: it, with both sides.
 
-    Returns:
-        a change that costs more than all changes together, if the listed ones do not balance it, and
-        `flops in all +512`; None if there is none.
+    Yields:
+        the largest change and `flops in all +512`, if the changes that are not listed undo half of the listed ones or
+        more: of flops or else bytes, and of the bytes of each kind of collective.
 
     Example:
-        >>> format_in_all([], ProgramComparison("f", "cpu", "compiled", "identical")) is None
-        True
+        >>> list(format_in_all([], ProgramComparison("f", "cpu", "compiled", "identical")))
+        []
     """
     # The bytes of a collective are those of its result, and are transferred.
-    edit_groups = [one for one in edit_groups if not any(cost and cost.collective for cost in one.cost)]
-    for metric, name, measure, show in _OF_PROGRAM:
-        sides = executed_pair(program, metric)
-        old, new = (one.once for one in sides)
-        if old is None or new is None or not edit_groups:
-            continue
-        by = [
-            sum(sign * measure(cost) for sign, cost in zip((-1, 1), one.cost, strict=True) if cost)
-            for one in edit_groups
-        ]
-        largest, whole = max(range(len(by)), key=lambda n: abs(by[n])), new - old
-        is_large = abs(by[largest]) >= max(_LEAST_PART * max(old, new), 2 * abs(whole))
-        if by[largest] and is_large and abs(sum(by)) >= 2 * abs(whole):
-            change = f"{'+' if whole > 0 else ''}{show(whole)}" if whole else "unchanged"
-            turn = " per turn" if whole and any(one.exact is None for one in sides) else ""
-            return edit_groups[largest], f"{name} in all {change}{turn}"
-    return None
+    of_work = [one for one in edit_groups if not any(cost and cost.collective for cost in one.cost)]
+    by_family: dict[str, list[EditGroup]] = {}
+    for edit_group in edit_groups:
+        if name := collective_of(edit_group):
+            by_family.setdefault(name, []).append(edit_group)
+    found = (_in_all(of_work, program, *of_program) for of_program in _OF_PROGRAM)
+    yield from [first] if (first := next(filter(None, found), None)) else []
+    for name, alike in by_family.items():
+        one = _in_all(alike, program, f"collective_bytes.{name}", name, lambda cost: cost.collective, format_bytes)
+        yield from [one] if one else []
+
+
+def _in_all(
+    edit_groups: Sequence[EditGroup],
+    program: ProgramComparison,
+    metric: str,
+    name: str,
+    measure: Callable[[Cost], int],
+    show: Callable[[float], str],
+) -> tuple[EditGroup, str] | None:
+    sides = executed_pair(program, metric)
+    old, new = (one.once for one in sides)
+    if old is None or new is None or not edit_groups:
+        return None
+    by, whole = [one.by(measure) for one in edit_groups], new - old
+    largest, listed = max(range(len(by)), key=lambda n: abs(by[n])), sum(by)
+    undone = listed - whole
+    is_large = abs(by[largest]) >= max(_LEAST_PART * max(old, new), 1)
+    if not (is_large and undone * listed > 0 and 2 * abs(undone) >= abs(listed)):
+        return None
+    change = f"{'+' if whole > 0 else ''}{show(whole)}" if whole else "unchanged"
+    turn = " per turn" if whole and any(one.exact is None for one in sides) else ""
+    return edit_groups[largest], f"{name} in all {change}{turn}"

@@ -24,7 +24,6 @@ from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     HANDED_ON,
-    REPLACED,
     EditGroup,
     Key,
     change_view,
@@ -578,7 +577,7 @@ class ChangedLines:
         positions = []
         for group in groups:
             opcodes = {str(opcode).partition(" ")[0] for opcode in group.group[1:3] if opcode} - CALLS
-            is_work = group.kind == REPLACED or not opcodes or not opcodes <= HANDED_ON
+            is_work = not opcodes or not opcodes <= HANDED_ON
             computes = computes or (group.kind in ADDED_OR_REMOVED and is_work)
             edit, diff = self._edit(group.edits[0])
             # A change of an argument comes before what follows from it.
@@ -645,6 +644,15 @@ class ChangedLines:
         if edits[1] is not None and edits[0] is None:
             return _other_side(new, edits[1], 1), new
         return old, new
+
+    def line_of(self, edit_group: EditGroup) -> tuple[Place | None, Place | None] | None:
+        """The line of a change on both sides, see `by_edit`; None if it has none."""
+        found = self.by_edit(edit_group)
+        return found if any(found) else None
+
+    def scope_of(self, edit_group: EditGroup) -> frozenset[str]:
+        """JAX's names for the operations of a change."""
+        return frozenset(filter(None, (self._edit(number)[0].op_name for number in edit_group.edits[:_MOST_SITES])))
 
     def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
         """The line of a change, by the number that it has now if only the old program has operations of it."""
