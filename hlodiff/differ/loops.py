@@ -83,15 +83,19 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
         >>> trip_counts(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
         {}
     """
-    found: dict[LoopPlace, TripCount] = {}
-    loops = LoopSolver(module)
-    for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            if it.opcode == "while":
-                known = loops.trip_count(index, position)
-                if known is not None:
-                    found[index, position] = known
-    return found
+    try:
+        return module._trip_counts
+    except AttributeError:
+        found: dict[LoopPlace, TripCount] = {}
+        loops = LoopSolver(module)
+        for index, computation in enumerate(module.computations):
+            for position, it in enumerate(computation.instructions):
+                if it.opcode == "while":
+                    known = loops.trip_count(index, position)
+                    if known is not None:
+                        found[index, position] = known
+        object.__setattr__(module, "_trip_counts", found)
+        return found
 
 
 def stated_trip_count(it: Instruction) -> int | None:

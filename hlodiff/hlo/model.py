@@ -9,7 +9,7 @@ computation an index into its module's `computations`. Names are never compared.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from operator import is_not
@@ -296,8 +296,16 @@ class Computation(_CountedOnce):
             return self._users
 
 
+class _SolvedOnce:
+    """Cache for results of `hlo.traversal.multiplicities` and `differ.loops.trip_counts`, which many counts need."""
+
+    __slots__ = ("_multiplicities", "_trip_counts")
+    _multiplicities: tuple[Any, ...]
+    _trip_counts: Mapping[tuple[int, int], Any]
+
+
 @dataclass(frozen=True, slots=True)
-class Module:
+class Module(_SolvedOnce):
     """One program at one stage: computations, the entry among them, header attributes and Python frames.
 
     Args:

@@ -8,6 +8,7 @@ matters; the standard library's `graphlib` has an order of its own and is used o
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -286,7 +287,10 @@ def multiplicities(module: Module) -> tuple[Multiplicity, ...]:
         >>> multiplicities(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))[0].kinds
         {'entry': 1}
     """
+    with contextlib.suppress(AttributeError):
+        return module._multiplicities
     weights = tuple(Multiplicity() for _ in module.computations)
+    object.__setattr__(module, "_multiplicities", weights)
     if not weights:
         return ()
     weights[module.entry].total = 1

@@ -23,10 +23,9 @@ from hlodiff.report.grouping import (
     collective_of,
     format_in_all,
     importance,
-    most_changed,
     with_both_halves,
 )
-from hlodiff.report.headline import format_status, headline
+from hlodiff.report.headline import format_status
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import (
@@ -78,7 +77,7 @@ from hlodiff.report.view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.wording import ARROW, Place, format_classes, format_place, format_targets, many, shown_place
+from hlodiff.report.wording import ARROW, Place, format_classes, format_place, format_targets, many
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
@@ -99,6 +98,8 @@ ChangedFunctions = tuple[tuple[ProgramView, ...], tuple[FunctionView, ...], tupl
 def changed_functions(texts: ReportTexts) -> ChangedFunctions:
     """Programs with their verdicts, changed functions worst first, and lines that changed several of them.
 
+    What a view says of each program besides is added by `view_builder`: a text lists functions.
+
     Args:
         texts: result of `texts_of` for a report.
 
@@ -109,21 +110,12 @@ def changed_functions(texts: ReportTexts) -> ChangedFunctions:
     """
     report = texts.report
     numbers: dict[str, list[int]] = {}
-    lowered: dict[tuple[str, str | None], ProgramComparison] = {}
     for number, program in enumerate(report.programs):
         numbers.setdefault(program.name, []).append(number)
-        if program.stage == "stablehlo":
-            lowered.setdefault((program.name, program.target), program)
-    by_number: dict[int, list[ProgramText]] = {}
     by_name: dict[str, list[ProgramText]] = {}
     for text in texts.program_texts:
         by_name.setdefault(text.name, []).append(text)
-        for number in text.programs:
-            by_number.setdefault(number, []).append(text)
-    programs = tuple(
-        _program_view(program, by_number.get(number, []), lowered.get((program.name, program.target)), report)
-        for number, program in enumerate(report.programs)
-    )
+    programs = tuple(_program_view(program, report.threshold) for program in report.programs)
     lines = ChangedLines(report)
     found = [
         _function_view(name, own, by_name.get(name, []), texts, programs, lines)
@@ -140,29 +132,18 @@ def changed_functions(texts: ReportTexts) -> ChangedFunctions:
     return programs, tuple(views), tuple(several)
 
 
-def _program_view(
-    program: ProgramComparison,
-    own: Sequence[ProgramText],
-    written: ProgramComparison | None,
-    report: Report,
-) -> ProgramView:
+def _program_view(program: ProgramComparison, threshold: float) -> ProgramView:
     diff = program.diff if program.status == "changed" else None
     numbers = key_numbers(program) if program.status in ("changed", "added", "removed") else ()
-    numbers = judged(program, numbers, report.threshold) if diff else numbers or other_memory(program, report.threshold)
-    words = ""
-    if program.diff:
-        words = own[0].headline if own else headline(program, written, report.packages)
+    numbers = judged(program, numbers, threshold) if diff else numbers or other_memory(program, threshold)
     return ProgramView(
         name=program.name,
         target=program.target,
         stage=program.stage,
         status=program.status,
         word=", ".join(program.classes) if diff else "",
-        headline=words,
         edited=sum(diff.summary.values()) if diff else 0,
         numbers=numbers,
-        scopes=most_changed(diff) if diff else (),
-        where=_cause(own, report) if diff else None,
         reason=program.reason,
         advice=program.advice,
         broken=program.broken,
@@ -175,15 +156,6 @@ def _program_view(
             is_undecided(program, numbers),
         ),
     )
-
-
-def _cause(own: Sequence[ProgramText], report: Report) -> Place | None:
-    """The user's line of the first change that has one; a library's line if none has, or if requested."""
-    edits = [edit for program_text in own for edit_group in program_text.edit_groups for edit in edit_group.edits]
-    diffs = [(report.programs[number].diff, index) for number, index in edits]
-    sources = [diff.reported[index].source for diff, index in diffs if diff]
-    known = [place for one in sources if (place := shown_place(one, report.root, report.packages))]
-    return next((place for place in known if report.packages or not place.library), known[0] if known else None)
 
 
 def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> FunctionView:

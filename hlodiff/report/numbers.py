@@ -291,7 +291,13 @@ def format_range_change(number: Number, program: ProgramComparison, root: str = 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
     """A metric of both sides; 0 for a side that does not have it, or is missing."""
-    old, new = program.executed().get(metric, (ZERO, ZERO))
+    return _both_sides(program.executed(), metric)
+
+
+def _both_sides(
+    executed: Mapping[str, tuple[ExecutedCount | None, ExecutedCount | None]], metric: str
+) -> tuple[ExecutedCount, ExecutedCount]:
+    old, new = executed.get(metric, (ZERO, ZERO))
     return old or ZERO, new or ZERO
 
 
@@ -323,10 +329,10 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
     Returns:
         pairs of metric and number.
     """
-    metrics = program.metrics()
+    metrics, executed = program.metrics(), program.executed()
     for metric, name, unit, size in rows:
-        old, new = sides = executed_pair(program, metric)
-        sizes = executed_pair(program, size) if size else (ZERO, ZERO)
+        old, new = sides = _both_sides(executed, metric)
+        sizes = _both_sides(executed, size)
         if _is_as_much(*sides) and _is_as_much(*sizes):
             continue
         per = PER_CALL if _differs(metrics, metric, sides) else ""

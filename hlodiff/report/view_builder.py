@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
 from hlodiff.report.functions import ChangedFunctions, changed_functions, overall, totals_by_number
-from hlodiff.report.grouping import Digest, change_view, digest_of
-from hlodiff.report.headline import format_checked
+from hlodiff.report.grouping import Digest, change_view, digest_of, most_changed
+from hlodiff.report.headline import format_checked, headline
 from hlodiff.report.numbers import format_share, share
 from hlodiff.report.report import Report, format_causes
 from hlodiff.report.shared_text import (
@@ -88,7 +88,7 @@ def build_view(report: Report, folder: str = "") -> ReportView:
 
 def _view(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportView:
     report = texts.report
-    programs, functions, written = found
+    programs, functions, written = tuple(_whole_programs(found[0], texts)), *found[1:]
     return ReportView(
         command=report.command,
         old=report.old,
@@ -122,6 +122,32 @@ def _view(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportVie
         threshold=report.threshold,
         brief=report.brief,
     )
+
+
+def _whole_programs(programs: Iterable[ProgramView], texts: ReportTexts) -> Iterator[ProgramView]:
+    """Programs with what a list of them says of each: the change in one line, its scopes and the line behind it."""
+    report = texts.report
+    text_of = {number: text for text in reversed(texts.program_texts) for number in text.programs}
+    lowered = {(one.name, one.target): one for one in reversed(report.programs) if one.stage == "stablehlo"}
+    for number, (view, program) in enumerate(zip(programs, report.programs, strict=True)):
+        diff, text = program.diff, text_of.get(number)
+        if diff is None:
+            yield view
+            continue
+        written = lowered.get((program.name, program.target))
+        words = text.headline if text else headline(program, written, report.packages)
+        if program.status == "changed":
+            view = replace(view, scopes=most_changed(diff), where=_cause(text, report) if text else None)
+        yield replace(view, headline=words)
+
+
+def _cause(text: ProgramText, report: Report) -> Place | None:
+    """The user's line of the first change that has one; a library's line if none has, or if requested."""
+    edits = [edit for edit_group in text.edit_groups for edit in edit_group.edits]
+    diffs = [(report.programs[number].diff, index) for number, index in edits]
+    sources = [diff.reported[index].source for diff, index in diffs if diff]
+    known = [place for one in sources if (place := shown_place(one, report.root, report.packages))]
+    return next((place for place in known if report.packages or not place.library), known[0] if known else None)
 
 
 # --- findings --------------------------------------------------------------------------------------------------------
