@@ -49,12 +49,12 @@ def call_graph(module: Module) -> nx.DiGraph[int]:
     for index, computation in enumerate(module.computations):  # `add_nodes_from` raises and catches for each attribute
         graph.add_node(index, name=computation.name)
     for caller, computation in enumerate(module.computations):
-        for callee, sites in call_sites(computation).items():
+        for callee, sites in calls_by_callee(computation).items():
             graph.add_edge(caller, callee, sites=sites)
     return graph
 
 
-def call_sites(computation: Computation) -> dict[int, list[CallSite]]:
+def calls_by_callee(computation: Computation) -> dict[int, list[CallSite]]:
     """Call sites of one computation by callee, in the order of the first calls."""
     found: dict[int, list[CallSite]] = {}
     for position, it in enumerate(computation.instructions):

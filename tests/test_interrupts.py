@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.capture.supervision import run_child
 from hlodiff.interrupts import SIGNALS, Interrupted, deferred, exit_code, install, terminable
-from hlodiff.workflows.child import run_child
 
 
 @pytest.fixture(autouse=True)

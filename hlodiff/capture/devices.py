@@ -34,7 +34,7 @@ class Target:
         self.name = name.name
         self.kind = name.kind
         self.devices = tuple(devices)
-        self.honours_memory: dict[str, bool] = {}  # by memory kind; filled by `hlodiff.capture.memory_kinds`
+        self.honours_memory: dict[str, bool] = {}  # by memory kind; filled by `hlodiff.capture.compile_case`
 
     def mesh(self, shape: Sequence[int], axis_names: Sequence[str], *, axis_types: Any = None) -> Mesh:
         """A mesh of the first devices of the target.

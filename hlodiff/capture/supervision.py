@@ -1,4 +1,4 @@
-"""The limits of a worker - time, memory, log size - and how the parent stops one that exceeds them.
+"""Processes that hlodiff starts: the limits of a worker - time, memory, log size - and how the parent stops one.
 
 Memory is the resident sets of the process and all its descendants, not reserved memory: XLA and libtpu reserve tens of
 GiB, so RLIMIT_AS would kill every worker. The parent checks twice a second. If memory grows faster, the kernel kills
@@ -12,10 +12,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from hlodiff.interrupts import deferred
 
 LOOK_SECONDS = 0.5
 """How long the parent waits for workers before it checks their limits."""
@@ -307,3 +309,55 @@ def _reap(processes: Sequence[int]) -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(one, os.WNOHANG)
     return any(Path(f"/proc/{one}").exists() for one in processes)
+
+
+# --- Runs another program, and ends it with everything it started if this process has to stop.
+
+_PATIENCE = 5.0  # seconds that a program has to clean up
+
+
+def run_child(
+    command: Sequence[str], *, env: Mapping[str, str] | None = None, given: bytes = b"", timeout: float | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program and keep what it prints.
+
+    It gets its own session: Ctrl-C reaches this process, which then ends the program and everything it started. The
+    program dies with this process.
+
+    Args:
+        command: the program and its arguments.
+        env: its environment variables; those of this process by default.
+        given: its stdin.
+        timeout: limit in seconds.
+
+    Returns:
+        its exit code and output.
+
+    Raises:
+        OSError: it cannot be started.
+        subprocess.TimeoutExpired: it took too long, and was ended.
+
+    Example:
+        >>> run_child(["echo", "here"]).stdout
+        b'here\\n'
+    """
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, preexec_fn=bound_to_parent()
+    ) as process:
+        try:
+            out, error = process.communicate(given, timeout)
+        except BaseException:
+            with deferred():
+                _end(process)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, error)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has already exited
+        os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -25,7 +25,7 @@ from hlodiff.differ.computation_matches import Place, ProgramMatch
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.fields import is_note
 from hlodiff.differ.result import FieldChange
-from hlodiff.graph import call_sites
+from hlodiff.graph import calls_by_callee
 from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import (
@@ -422,7 +422,7 @@ def _side(module: Module, found: ProgramMatch, edits: Sequence[RawEdit], which: 
     opened = [(pair.old, pair.new)[which] for pair in found.pairs if pair.pairing is not None]
     callers: dict[int, list[tuple[int, int, str, int]]] = {}
     for computation in dict.fromkeys([*opened, *alone]):
-        for callee, sites in call_sites(module.computations[computation]).items():
+        for callee, sites in calls_by_callee(module.computations[computation]).items():
             callers.setdefault(callee, []).extend((computation, *site) for site in sites)
     return _ProgramEdits(module, edits, at, callers, alone)
 

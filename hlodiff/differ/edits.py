@@ -22,8 +22,7 @@ from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.instruction_matches import OWN
 from hlodiff.differ.operands import operands_changed, root_changed, with_elements
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
-from hlodiff.hlo.grammar import donated_parts, layout_parts, split_commas, without_comments
-from hlodiff.hlo.json_text import aliased_buffers, load_json
+from hlodiff.hlo.grammar import aliased_buffers, donated_parts, layout_parts, load_json, split_commas, without_comments
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from hlodiff.differ.placement import format_memory_space
 from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.grammar import Unbalanced, print_layout, split_commas, unquote
-from hlodiff.hlo.json_text import load_json
+from hlodiff.hlo.grammar import Unbalanced, load_json, print_layout, split_commas, unquote
 from hlodiff.hlo.model import Instruction, Layout, Shape
 from hlodiff.normalizer.constants import is_elided
 

@@ -54,9 +54,11 @@ from hlodiff.graph import add_edges
 from hlodiff.hlo.grammar import (
     LineParts,
     Unbalanced,
+    aliased_buffers,
     called_names_by_attribute,
     donated_results,
     layout_parts,
+    load_json,
     opcode_of,
     parts_of_lines,
     print_shape,
@@ -66,7 +68,6 @@ from hlodiff.hlo.grammar import (
     without_metadata,
     without_references,
 )
-from hlodiff.hlo.json_text import aliased_buffers, load_json
 from hlodiff.hlo.model import (
     BINDS,
     Computation,

@@ -8,12 +8,13 @@ before each instruction, `}` in column 0, `%` before each name. Any other form i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hlodiff.hlo.model import Layout, Module, Shape
 
@@ -991,3 +992,59 @@ def has_memory_space(text: str, span: Span) -> bool:
 def cuda_sign(text: str) -> str:
     """The first of CUDA_SIGNS that occurs in a text; "" if none does."""
     return next((sign for sign in CUDA_SIGNS if sign in text), "")
+
+
+# --- Untrusted JSON inside programs (backend configurations).
+
+_MOST_NESTED = 100
+_BRACKETS = re.compile(STRING + r"?|[\[{]+|[\]}]+", re.DOTALL)
+
+
+def load_json(text: str) -> Any:
+    """Read JSON nested at most 100 levels deep, so that callers may recurse over the value.
+
+    Raises:
+        ValueError: not JSON, nested deeper, or a number with more digits than Python converts.
+
+    Example:
+        >>> load_json('{"a": [1]}')
+        {'a': [1]}
+    """
+    if text.count("{") + text.count("[") > _MOST_NESTED:
+        depth = 0
+        for found in _BRACKETS.finditer(text):
+            first = text[found.start()]
+            if first in "[{":
+                depth += found.end() - found.start()
+                if depth > _MOST_NESTED:
+                    raise ValueError(f"nested more than {_MOST_NESTED} deep")
+            elif first in "]}":
+                depth -= found.end() - found.start()
+    return json.loads(text)
+
+
+def aliased_buffers(config: Any) -> list[dict[str, Any]]:
+    """Groups of operands and results of a custom call that share memory, as XLA for TPU writes them.
+
+    Args:
+        config: a backend configuration.
+
+    Returns:
+        its groups, each with numbers as text under "indices"; [] if they are not as XLA writes them.
+
+    Example:
+        >>> aliased_buffers({"aliasing_operands": {"lists": [{"indices": ["0", "1"]}]}}), aliased_buffers([1])
+        ([{'indices': ['0', '1']}], [])
+    """
+    operands = config.get("aliasing_operands") if isinstance(config, dict) else None
+    lists = operands.get("lists") if isinstance(operands, dict) else None
+    return lists if isinstance(lists, list) and all(map(_is_group, lists)) else []
+
+
+def _is_group(group: Any) -> bool:
+    """Accepts numbers of at most 9 digits: Python does not convert those of thousands."""
+    indices = group.get("indices") if isinstance(group, dict) else None
+    return isinstance(indices, list) and all(
+        isinstance(index, str) and len(index) < 10 and index.isascii() and index.removeprefix("-").isdecimal()
+        for index in indices
+    )

@@ -41,6 +41,7 @@ from hlodiff.hlo.grammar import (
     is_header_value,
     lacks_value,
     literal_error,
+    load_json,
     open_brackets,
     open_string,
     operand_names,
@@ -50,7 +51,6 @@ from hlodiff.hlo.grammar import (
     split_commas,
     without_comments,
 )
-from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.metadata import FrameTable, read_metadata
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape, without_garbage_collection
 from hlodiff.hlo.traversal import CYCLE_HINT, call_cycle, calls_later, operand_cycle

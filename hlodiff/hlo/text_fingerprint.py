@@ -26,6 +26,7 @@ from hlodiff.hlo.grammar import (
     called_names,
     has_undefined_name,
     kept_lines,
+    load_json,
     opcode_of,
     parts_of_lines,
     parts_without_metadata,
@@ -36,7 +37,6 @@ from hlodiff.hlo.grammar import (
     without_metadata,
     without_references,
 )
-from hlodiff.hlo.json_text import load_json
 from hlodiff.hlo.model import is_commutative_opcode
 from hlodiff.hlo.parser import LazyComputations
 

@@ -12,8 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from hlodiff.errors import HlodiffError
-from hlodiff.hlo.grammar import STRING, unquote
-from hlodiff.hlo.json_text import load_json
+from hlodiff.hlo.grammar import STRING, load_json, unquote
 from hlodiff.hlo.model import Instruction, Module, map_attribute, map_instructions, with_attribute, with_attributes
 
 # --- Whose configuration an instruction carries: XLA's own, or that of a custom call registered by others.

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from hlodiff.hlo.fingerprint import neighbourhood_hashes, renumbered_hash, shape_text, with_callees
-from hlodiff.hlo.json_text import aliased_buffers
+from hlodiff.hlo.grammar import aliased_buffers
 from hlodiff.hlo.model import (
     Computation,
     Instruction,

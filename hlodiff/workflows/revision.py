@@ -12,13 +12,13 @@ from functools import cache
 from pathlib import Path
 
 from hlodiff.capture import Discovery, TemporaryFolder, package_version
+from hlodiff.capture.supervision import run_child
 from hlodiff.capture.temporary import TREE
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import HlodiffError, UsageError
 from hlodiff.interrupts import deferred, terminable
 from hlodiff.snapshots import FolderTree, Key, read_summary
 from hlodiff.snapshots.trees import GIT, git
-from hlodiff.workflows.child import run_child
 from hlodiff.workflows.select import ChosenFunctions
 
 # Git hooks run with these set; they would point our commands at another repository or index.

@@ -22,13 +22,12 @@ from typing import Any
 
 from hlodiff.capture import TemporaryFolder
 from hlodiff.capture.availability import OLDEST_JAX, installed_version, is_too_old
-from hlodiff.capture.supervision import die_with_parent
+from hlodiff.capture.supervision import die_with_parent, run_child
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, UsageError, one_line
 from hlodiff.interrupts import install
 from hlodiff.snapshots import FolderTree, Key, list_snapshots, read_snapshot, write_snapshot
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
-from hlodiff.workflows.child import run_child
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.passes import dump_all
 from hlodiff.workflows.select import selected
