@@ -22,7 +22,15 @@ from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
 from benchmarks.writer import write
 from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
-from hlodiff.differ.script import AddStep, ChangeStep, EditReference, OperandRewiring, RemoveStep
+from hlodiff.differ.script import (
+    AddStep,
+    ChangeStep,
+    EditReference,
+    EditScript,
+    InstructionPair,
+    OperandRewiring,
+    RemoveStep,
+)
 from hlodiff.differ.verify import dataflow_graph, row_of
 from hlodiff.errors import DiffError
 from hlodiff.hlo import (
@@ -495,6 +503,14 @@ def test_without_any_one_step_or_wire_it_does_not_replay(kind: str) -> None:
             for rewiring in getattr(wired, "rewirings", ()):
                 less = replace(wired, rewirings=tuple(w for w in wired.rewirings if w != rewiring))
                 assert not replay(replace(script, steps=(*rest[0], less, *rest[1]))).complete, rewiring
+
+
+def test_a_difference_that_no_field_names_is_seen() -> None:
+    """An attribute is written once in every text; in a record it may be there twice."""
+    once, twice = (Instruction("a", "sine", Shape("f32"), attributes=(("x", "1"),) * n) for n in (1, 2))
+    old, new = (Module("m", "compiled", (Computation("e", (it,), 0),), 0) for it in (once, twice))
+    found = replay(EditScript(old, new, (InstructionPair(0, 0, (0,)),), (), ())).failures
+    assert found == ("%e is another graph, and no edit says so",)
 
 
 def test_sharing_is_seen() -> None:

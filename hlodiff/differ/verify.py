@@ -137,12 +137,10 @@ def _failures(script: EditScript) -> Iterator[str]:
     if not script.pairs or (script.pairs[0].old, script.pairs[0].new) != (script.old.entry, script.new.entry):
         yield "the entries of the two programs do not correspond"
         return
-    steps: list[list[Step]] = [[] for _ in script.pairs]
+    program = _ReplayedProgram(script, [_ReplayedComputation(script, n, pair) for n, pair in enumerate(script.pairs)])
     for step in script.steps:
         if not isinstance(step, HeaderStep):
-            steps[step.pair].append(step)
-    pairs = enumerate(zip(script.pairs, steps, strict=True))
-    program = _ReplayedProgram(script, [_ReplayedComputation(script, n, pair, its) for n, (pair, its) in pairs])
+            program.computations[step.pair].steps.append(step)
     _compare_printed(program)
     opened = [made for made in program.computations if not made.is_printed]
     for made in opened:
@@ -315,7 +313,7 @@ class _ReplayedComputation:
     script: EditScript
     index: int
     pair: InstructionPair
-    steps: Sequence[Step]
+    steps: list[Step] = field(default_factory=list)
     nodes: dict[int, _ResultNode] = field(default_factory=dict)
     root: int = -1
     opened: set[int] = field(default_factory=set)
@@ -421,14 +419,11 @@ def _keep(
         if matched < 0:
             continue
         after, called = made.new.instructions[matched], calls.get(matched, ())
-        row = Row(
-            before.opcode,
-            before.shape,
-            before.literal,
-            before.attributes,
-            program.new_calls(called) if called else (),
-            tuple([(places[operand], result) for operand, result in before.reads]),
-            tuple([places[predecessor] for predecessor in before.control_predecessors]),
+        row = row_of(before)
+        row = row._replace(
+            calls=program.new_calls(called),
+            reads=tuple([(places[operand], result) for operand, result in row.reads]),
+            control=tuple([places[predecessor] for predecessor in row.control]),
         )
         if before.opcode == after.opcode == "constant" and (_lacks_value(before) or _lacks_value(after)):
             known = [each for each in before.attributes if not _is_hash(each)]
@@ -620,9 +615,12 @@ def _compare(made: _ReplayedComputation) -> Iterator[str]:
     ours = {place: normal(_renumber_aliasing(made.nodes[place])) for place in opened}
     theirs = {place: normal(row_of(made.new.instructions[place])) for place in opened}
     if opened and not nx.utils.graphs_equal(dataflow_graph(ours), dataflow_graph(theirs)):
-        for place in opened:
-            for what, our, their in _differences(ours[place], theirs[place]):
-                yield f"{made.name(place)}: {what} is {our}, in the new program it is {their}, {_SILENT}"
+        named = [
+            f"{made.name(place)}: {what} is {our}, in the new program it is {their}, {_SILENT}"
+            for place in opened
+            for what, our, their in _differences(ours[place], theirs[place])
+        ]
+        yield from named or [f"%{made.new.name} is another graph, {_SILENT}"]
 
 
 def _renumber_aliasing(node: _ResultNode) -> Row:
