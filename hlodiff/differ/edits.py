@@ -96,11 +96,10 @@ class RawEdit:
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
     """All edits of the program channel in program order: inside matched computations, then whole computations."""
     pairs = {(pair.old, pair.new): pair for pair in found.pairs}
-    platform = new.platform or old.platform
     edits: list[RawEdit] = []
     for pair in found.pairs:
         if pair.pairing is not None:
-            edits += _inside(old, new, pair, pairs, platform)
+            edits += _inside(old, new, pair, pairs)
     edits += _whole(old.module, found.removed, "removed")
     edits += _whole(new.module, found.added, "added")
     return edits
@@ -119,9 +118,7 @@ def _whole(module: Module, alone: dict[int, int], kind: Kind) -> Iterator[RawEdi
 Pairs = dict[tuple[int, int], ComputationMatch]
 
 
-def _inside(
-    before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pairs: Pairs, platform: str
-) -> Iterator[RawEdit]:
+def _inside(before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pairs: Pairs) -> Iterator[RawEdit]:
     assert pair.pairing and pair.old_side and pair.new_side
     old, new = before.module, after.module
     plumbing = bool(pair.callers)
@@ -137,7 +134,7 @@ def _inside(
         other = pair.new_side.computation.instructions[matched]
         # Most are equal in everything that their labels cover: opcode, shape, literal, attributes.
         is_equal = pair.old_side.labels[OWN][position] == pair.new_side.labels[OWN][matched]
-        changes = [] if is_equal else reported_changes(one, other, platform)
+        changes = [] if is_equal else reported_changes(one, other, lambda: after.platform or before.platform)
         changes += numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])

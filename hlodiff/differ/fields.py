@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -46,7 +46,7 @@ _OF_ANY = frozenset(["sharding", "compute_type"])
 _COMPUTE_TYPE = "_xla_compute_type"
 
 
-def reported_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+def reported_changes(old: Instruction, new: Instruction, platform: Callable[[], str] = str) -> list[FieldChange]:
     """The changes that an edit reports: `field_changes` without fields that only one of two different opcodes has.
 
     Example:
@@ -80,12 +80,12 @@ def goes_with_opcode(name: str, old: Collection[str], new: Collection[str]) -> b
     return (name in old) != (name in new) and field not in _OF_ANY and not is_given
 
 
-def field_changes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+def field_changes(old: Instruction, new: Instruction, platform: Callable[[], str] = str) -> list[FieldChange]:
     """Everything but operands, parameter numbers and calls; in the order of FIELDS.
 
     Args:
         old, new: paired instructions, without noise and tuning.
-        platform: "tpu", "cuda" or "": what memory spaces are called.
+        platform: returns "tpu", "cuda" or ""; called only where a memory space differs, for its name.
 
     Returns:
         One FieldChange per field, empty where the two are the same.
@@ -94,7 +94,9 @@ def field_changes(old: Instruction, new: Instruction, platform: str = "") -> lis
     if old.opcode != new.opcode:
         changes.append(FieldChange("opcode", old.opcode, new.opcode))
     if old.shape is not new.shape and old.shape != new.shape:
-        changes += _shape_changes(old.shape, new.shape, platform)
+        changes += _shape_changes(old.shape, new.shape)
+        if changes[-1:] and changes[-1].field == "memory_space":
+            changes[-1:] = _shape_changes(old.shape, new.shape, platform())[-1:]
     if old.literal != new.literal and "parameter" not in (old.opcode, new.opcode):
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
@@ -113,7 +115,7 @@ def in_order(changes: list[FieldChange]) -> list[FieldChange]:
 
 
 @lru_cache(maxsize=10_000)
-def _shape_changes(old: Shape, new: Shape, platform: str) -> tuple[FieldChange, ...]:
+def _shape_changes(old: Shape, new: Shape, platform: str = "") -> tuple[FieldChange, ...]:
     if skeleton(old) != skeleton(new):
         return (FieldChange("shape", shape_text(old, False), shape_text(new, False)),)
     pairs = list(zip(old.leaves(), new.leaves(), strict=False))

@@ -8,7 +8,7 @@ neighbourhood takes the place of the subtree.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, at, equal_below, paired_places
@@ -193,9 +193,8 @@ def with_moves(
         for which, calls in enumerate((found.removed, found.added))
     )
     found = replace(found, removed=removed_calls, added=added_calls)
-    platform = after.platform or before.platform
     hit = {"moves": computations, "move_rounds": left}
-    return list(_replaced(threads, platform, edits, moves, counts)), found, hit
+    return list(_replaced(threads, lambda: after.platform or before.platform, edits, moves, counts)), found, hit
 
 
 def _may_move(it: Instruction) -> bool:
@@ -329,7 +328,7 @@ _Side = tuple[Module, dict[int, str]]
 
 def _replaced(
     sides: tuple[_Side, _Side],
-    platform: str,
+    platform: Callable[[], str],
     edits: Iterable[RawEdit],
     moves: Mapping[Place, Place],
     counts: Mapping[Place, int],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from hlodiff.differ.computation_matches import Place, at
@@ -215,7 +215,9 @@ class PassHistory:
 
     def _differ(self, state: int, place: Place, before: Place) -> tuple[FieldChange, ...]:
         step = self.steps[state - 1]
-        return tuple(reported_changes(at(step.diff.old, before), at(step.diff.new, place), platform_of(step.diff.new)))
+        return tuple(
+            reported_changes(at(step.diff.old, before), at(step.diff.new, place), partial(platform_of, step.diff.new))
+        )
 
     def first_place(self, state: int, place: Place) -> Place | None:
         """The same instruction in the first text; None where a pass made it."""
