@@ -214,10 +214,8 @@ class PassHistory:
         return tuple(change for edit in step.edits.get(place, ()) for change in edit.changes)
 
     def _differ(self, state: int, place: Place, before: Place) -> tuple[FieldChange, ...]:
-        step = self.steps[state - 1]
-        return tuple(
-            reported_changes(at(step.diff.old, before), at(step.diff.new, place), partial(platform_of, step.diff.new))
-        )
+        old, new = self.steps[state - 1].diff.old, self.steps[state - 1].diff.new
+        return tuple(reported_changes(at(old, before), at(new, place), partial(platform_of, new)))
 
     def first_place(self, state: int, place: Place) -> Place | None:
         """The same instruction in the first text; None where a pass made it."""
