@@ -538,16 +538,44 @@ def traffic(program: Program, body: Body, op: Op) -> tuple[int, int]:
 
 def _fusion_traffic(program: Program, inner: Body, op: Op, given: list[Type]) -> tuple[int, int]:
     places = inner.parameters()
-    read = 0
-    for number, one in enumerate(given):
-        taken = list(_taken(program, inner, places[number])) if one.kind != "tuple" else [None]
-        read += one.bytes if None in taken else min(one.bytes, sum(part or 0 for part in taken))
     root = inner.ops[inner.root]
     results = root.operands if root.opcode == "tuple" else [inner.root]
     parts = op.type.parts or (op.type,)
+    kept = list(keeps(op))
+    held = [place for number, place in enumerate(results) if number in kept and root.opcode == "tuple"]
+    read = 0
+    for number, one in enumerate(given):
+        place = places[number]
+        users = [user for user in inner.users(place) if not (kept and _goes_on(inner, user))]
+        if place in held and users == [root]:
+            continue
+        if users or place == inner.root:
+            taken = list(_taken(program, inner, place)) if one.kind != "tuple" else [None]
+            read += one.bytes if None in taken else min(one.bytes, sum(part or 0 for part in taken))
+    if root.target == "AsyncCollectiveStart":
+        return read, sum(part.bytes for number, part in enumerate(parts) if number not in kept)
     if op.opcode != "fusion" or len(parts) != len(results):
         return read, _result(op).bytes
-    return read, sum(_put(program, inner, place, part) for place, part in zip(results, parts, strict=True))
+    written = 0
+    for number, (place, part) in enumerate(zip(results, parts, strict=True)):
+        made = inner.ops[place]
+        if number not in kept or not (made.opcode == "parameter" or _goes_on(inner, made)):
+            written += _put(program, inner, place, part)
+    return read, written
+
+
+def keeps(op: Op) -> Iterator[int]:
+    """The results of an instruction that lie in the buffer of an operand; 0 is a whole result too."""
+    for pair in op.proto.get(74, []):
+        yield next(iter(_numbers(fields(pair), 1)), 0)
+
+
+def _goes_on(inner: Body, op: Op) -> bool:
+    """Whether it is a further step of a collective of a TPU, or its end."""
+    if op.target:
+        return op.target == "AsyncCollectiveDone"
+    is_first = any(user.target == "AsyncCollectiveStart" for user in inner.users(inner.ops.index(op)))
+    return op.plain in _COLLECTIVES and "async_collective_fusion" in op.config and not is_first
 
 
 def _taken(program: Program, inner: Body, place: int) -> Iterator[int | None]:

@@ -219,3 +219,62 @@ def test_fusions_that_slice_or_update_in_place_move_only_the_slice() -> None:
     assert (found["bytes_read"], found["bytes_written"]) == (64 + 4 + 64 + 4, 64 + 64)
     assert (found["bytes_accessed"], found["launches"], found["flops"]) == (264, 2, 32)
     assert ZERO.exact == 0
+
+
+STEPPED = """HloModule m
+
+%begun {
+  %p = bf16[64]{0} parameter(0)
+  %g = bf16[256]{0} all-gather(%p), channel_id=1, dimensions={0}, replica_groups={{0,1,2,3}}, @
+  ROOT %s = (bf16[64]{0}, bf16[256]{0}, u32[]) custom-call(%g), custom_call_target="AsyncCollectiveStart"
+}
+
+%step {
+  %x = f32[32]{0} parameter(0)
+  %p = bf16[64]{0} parameter(1)
+  %q = bf16[256]{0} parameter(2)
+  %u = u32[] parameter(3)
+  %t = f32[32]{0} tanh(%x)
+  %g = bf16[256]{0} all-gather(%p), channel_id=1, dimensions={0}, replica_groups={{0,1,2,3}}, @
+  ROOT %r = (f32[32]{0}, bf16[64]{0}, bf16[256]{0}, bf16[256]{0}, u32[]) tuple(%t, %p, %q, %g, %u)
+}
+
+%ended {
+  %p = bf16[64]{0} parameter(0)
+  %q = bf16[256]{0} parameter(1)
+  %u = u32[] parameter(2)
+  %g = bf16[256]{0} all-gather(%p), channel_id=1, dimensions={0}, replica_groups={{0,1,2,3}}, @
+  ROOT %d = bf16[256]{0} custom-call(%p, %q, %g, %u), custom_call_target="AsyncCollectiveDone"
+}
+
+ENTRY %main {
+  %w = bf16[64]{0} parameter(0)
+  %x = f32[32]{0} parameter(1)
+  %b = (bf16[64]{0}, bf16[256]{0}, u32[]) fusion(%w), kind=kCustom, calls=%begun, alias={{0}: (0, {})}
+  %b0 = bf16[64]{0} get-tuple-element(%b), index=0
+  %b1 = bf16[256]{0} get-tuple-element(%b), index=1
+  %b2 = u32[] get-tuple-element(%b), index=2
+  %c = (f32[32], bf16[64], bf16[256], bf16[256], u32[]) fusion(%x, %b0, %b1, %b2), kind=kLoop, calls=%step, KEPT
+  %c0 = f32[32]{0} get-tuple-element(%c), index=0
+  %c1 = bf16[64]{0} get-tuple-element(%c), index=1
+  %c2 = bf16[256]{0} get-tuple-element(%c), index=2
+  %c4 = u32[] get-tuple-element(%c), index=4
+  %e = bf16[256]{0} fusion(%c1, %c2, %c4), kind=kCustom, calls=%ended, alias={{}: (1, {})}
+  ROOT %r = (bf16[256]{0}, f32[32]{0}) tuple(%e, %c0)
+}
+"""
+CONFIG = 'frontend_attributes={chain_id="0"}, backend_config={"async_collective_fusion_config":{"flag_end":"8"}}'
+KEPT = "alias={{1}: (1, {}), {2}: (2, {}), {3}: (2, {}), {4}: (3, {})}"
+STEPPED = STEPPED.replace("@", CONFIG).replace("KEPT", KEPT).replace("alias=", "output_to_operand_aliasing=")
+
+
+def test_the_steps_of_a_collective_on_a_tpu_move_its_data_once() -> None:
+    """The first step reads the operand, makes the result and a mark; others compute beside it and hand both through."""
+    found = values(read_hlo(STEPPED))
+    assert (found["bytes_read"], found["bytes_written"]) == (128 + 128, 512 + 4 + 128)
+
+
+def test_a_fusion_that_returns_its_operand_in_another_buffer_copies_it() -> None:
+    copied = STEPPED.replace("{1}: (1, {}), ", "").replace("{4}: (3, {})", "{5}: (3, {})")
+    found = values(read_hlo(copied))
+    assert (found["bytes_read"], found["bytes_written"]) == (2 * 128 + 128 + 4, 512 + 4 + 128 + 128 + 4)

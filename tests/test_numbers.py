@@ -161,6 +161,8 @@ def test_flops_and_bytes_of_single_instructions_are_those_of_xla(path: Path) -> 
         checked += 1
         if op.opcode == "dynamic-update-slice":
             assert 0 <= ours - theirs <= 16, f"{op.name}: XLA reads one index of several"
+        elif list(hlo_count.keeps(op)):
+            assert ours < theirs, f"{op.name}: XLA counts what a step of a collective hands through"
         elif inside & {"slice", "gather", "fusion"}:
             # XLA reads all of what a fusion gathers or slices at a constant place, and twice what two in it read.
             assert ours <= theirs + 16, f"{op.name}: nor does it read indices of a fusion in a fusion"

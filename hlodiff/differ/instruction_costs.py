@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from hlodiff.hlo.collectives import collective_result
+from hlodiff.hlo.collectives import begins_collective, collective_result, is_later_step
 from hlodiff.hlo.grammar import unquote
 from hlodiff.hlo.model import Computation, Instruction, Module, Shape, is_embedded
 from hlodiff.hlo.traversal import is_continuation, preorder
@@ -184,6 +184,7 @@ _RESERVING = frozenset(["AllocateBuffer"])
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
 _MOST_NESTED = 8  # fusions in fusions
+_ALIASED = re.compile(r"\{(\d*)\}: \(")  # the number of a result that is in the buffer of an operand
 
 Sizes = list[tuple[Shape, int]]
 """Bytes read or written, by value."""
@@ -236,15 +237,21 @@ def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:
 
 
 class _FusionTraffic:
-    """Bytes that a fusion reads and writes, including nested fusions: TPUs nest the slice of a loop's weights."""
+    """Bytes that a fusion reads and writes, including nested fusions: TPUs nest the slice of a loop's weights.
+
+    A fusion in which a TPU takes a step of a collective hands the buffers through: a result in the buffer of
+    an operand that is a parameter of the fusion is neither read nor written. The first step moves all of the data.
+    """
 
     def __init__(self, module: Module) -> None:
         self.module = module
         self.taken: dict[tuple[int, int], int | None] = {}
+        self.aliased: set[str] = set()
 
     def of(self, it: Instruction, operands: Sequence[Shape]) -> tuple[Sizes, Sizes]:
         """Reads and writes of a fusion: only the slices of a sliced parameter, the update of one updated in place."""
         index = it.called[0]
+        self.aliased = set(_ALIASED.findall(it.attribute("output_to_operand_aliasing") or ""))
         body = self.module.computations[index]
         places = body.parameters()
         read: Sizes = []
@@ -256,11 +263,14 @@ class _FusionTraffic:
         results = root.operands if root.opcode == "tuple" else (body.root,)
         shapes = result_of(it).leaves()
         if len(shapes) != len(results):
-            return read, _written(it, operands)
+            kept = self.aliased if begins_collective(root) else ()
+            return read, [size for n, size in enumerate(_written(it, operands)) if str(n) not in kept]
         written = []
-        for shape, result in zip(shapes, results, strict=True):
+        for number, (shape, result) in enumerate(zip(shapes, results, strict=True)):
             put = self._in_place(index, result, 0)
-            written.append((shape, shape.bytes if put is None else put[1]))
+            is_handed_through = body.instructions[result].opcode == "parameter" or is_later_step(body, result)
+            if not (is_handed_through and (str(number) if root.opcode == "tuple" else "") in self.aliased):
+                written.append((shape, shape.bytes if put is None else put[1]))
         return read, written
 
     def _bytes_taken(self, index: int, place: int, depth: int) -> int | None:
@@ -274,13 +284,22 @@ class _FusionTraffic:
         for value in preorder([place], lambda n: [u for u in users[n] if body.instructions[u].opcode == "bitcast"]):
             if value == body.root:
                 return None
-            for it in (body.instructions[user] for user in users[value]):
-                taken = self._bytes_taken_by(it, value, depth) if it.opcode != "bitcast" else 0
+            for user in users[value]:
+                it = body.instructions[user]
+                is_free = it.opcode == "bitcast" or self._is_handed_through(body, value, user)
+                taken = 0 if is_free else self._bytes_taken_by(it, value, depth)
                 if taken is None:
                     return None
                 total += taken
         self.taken[index, place] = total
         return total
+
+    def _is_handed_through(self, body: Computation, value: int, user: int) -> bool:
+        """Whether a user of a value only leaves it in its buffer."""
+        it = body.instructions[user]
+        if it.opcode == "tuple":
+            return self.aliased.issuperset(str(n) for n, operand in enumerate(it.operands) if operand == value)
+        return bool(self.aliased) and is_later_step(body, user)
 
     def _bytes_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
         """Bytes that one instruction of a fusion takes from a value."""

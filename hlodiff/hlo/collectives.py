@@ -170,9 +170,9 @@ FAMILIES = (
     "collective-broadcast",
 )  # fmt: skip
 _OPCODES = frozenset([*FAMILIES, *(f"{name}-start" for name in FAMILIES)])
-# How libtpu marks an instruction that is one step of a collective, and the opcode that takes the first step's result.
+# How libtpu marks an instruction that is one step of a collective, and the targets that take the first and last result.
 _STEP = "async_collective_fusion_config"
-_BEGIN = "AsyncCollectiveStart"
+_BEGIN, _END = "AsyncCollectiveStart", "AsyncCollectiveDone"
 _WRAPPERS = frozenset(["async-start", "fusion-start"])
 _OWN_NUMBER = frozenset(["partition-id", "replica-id"])
 _CHAIN_ID = re.compile(r'chain_id="([^"]*)"')
@@ -254,8 +254,7 @@ def continued_steps(module: Module) -> dict[tuple[int, int], list[tuple[int, int
                 groups = it.attribute("replica_groups") or it.attribute("source_target_pairs") or ""
                 chain = family(it.opcode) or "", it.attribute("channel_id") or "", found[1] if found else "", groups
                 chains.setdefault(chain, []).append((index, position))
-                users = (user for user in computation.instructions if position in user.operands)
-                if any(_BEGIN in (user.attribute("custom_call_target") or "") for user in users):
+                if not is_later_step(computation, position):
                     begun.setdefault(chain, []).append((index, position))
     starts = {chain: begun.get(chain, steps[:1]) for chain, steps in chains.items()}
     first = {place for places in starts.values() for place in places}
@@ -267,6 +266,21 @@ def is_step(it: Instruction) -> bool:
     if it.opcode not in _OPCODES:
         return False
     return _STEP in (it.attribute("backend_config") or "") or "chain_id=" in (it.attribute("frontend_attributes") or "")
+
+
+def is_later_step(computation: Computation, position: int) -> bool:
+    """Whether an instruction continues a collective that an earlier fusion began, or waits for its end."""
+    it = computation.instructions[position]
+    if it.opcode == "custom-call":
+        return _END in (it.attribute("custom_call_target") or "")
+    return is_step(it) and not any(
+        map(begins_collective, (user for user in computation.instructions if position in user.operands))
+    )
+
+
+def begins_collective(it: Instruction) -> bool:
+    """Whether an instruction takes the result of the first step of a collective, and makes its buffers."""
+    return _BEGIN in (it.attribute("custom_call_target") or "")
 
 
 def stem(opcode: str) -> str:
