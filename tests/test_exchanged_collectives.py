@@ -1,5 +1,7 @@
 """The verdict on a collective of one kind that took over from one of another kind."""
 
+import pytest
+
 import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.report import Report, build_view, to_terminal
@@ -15,6 +17,8 @@ def program(*collectives: tuple[str, int]) -> str:
             lines += [
                 f"  %c{n} = {shape} all-reduce(%x{n}), channel_id={n + 1}, replica_groups={{{{0,1}}}}, to_apply=%add"
             ]
+        elif kind == "collective-permute":
+            lines += [f"  %c{n} = {shape} {kind}(%x{n}), channel_id={n + 1}, source_target_pairs={{{{0,1}},{{1,0}}}}"]
         else:
             lines[-1] = f"  %x{n} = f32[{size // 8}] parameter({n + 1})"
             lines += [
@@ -49,6 +53,20 @@ def test_a_collective_that_became_one_of_another_kind_is_neither_better_nor_wors
 def test_many_collectives_of_a_new_kind_are_worse_though_a_few_of_another_are_gone() -> None:
     assert headline(KEPT, [*KEPT[1:], *[("all-gather", 65536)] * 9]) == "worse"
     assert headline([*KEPT[1:], *[("all-gather", 65536)] * 9], KEPT) == "better"
+
+
+@pytest.mark.parametrize(("size", "verdict"), [(163840, "worse"), (98304, "mixed")])
+def test_kinds_of_collectives_that_came_count_together(size: int, verdict: str) -> None:
+    """Each is a part of the bytes of all, and none is left out that counts more than what is gone."""
+    new = [*KEPT[2:], *[("all-gather", size)] * 2, *[("collective-permute", size)] * 2]
+    assert headline(KEPT, new) == verdict
+    old_text, new_text = program(*KEPT), program(*new)
+    compared = ProgramComparison(
+        "f", "cpu-2", "compiled", "changed", hlodiff.diff(*map(hlodiff.read_text, (old_text, new_text)))
+    )
+    (view,) = build_view(Report("check", "a", "b", (compared,))).functions
+    came = "+2 all-gathers (192.0 KiB), +2 collective-permutes (192.0 KiB), -2 all-reduces (128.0 KiB)"
+    assert verdict == "worse" or view.sentence.startswith(f"mixed on cpu-2: {came}")
 
 
 def test_a_collective_alone_of_its_kind_counts_as_before() -> None:

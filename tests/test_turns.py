@@ -356,6 +356,16 @@ def test_work_that_cannot_be_judged_on_one_target_stands_beside_no_number_of_ano
     assert "better on cpu" in text
 
 
+def test_each_target_of_a_verdict_has_one_of_its_numbers_and_each_number_names_its_target() -> None:
+    more = open_loop().replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
+    other = open_loop().replace("tanh(%i0)", "cosine(%i0)")
+    programs = on("cpu", open_loop(), more, 8e6), on("gpu", open_loop(), other, 4e7)
+    text = " ".join(to_terminal(Report("diff", "a", "b", programs), width=400).split())
+    head = text.partition(" changed on ")[0]
+    assert "worse on 2 targets" in head and "temp +400 % (gpu), more bytes accessed (149 B -> 213 B per turn" in head
+    assert "of the loop %w on cpu)" in head
+
+
 def moved_product(inside: bool) -> str:
     """Two products, the smaller or the larger one in a fusion with an addition."""
     small, large = "f32[32,8]{1,0} %x, f32[8,64]{1,0} %u", "f32[32,48]{1,0} %y, f32[48,64]{1,0} %v"

@@ -348,7 +348,7 @@ def _verdict_in_words(
         return "same", f"same cost{on}{doubt}", ""
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     main, numbers = next(iter(words.items()))
-    return overall, "; ".join(parts), ", ".join(numbers[: 2 if main == "mixed" else 1])
+    return overall, "; ".join(parts), ", ".join(numbers[: 3 if main == "mixed" else 1])
 
 
 def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, ProgramComparison], root: str) -> str:
@@ -392,26 +392,40 @@ def _numbers(
     programs: Mapping[str | None, ProgramComparison] | None = None,
     root: str = "",
 ) -> list[str]:
-    """The decisive numbers of the target where they are largest; names it if other targets have different numbers.
+    """The decisive numbers of the target where they are largest, and of one that has none of these.
+
+    A number names its target if others have it with another value, or not at all.
 
     With `programs`, by how much a number changed that is a range or per iteration.
     """
-    first, found = group[0], []
-    target = first.targets[0] if first.targets else None
-    program = (programs or {}).get(target)
+    found = []
     before = ""
-    for number in decisive_numbers(first.numbers, verdict):
+    for of, number in _decisive_of_all(verdict, group):
+        target = of.targets[0] if of.targets else None
+        program = (programs or {}).get(target)
         looks = number.name, show(number, "")
         is_same = all(any(looks == (other.name, show(other, "")) for other in one.numbers) for one in group)
         if program and not number.comparable and (by := format_range_change(number, program, root)):
             pair, _, loop = by.partition(" per turn of ")
             is_only = sum(len(one.targets) for one in group) == 1
             where = "" if is_only or target is None else f" on {target}"
-            found.append(f"{looks[1]} ({pair})" if loop and loop == before else f"{looks[1]} ({by}{where})")
+            found.append(f"{looks[1]} ({pair if loop and loop == before else by}{where})")
             before = loop
         else:
             found.append(show(number, "" if is_same or target is None else target))
     return found
+
+
+def _decisive_of_all(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[tuple[TargetVerdict, Number]]:
+    """The decisive numbers of the first target, the last of them exchanged for that of a target that has none."""
+    first = group[0]
+    chosen = [(first, number) for number in decisive_numbers(first.numbers, verdict)]
+    names = {number.name for _, number in chosen}
+    for one in group[1:] if verdict != "mixed" else ():
+        own = [number for number in one.numbers if number.relevant and number.mark == verdict]
+        if own and names and names.isdisjoint(number.name for number in own):
+            return [*chosen[:1], (one, decisive_numbers(one.numbers, verdict)[0])]
+    return chosen
 
 
 # --- what happened ---------------------------------------------------------------------------------------------------
@@ -742,7 +756,7 @@ def verdict_rows(
         for one in view.targets:
             by.setdefault(one.verdict, []).append(one)
         for verdict, group in by.items():
-            most = {"mixed": 2, "same": 0}.get(verdict, 1)
+            most = {"mixed": 3, "same": 0}.get(verdict, 1)
             targets = tuple(target for one in group for target in one.targets)
             margin = view.budget if view.budget_target in (targets or (None,)) else ""
             largest, sides = (

@@ -300,18 +300,22 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
         >>> [(one.kind, one.what) for one in with_both_halves(halves, lambda _: "net.py:4")]
         [('replaced', 'dot f32[8] by dot f32[16]')]
     """
-    found = list(edit_groups)
-    for place_of in places:
-        halves: dict[tuple[str, object], list[EditGroup]] = {}
-        for edit_group in found:
-            if edit_group.kind in ("added", "removed") and any(edit_group.group[1:3]) and (at := place_of(edit_group)):
-                halves.setdefault((_operation_of(edit_group), at), []).append(edit_group)
-        for pair in halves.values():
-            removed, added = ([one for one in pair if one.kind == kind] for kind in ("removed", "added"))
+    halves: dict[str, list[EditGroup]] = {}
+    for edit_group in edit_groups:
+        if edit_group.kind in ("added", "removed") and any(edit_group.group[1:3]):
+            halves.setdefault(_operation_of(edit_group), []).append(edit_group)
+    joined: dict[EditGroup, EditGroup | None] = {}
+    for alike, place_of in ((alike, place_of) for alike in halves.values() for place_of in places):
+        at: dict[object, tuple[list[EditGroup], list[EditGroup]]] = {}
+        if len({edit_group.kind for edit_group in alike}) == 2:
+            for edit_group in alike:
+                if edit_group not in joined and (found := place_of(edit_group)):
+                    at.setdefault(found, ([], []))[edit_group.kind == "added"].append(edit_group)
+        for removed, added in at.values():
             if len(removed) == len(added) == 1:  # of several it is not known which belong together
-                found[found.index(added[0])] = _both_halves(removed[0], added[0])
-                found.remove(removed[0])
-    return found
+                joined |= {removed[0]: None, added[0]: _both_halves(removed[0], added[0])}
+    shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
+    return [edit_group for edit_group in shown if edit_group is not None]
 
 
 def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:

@@ -318,6 +318,10 @@ def verdict_of(
         if work.is_known:
             way, doublings = "worse" if work.old < work.new else "better", abs(log2(work.new / work.old))
             most[way] = max(most[way], work.weight * min(doublings, _MOST_DOUBLINGS))
+    exchanged = [one for one in numbers if one.relevant and one.mark and one.name in FAMILIES]
+    if {one.mark for one in exchanged} == {"better", "worse"}:  # each kind is a part of the bytes of all
+        for mark in most:
+            most[mark] = max(most[mark], sum(one.rank for one in exchanged if one.mark == mark))
     better, worse = most["better"], most["worse"]
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
@@ -388,6 +392,8 @@ def _hides_work(numbers: Sequence[Number]) -> bool:
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
     """The two numbers that decide a verdict, most important first; for a mixed one the first of each side.
 
+    A mixed verdict has the second one too if it is another kind of collective and counts more than the other side does.
+
     Example:
         >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
         ['flops']
@@ -396,8 +402,9 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
     if any(one.name == "temp" for one in ranked):  # the peak includes it
         ranked = [one for one in ranked if one.name != "peak"]
     if verdict == "mixed":
-        first = [[one for one in ranked if one.mark == mark][:1] for mark in ("worse", "better")]
-        return tuple(sorted((one for found in first for one in found), key=lambda one: -one.rank))
+        other = next((n for n, one in enumerate(ranked) if one.mark != ranked[0].mark), len(ranked))
+        is_second = other < len(ranked) and other > 1 and ranked[1].name in FAMILIES
+        return (*ranked[: 1 + is_second], *ranked[other : other + 1])
     return tuple(one for one in ranked if one.mark == verdict)[:2]
 
 
