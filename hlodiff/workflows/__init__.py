@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from hlodiff.workflows.accept import PendingReview as PendingReview
     from hlodiff.workflows.accept import Selection as Selection
     from hlodiff.workflows.accept import decisions_json as decisions_json
     from hlodiff.workflows.configuration import load as load
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from hlodiff.workflows.passes import folder_dumps as folder_dumps
     from hlodiff.workflows.passes import is_dump_folder as is_dump_folder
     from hlodiff.workflows.pending_writer import pending_folder as pending_folder
-    from hlodiff.workflows.review import PendingReview as PendingReview
     from hlodiff.workflows.set_up import set_up_project as set_up_project
     from hlodiff.workflows.sides import open_side as open_side
     from hlodiff.workflows.staleness import Freshness as Freshness
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from hlodiff.workflows.upgrade import compare_environments as compare_environments
 
 _FILES = {
-    "accept": "Selection decisions_json",
+    "accept": "PendingReview Selection decisions_json",
     "configuration": "load load_if_any",
     "diff": "diff_sides",
     "growth": "PythonLoops",
     "passes": "folder_dumps is_dump_folder",
     "pending_writer": "pending_folder",
-    "review": "PendingReview",
     "set_up": "set_up_project",
     "sides": "open_side",
     "staleness": "Freshness",
