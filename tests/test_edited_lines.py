@@ -588,3 +588,26 @@ def test_a_line_that_changed_one_function_is_shown_with_it() -> None:
     known = helped("f")
     assert "      - return jnp.sin(x)" in to_terminal(known).splitlines()
     assert build_view(known).written == ()
+
+
+def test_of_compiled_changes_those_at_lines_whose_stablehlo_changed_are_listed() -> None:
+    """A sine is new at line 4; at lines 10 to 13 the compiler now computes more, a hundred times as much."""
+
+    def text(sine: bool, others: tuple[str, ...]) -> str:
+        at = 'metadata={{op_name="jit(f)/a" source_file="net.py" source_line={}}}'.format
+        lines = [f"  %b = f32[8] sine(%x), {at(4)}"] if sine else []
+        lines += [f"  %{opcode} = f32[800] {opcode}(%y), {at(n)}" for n, opcode in enumerate(others, 10)]
+        results = ["%b" if sine else "%x", "%y", *(f"%{opcode}" for opcode in others)]
+        shapes = ["f32[8]", *["f32[800]"] * (1 + len(others))]
+        return "HloModule m\n\nENTRY %e {\n  %x = f32[8] parameter(0)\n  %y = f32[800] parameter(1)\n" + "\n".join(
+            [*lines, f"  ROOT %r = ({', '.join(shapes)}) tuple({', '.join(results)})\n}}\n"]
+        )
+
+    old, others = hlodiff.read_text(text(False, ())), ("cosine", "log", "sqrt", "floor")
+    news = [hlodiff.read_text(text(True, more)) for more in ((), others)]
+    programs = [
+        ProgramComparison("f", "cpu", stage, "changed", hlodiff.diff(old, new))
+        for stage, new in zip(STAGES, news, strict=True)
+    ]
+    listed = to_terminal(Report("diff", "a", "b", tuple(programs)), width=160).partition("compiled (executed")[2]
+    assert "added sine f32[8]" in listed and "2 more changes" in listed

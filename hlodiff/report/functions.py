@@ -452,6 +452,7 @@ def _written_then_compiled(
     written = any(text.stage == "stablehlo" and text.edit_groups for text in own)
     reported_before: set[str] = set()
     edited: set[str] = set()
+    changed: set[str] = set()
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
@@ -472,7 +473,8 @@ def _written_then_compiled(
                 if len(costs[shown]) > 1:
                     lines.counted_on[first.key] = next(iter(targets), "")
         most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
-        views = list(_stage_views(of_stage, list(groups.values()), most, lines, reported_before, edited))
+        views = list(_stage_views(of_stage, list(groups.values()), most, lines, reported_before, edited, changed))
+        changed.update(edit_group.where for edit_group, _ in groups.values() if stage == "stablehlo")
         edited.update(line.where for view in views for line in view.lines if line.is_edited)
         yield from views
 
@@ -484,23 +486,29 @@ def _stage_views(
     lines: ChangedLines,
     reported_before: set[str],
     edited: Collection[str],
+    changed: Collection[str],
 ) -> Iterator[StageView]:
     """Views of a stage, one per set of targets with equal results.
 
-    `reported_before` has the sentences so far, and `edited` the edited lines.
+    `reported_before` has the sentences so far, `edited` the edited lines, and `changed` those whose StableHLO changed.
     """
     report = lines.report
     reported = " ".join(words for text in own for words in text.sentences)
     ranked = [item for item in groups if not _is_reported(item[0], reported)]
     ranked.sort(key=lambda item: importance(item[0]))
     # Of collectives first those of the kind that has more or less of them now: others are removed here and added there.
-    # Of one kind first those of edited lines: the compiler may combine others in another way.
+    # Of one kind first those of edited lines: the compiler may combine others in another way. Of other operations first
+    # those of lines whose StableHLO changed: elsewhere the compiler arranges anew what stayed.
     net = Counter[str]()
     for edit_group, _ in ranked:
         net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
-    ranked.sort(
-        key=lambda item: (not (name := collective_of(item[0])), name and (-abs(net[name]), item[0].where not in edited))
-    )
+
+    def rank(edit_group: EditGroup) -> tuple[object, ...]:
+        if name := collective_of(edit_group):
+            return 0, -abs(net[name]), edit_group.where not in edited
+        return 1, edit_group.weight, bool(changed) and edit_group.where not in changed
+
+    ranked.sort(key=lambda item: rank(item[0]))
     most = len(ranked) if report.all else most
     chosen = _of_every_target(ranked, own, most) if own and own[0].stage == "compiled" else ranked
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
