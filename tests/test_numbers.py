@@ -14,8 +14,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hlodiff.differ import count, flat_facts, metrics_of, module_metrics, raw_metrics
-from hlodiff.differ.metrics import executed, executed_table, static_costs
+from hlodiff.differ import (
+    count,
+    executed,
+    executed_table,
+    flat_facts,
+    metrics_of,
+    module_metrics,
+    raw_metrics,
+    static_costs,
+)
 from hlodiff.hlo import Module, read_text
 from tests import hlo_count, stablehlo_count
 from tests.hlo_count import Body, Op, Program

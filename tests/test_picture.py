@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Page as Tab
 
 from hlodiff.cli import run
-from hlodiff.differ import part_costs
-from hlodiff.differ.metrics import executed
+from hlodiff.differ import executed, part_costs
 from hlodiff.hlo import read, read_hlo
 from hlodiff.report.html import PicturedProgram, to_picture
 from hlodiff.report.html.picture import PictureLimits

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ.metrics import executed, runs
+from hlodiff.differ import executed, runs
 from hlodiff.hlo import read_hlo
 
 PROGRAM = """

@@ -10,8 +10,7 @@ import hlodiff
 from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramComparison, Site
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import number_by_line, opcode_counts, reported_edits
-from hlodiff.hlo import Frame
-from hlodiff.hlo.model import Stage
+from hlodiff.hlo import Frame, Stage
 from hlodiff.report import Report, build_view, to_terminal
 from tests.scenarios import module
 from tests.shown import PROGRAM, changes, headline

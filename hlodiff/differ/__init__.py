@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     from hlodiff.differ.loops import format_loops as format_loops
     from hlodiff.differ.metrics import ExecutedCount as ExecutedCount
     from hlodiff.differ.metrics import count as count
+    from hlodiff.differ.metrics import executed as executed
+    from hlodiff.differ.metrics import executed_table as executed_table
     from hlodiff.differ.metrics import metrics_by_kind as metrics_by_kind
     from hlodiff.differ.metrics import metrics_of as metrics_of
     from hlodiff.differ.metrics import module_metrics as module_metrics
     from hlodiff.differ.metrics import op_counts as op_counts
     from hlodiff.differ.metrics import raw_metrics as raw_metrics
+    from hlodiff.differ.metrics import runs as runs
+    from hlodiff.differ.metrics import static_costs as static_costs
     from hlodiff.differ.pipeline import diff as diff
     from hlodiff.differ.placement import donations as donations
     from hlodiff.differ.placement import format_memory_space as format_memory_space
@@ -82,6 +86,8 @@ _HOME = {
     "diff": "pipeline",
     "donated_parameters": "comparison",
     "donations": "placement",
+    "executed": "metrics",
+    "executed_table": "metrics",
     "flat_facts": "comparison",
     "format_loops": "loops",
     "format_memory_space": "placement",
@@ -98,6 +104,8 @@ _HOME = {
     "platform_of": "placement",
     "raw_metrics": "metrics",
     "replay": "verify",
+    "runs": "metrics",
+    "static_costs": "metrics",
     "summarize": "result",
     "with_compiler": "comparison",
 }
