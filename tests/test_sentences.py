@@ -226,6 +226,31 @@ def test_values_that_a_policy_saves_end_what_is_computed_again() -> None:
     assert not said(changed, old)
 
 
+def test_what_is_broadcast_before_a_loop_or_in_it_is_one_value() -> None:
+    """A bias becomes a row outside of the forward pass, and in the backward pass only."""
+
+    def text(scope: str) -> str:
+        return f"""module @m {{
+  func.func public @main(%x: tensor<4x8xf32>, %row: tensor<1x8xf32>, %bias: tensor<8xf32>) -> tensor<4x8xf32> {{
+    %0 = stablehlo.broadcast_in_dim %row, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
+    %1 = stablehlo.add %x, %0 : tensor<4x8xf32> loc("jit(f)/jvp()/add")
+    %2 = stablehlo.tanh %1 : tensor<4x8xf32> loc("jit(f)/jvp()/tanh")
+    %3:2 = stablehlo.optimization_barrier %x, %bias : tensor<4x8xf32>, tensor<8xf32>
+    %4 = stablehlo.broadcast_in_dim %3#1, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
+    %6 = stablehlo.add %3#0, %5 : tensor<4x8xf32> loc("jit(f)/{scope}/add")
+    %7 = stablehlo.tanh %6 : tensor<4x8xf32> loc("jit(f)/{scope}/tanh")
+    %8 = stablehlo.add %2, %7 : tensor<4x8xf32> loc("jit(f)/transpose(jvp())/add_any")
+    return %8 : tensor<4x8xf32>
+  }}
+}}
+"""
+
+    old = hlodiff.read_text(text("transpose(jvp())").replace("tanh %6", "sine %6"))
+    new = hlodiff.read_text(text("transpose(jvp())/rematted_computation"))
+    assert said(old, new)[0] == "at least 2 operations are computed again in the backward pass (rematerialisation)"
+
+
 def test_a_cast_that_is_computed_again_rounds_nothing_more() -> None:
     """Also where the cast of the forward pass is listed as added, because that of the backward pass matches."""
 

@@ -24,7 +24,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
 from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame
-from hlodiff.hlo.model import CALLS, COMMUTATIVE, CONDITIONALS, Computation, Frame, Instruction, Module
+from hlodiff.hlo.model import CALLS, COMMUTATIVE, CONDITIONALS, Computation, Frame, Instruction, Module, Shape
 from hlodiff.hlo.traversal import called_by, callees_first, is_continuation, multiplicities, operands_first
 
 # --- The proof that a computation repeats one body, copy after copy, each fed by the one before.
@@ -962,13 +962,25 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
 
 def _results(it: Instruction, computation: Computation, inputs: Sequence[bytes], key: bytes) -> list[bytes]:
     """What identifies each result of an operation for its users; `key` identifies the operation and its inputs."""
-    if it.opcode in _BARRIERS:
+    if it.opcode in _BARRIERS or _is_same_array(it, computation):
         return [*inputs]
-    parts = [shape_text(part, False).encode() for part in it.shape.tuple_shapes or (it.shape,)]
     is_read = it.opcode == "reshape" and computation.instructions[it.operands[0]].opcode in _GIVEN
     if it.opcode in _GIVEN or is_read:
-        return parts
-    return [digest([key, b"%d" % n]) for n in range(len(parts))]
+        return [str(_without_ones(part)).encode() for part in it.shape.tuple_shapes or (it.shape,)]
+    return [digest([key, b"%d" % n]) for n in range(len(it.shape.tuple_shapes) or 1)]
+
+
+def _is_same_array(it: Instruction, computation: Computation) -> bool:
+    """Whether a value only gains or loses dimensions of size 1, as a bias does outside of a loop or inside it."""
+    if it.opcode not in ("reshape", "broadcast_in_dim"):
+        return False
+    operand, result = it.reads[0]
+    taken = computation.instructions[operand].shape
+    return _without_ones(it.shape) == _without_ones(taken.tuple_shapes[result] if taken.tuple_shapes else taken)
+
+
+def _without_ones(shape: Shape) -> tuple[str, tuple[int, ...]]:
+    return shape.element_type, tuple(size for size in shape.dimensions if size != 1)
 
 
 def _computations_inside(module: Module) -> set[int]:
