@@ -76,6 +76,24 @@ def test_braces_quotes_and_commas_in_strings() -> None:
     assert [(f.file, f.line) for f in module.stack(root.frame)] == [("/x y/z.py", 7)]
 
 
+def test_older_metadata_with_and_without_columns_is_read_alike() -> None:
+    rows = ['op_name="a" source_file="f.py" source_line=7', 'source_file="f.py" op_name="a" source_line=7']
+    rows += [f"{rows[0]} source_end_line=7 source_column=4 source_end_column=9"]
+    module = entry("\n".join(f"  p{n} = f32[] parameter({n}), metadata={{{row}}}" for n, row in enumerate(rows)))
+    its = module.entry_computation.instructions
+    assert {(it.op_name, it.frame) for it in its} == {("a", 0)}
+    assert [it.metadata for it in its] == ["", "", "source_end_line=7 source_column=4 source_end_column=9"]
+    assert [(f.file, f.line) for f in module.frames] == [("f.py", 7)]
+
+
+def test_an_attribute_names_a_computation_only_where_the_program_has_it() -> None:
+    text = "  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=work"
+    work = "work {\n  q = f32[] parameter(0)\n  ROOT n = f32[] negate(q)\n}\n\n"
+    for _ in range(2):  # attributes are kept for the next program
+        assert dict(entry(text).entry_computation.instructions[1].attributes) == {"to_apply": "work"}
+        assert entry(text, work).entry_computation.instructions[1].called == (0,)
+
+
 def test_what_follows_the_closing_brace_of_a_computation() -> None:
     module = entry(
         "  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=work",

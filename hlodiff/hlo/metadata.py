@@ -23,6 +23,10 @@ _LOCATION = re.compile(
 )
 _FRAME = re.compile(r"\{file_location_id=(\d{1,18}) parent_frame_id=(\d{1,18})\}")
 _SCOPE_AND_FRAME = re.compile(r'\{op_name="([^"\\]*+)"(?: stack_frame_id=(\d{1,18}))?\}')
+_SCOPE_AND_PLACE = re.compile(
+    r'\{op_name="([^"\\]*+)" source_file="([^"\\]++)" source_line=(\d{1,18})'
+    r"((?: source_(?:end_line|column|end_column)=\d++)*+)\}"
+)
 
 REMATERIALISED = "rematted_computation"
 """In the scope of what a backward pass computes again, as `jax.checkpoint` tells it to."""
@@ -104,6 +108,9 @@ def read_metadata(text: str, table: FrameTable) -> tuple[str, int, str]:
     plain = _SCOPE_AND_FRAME.fullmatch(text)
     if plain is not None:
         return plain[1], table.frame_of_id(int(plain[2])) if plain[2] else -1, ""
+    placed = _SCOPE_AND_PLACE.fullmatch(text)
+    if placed is not None:
+        return placed[1], table.frame_of_place(placed[2], int(placed[3])), placed[4].lstrip()
     op_name, file, line, frame = "", "", 0, -1
     rest: list[str] = []
     for key, value in _PAIR.findall(text):

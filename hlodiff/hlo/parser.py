@@ -116,8 +116,9 @@ class AttributeReader:
             return known
         rest, metadata = text, ""
         at = text.find(", metadata={")
-        if at >= 0 and _is_plain(text[:at]) and (found := METADATA.match(text, at)):
-            rest, metadata = text[:at] + text[found.end() :], found[1]
+        before = text[:at] if at >= 0 else ""
+        if at >= 0 and (before in self._tails or _is_plain(before)) and (found := METADATA.match(text, at)):
+            rest, metadata = before + text[found.end() :], found[1]
         tail = self._tails.get(rest)
         if tail is None:
             tail = self._tails[rest] = self._read(rest.strip())
@@ -159,7 +160,7 @@ class AttributeReader:
 
     def _known_attribute(self, text: str) -> tuple[str, Tail] | None:
         """Parse one attribute; returns its name and content, or None if the text is not one whole attribute."""
-        found = self._attributes.get(text)
+        found = _shared_attributes.get(text) or self._attributes.get(text)
         if found is None:
             call = _ONE_CALL.fullmatch(text)
             if call is not None:
@@ -170,7 +171,9 @@ class AttributeReader:
             elif _is_whole(text):
                 found = self._attribute(text, _attribute_key(text))
             if found is not None and "%" not in text and '"' not in text:  # else hardly any instruction shares it
-                self._attributes[text] = found
+                is_shared = found[0] not in CALLING_ATTRIBUTES and len(text) < _SHORT
+                is_shared = is_shared and len(_shared_attributes) < _MOST_SHARED
+                (_shared_attributes if is_shared else self._attributes)[text] = found
         return found
 
     def _attribute(self, text: str, key: re.Match[str] | None) -> tuple[str, Tail]:
@@ -208,6 +211,9 @@ def _is_json(text: str) -> bool:
         return False
 
 
+# Attributes that name no computation mean the same in every program, and both sides of a diff have mostly the same.
+_shared_attributes: dict[str, tuple[str, Tail]] = {}
+_MOST_SHARED, _SHORT = 10_000, 200
 # The usual form of a call: (1) the attribute, (2) the name of the computation.
 _ONE_CALL = re.compile(r"(calls|to_apply|condition|body)=%([\w.\-]++)")
 _MARKS = re.compile(r'["{}()\[\],/]')
@@ -743,15 +749,14 @@ def _read_instruction(reader: _TextReader, open_: _OpenComputation, number: int)
 def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Match[str], number: int) -> Instruction:
     names: str | None = None
     if start.re is PLAIN_INSTRUCTION:
-        position, end = start.start(3), start.end() - 1
-        printed, opcode, names, arguments = start.group(3, 4, 5, 6)
+        _, _, printed, opcode, names, arguments = start.groups()
+        end = start.end() - 1
     else:
-        position = start.end()
-        printed, opcode, arguments, end = _split(reader, line, position, number)
+        printed, opcode, arguments, end = _split(reader, line, start.end(), number)
     try:
         shape = read_shape(printed)
     except UnknownType as unknown:
-        column = line.find(unknown.name, position) + 1
+        column = line.find(unknown.name, line.find("=")) + 1
         raise reader.error(str(unknown), number, column) from None
     literal: str | None = None
     operands: list[str] = []
@@ -765,7 +770,7 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
         if wrong:
             raise reader.error(wrong, number, end - len(arguments) + 1)
     elif names is not None:
-        operands = names.split(", %")
+        operands = names.split(", %") if "," in names else [names]
     else:
         try:
             operands = operand_names(arguments)
@@ -778,7 +783,7 @@ def _parse(reader: _TextReader, open_: _OpenComputation, line: str, start: re.Ma
     index = open_.index
     before: tuple[int, ...] = ()
     try:
-        known = tuple([index[name] for name in operands])
+        known = tuple(map(index.__getitem__, operands))
         if tail.predecessors:
             before = tuple([index[name] for name in tail.predecessors])
     except KeyError:
