@@ -103,30 +103,58 @@ def test_operands_are_the_same_as_a_plain_walk_says(kept: int, seed: int) -> Non
             assert same_value(old, new, pairing, *slots) == is_same(old, new, pairing, *slots)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.integers(0, 10**9))
-def test_no_move_costs_less_than_its_bound(seed: int) -> None:
+def pair(seed: int) -> tuple[MatchGraph, MatchGraph, InstructionMap]:
+    """Two programs, some of whose instructions match."""
     chance, intern, entry = random.Random(seed), Intern(), bool(seed % 2)
     old, new = (program(chance, chance.randint(5, 20), 3, intern, entry=entry) for _ in range(2))
     pairing = InstructionMap.empty(old.size, new.size)
     for _ in range(30):
         link(old, new, pairing, chance)
+    return old, new, pairing
+
+
+def priced(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> CostModel:
     both = Bodies(module("ENTRY e {\n  ROOT p = f32[8]{0} parameter(0)\n}").computations.__getitem__, [""])
     expected = expectation(old, new, pairing, None)
-    model = CostModel(old, new, pairing, (both, both), expected, {}, lambda one, other: None, {})
-    for one in range(old.size):
-        for other in range(-1, new.size):
-            if pairing.old[one] == other or (other >= 0 and not may_pair(old, new, one, other)):
-                continue
-            bounds = [model.least_after(one, other, enough) for enough in (-(10**9), 10**9)]
-            point = model.checkpoint()
-            a, b = model.move(one, other)
-            total = model.update()
-            if a >= 0 and b >= 0 and may_pair(old, new, a, b):
-                model.move(a, b)
-                total = min(total, model.update())
-            model.rollback(point)
-            assert bounds[0] <= bounds[1] <= total
+    return CostModel(old, new, pairing, (both, both), expected, {}, lambda one, other: None, {})
+
+
+def moves(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> list[tuple[int, int]]:
+    every = [(one, other) for one in range(old.size) for other in range(-1, new.size) if pairing.old[one] != other]
+    return [(one, other) for one, other in every if other < 0 or may_pair(old, new, one, other)]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10**9))
+def test_bounds_after_moves_are_those_of_a_fresh_model(seed: int) -> None:
+    chance, (old, new, pairing) = random.Random(seed), pair(seed)
+    model = priced(old, new, pairing)
+    for _ in range(8):
+        assert model.costs == priced(old, new, pairing).costs
+        tried = moves(old, new, pairing)
+        fresh = priced(old, new, pairing)
+        assert [model.least_after(*move, 10**9) for move in tried] == [
+            fresh.least_after(*move, 10**9) for move in tried
+        ]
+        model.move(*chance.choice(tried))
+        model.forget()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 10**9))
+def test_no_move_costs_less_than_its_bound(seed: int) -> None:
+    old, new, pairing = pair(seed)
+    model = priced(old, new, pairing)
+    for one, other in moves(old, new, pairing):
+        bounds = [model.least_after(one, other, enough) for enough in (-(10**9), 10**9)]
+        point = model.checkpoint()
+        a, b = model.move(one, other)
+        total = model.update()
+        if a >= 0 and b >= 0 and may_pair(old, new, a, b):
+            model.move(a, b)
+            total = min(total, model.update())
+        model.rollback(point)
+        assert bounds[0] <= bounds[1] <= total
 
 
 def layers(count: int) -> str:

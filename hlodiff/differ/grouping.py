@@ -55,6 +55,7 @@ class Origins:
 
     module: Module
     _stacks: dict[int, Stack] = field(default_factory=dict)
+    _found: dict[Place, Stack] = field(default_factory=dict)
     # Where a stack ends inside a library, the callers of its computation add to it, see `stack`.
     _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
 
@@ -97,6 +98,12 @@ class Origins:
         If they end inside a library, as when JAX traced a helper once for all of its callers, the call's frames follow.
         A computation that several lines apply to elements, as the `add` of two sums, has no frames.
         """
+        found = self._found.get((computation, instruction))
+        if found is None:
+            found = self._found[computation, instruction] = self._stack(computation, instruction)
+        return found
+
+    def _stack(self, computation: int, instruction: int) -> Stack:
         if not self.module.frames:
             return _NO_STACK
         if appliers := self._appliers.get(computation):

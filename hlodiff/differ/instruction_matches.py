@@ -63,12 +63,14 @@ class Reach:
     def changed(self, position: int) -> None:
         """Drop the cached answers that depend on an instruction that was matched or freed."""
         found, users = self.found, self._users
-        found.pop(position, None)
+        if position in found:
+            del found[position]
         worklist = [position]
         for one in worklist:
             for user in users[one]:
                 # A user's answer depends on this one: above an unknown answer none is known.
-                if found.pop(user, None) is not None:
+                if user in found:
+                    del found[user]
                     worklist.append(user)
         self.steps += len(worklist)
 
@@ -395,12 +397,22 @@ class _Last:
     """What was found at a given number of matches: nothing of it changes until something is matched.
 
     `refined` is the strongest level at which unique colours were matched, `has_no_ties` whether equal ones were too.
+    `may_match` names the keys of `_by_colour` that some instructions of both sides may share: after the last match of a
+    level mostly none.
     """
 
     count: int
     colours: tuple[_Colours, _Colours]
+    may_match: tuple[str, ...]
     refined: int = ANY
     has_no_ties: bool = False
+
+    @staticmethod
+    def of(count: int, one: _Colours, other: _Colours) -> _Last:
+        """What two colourings have in common."""
+        shared = [not {one[n][p] for p in one[0]}.isdisjoint([other[n][p] for p in other[0]]) for n in (1, 2)]
+        names = [name for name, is_shared in zip(("down", "up"), shared, strict=True) if is_shared]
+        return _Last(count, (one, other), ("both", "down", "up") if all(shared) else tuple(names))
 
 
 class _Refinement:
@@ -441,7 +453,8 @@ class _Refinement:
                 )
                 # A different opcode of the same type is the same instruction only if its whole neighbourhood is
                 # unchanged.
-                for name in (("both",) if level >= TYPE else ("both", "down", "up"))
+                for name in last.may_match
+                if level < TYPE or name == "both"
             ]
             progress = any(found)
 
@@ -457,7 +470,7 @@ class _Refinement:
             above: Intern = {}
             first = _coloured(self.old, self.pairing.old, 0, level, below, above)
             second = _coloured(self.new, self.pairing.new, 1, level, below, above)
-            found = self._last[level] = _Last(len(self.pairing.matchers), (first, second))
+            found = self._last[level] = _Last.of(len(self.pairing.matchers), first, second)
         return found
 
     def match_ties(self, level: int) -> None:
@@ -469,7 +482,7 @@ class _Refinement:
         old, new, pairing = self.old, self.new, self.pairing
         while -1 in pairing.old and -1 in pairing.new:
             last = self._colours(level)
-            if last.has_no_ties:
+            if last.has_no_ties or "both" not in last.may_match:
                 return
             ours, theirs = last.colours
             by_key: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = {}, {}
@@ -543,11 +556,14 @@ def _coloured(
         if len(around) == 1:
             neighbour, slot, result = around[0]
             key = labels[position], slot, down[neighbour], result
+        elif len(around) == 2:
+            (one, slot, result), (other, second, another) = around
+            below_one, below_other = (slot, down[one], result), (second, down[other], another)
+            if slot == second and below_other < below_one:
+                below_one, below_other = below_other, below_one
+            key = labels[position], below_one, below_other
         elif around:
-            operands = [(slot, down[operand], result) for operand, slot, result in around]
-            if len(operands) == 2 and operands[0][0] == operands[1][0]:
-                operands.sort()
-            key = (labels[position], *operands)
+            key = (labels[position], *[(slot, down[operand], result) for operand, slot, result in around])
         else:
             key = (labels[position],)
         down[position] = below.setdefault(key, len(below))

@@ -266,10 +266,28 @@ class CostModel:
         """Commit all changes; returns the previous match of each moved instruction, -1 for none."""
         self.update()
         left = [(one, other) for one, other, _ in self._links]
+        self._expire()
         self._links.clear()
         self._known.clear()
-        self._settled = self._unknown()
         return left
+
+    def _expire(self) -> None:
+        """Forget the slack of all that may read an instruction with another match or cost than before."""
+        mapping = self.pairing.old
+        olds = {one for one, _, _ in self._links} | {n for which, n, _ in self._known if not which and n < self._size}
+        news = {n for which, n, _ in self._known if which} | {other for _, other, _ in self._links if other >= 0}
+        news.update([mapping[one] for one in olds if mapping[one] >= 0])
+        sides = (self.old, mapping, olds), (self.new, self.pairing.new, news)
+        for (side, matches, changed), slack in zip(sides, self._settled, strict=True):
+            worklist = list(changed)
+            for position in worklist:  # the list grows
+                slack[position] = -1
+                for operand, _ in side.operands[position]:
+                    if operand not in changed:
+                        slack[operand] = -1
+                        if matches[operand] < 0:
+                            changed.add(operand)
+                            worklist.append(operand)
 
     def update(self) -> int:
         """The total cost, with every change so far."""
@@ -290,39 +308,37 @@ class CostModel:
             follow.
         """
         olds, news = self._dirty
-        mapping, costs = self.pairing.old, self.costs
-        for position in news:
-            self._set_cost(1, position, self.cost_of_new(position))
-        news.clear()
+        mapping, costs = self.pairing.old, self.costs[0]
         set_cost, size = self._set_cost, self._size
+        for position in news:
+            set_cost(1, position, self.cost_of_new(position))
+        news.clear()
         saved: list[tuple[int, int]] = []  # how much cheaper those with a cost can get while keeping their match
-        others: list[int] = []
+        others: list[tuple[int, int]] = []
+        least = 0
         for position in olds:
-            most = costs[0][position]
+            most = costs[position]
             if position < size:
                 matched = mapping[position]
                 if matched < 0:
                     set_cost(0, position, self._cost_alone(0, position))
                     continue
                 if most and not self._is_parameter[position]:
-                    most -= sum(self._pair(position, matched))
+                    inside, own = self._pair(position, matched)
+                    most -= inside + own
             if most:
+                least -= most
                 saved.append((position, most))
             else:
-                others.append(position)
-        least = self.total - sum([most for _, most in saved])
-        for position, most in saved:
+                others.append((position, 0))
+        least += self.total
+        for position, most in saved + others:
             if least >= limit:
                 return False
-            before = self.total
-            set_cost(0, position, self.cost(position))
-            least += self.total - before + most
-        for position in others:
-            if least >= limit:
-                return False
-            before = self.total
-            set_cost(0, position, self.cost(position))
-            least += self.total - before
+            before, now = costs[position], self.cost(position)
+            if before != now:
+                set_cost(0, position, now)
+            least += now - before + most
         olds.clear()
         return least < limit
 
@@ -355,7 +371,7 @@ class CostModel:
                 else own + 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
             )
         if self.is_rewired(position):
-            own = max(own, EDIT) + _FIELD
+            return inside + (own if own > EDIT else EDIT) + _FIELD
         return inside + own
 
     def cost_of_new(self, position: int) -> int:
@@ -655,9 +671,10 @@ class CostModel:
             if found is None:
                 found = self._of_elements[position, matched] = self._cost_inside_and_own(position, matched, elements)
             return found
-        labels = self._exact_old[position], self._exact_new[matched]
-        if labels[0] == labels[1]:
+        one, other = self._exact_old[position], self._exact_new[matched]
+        if one == other:
             return _NOTHING
+        labels = one, other
         found = self._by_label.get(labels)
         if found is None:
             found = self._by_label[labels] = self._cost_inside_and_own(position, matched, None)
