@@ -500,9 +500,9 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
     assert pair.pairing and pair.old_side and pair.new_side
     found: list[_Child] = []
     loops = carried_elements(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair), given)
-    for position, matched in enumerate(pair.pairing.old):
-        one = pair.old_side.computation.instructions[position]
-        if matched < 0 or not one.calls:
+    for position, one in pair.old_side.computation.calling():
+        matched = pair.pairing.old[position]
+        if matched < 0:
             continue
         other = pair.new_side.computation.instructions[matched]
         calls = matched_calls(one, other)
@@ -565,19 +565,18 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
     for pair in opened:
         assert pair.pairing
         theirs = other.computations[(pair.new, pair.old)[which]].instructions
-        mine = side.module.computations[(pair.old, pair.new)[which]].instructions
-        for it, matched in zip(mine, (pair.pairing.old, pair.pairing.new)[which], strict=True):
-            if it.calls:
-                # Which calls, by attribute and position, have a counterpart in its match.
-                others = {name: len(group) for name, group in theirs[matched].calls} if matched >= 0 else {}
-                met = {(name, n) for name, group in it.calls for n in range(min(len(group), others.get(name, 0)))}
-                _add_calls(calls, _START, it, pair.count, paired, met)
+        mapping = (pair.pairing.old, pair.pairing.new)[which]
+        for position, it in side.module.computations[(pair.old, pair.new)[which]].calling():
+            matched = mapping[position]
+            # Which calls, by attribute and position, have a counterpart in its match.
+            others = {name: len(group) for name, group in theirs[matched].calls} if matched >= 0 else {}
+            met = {(name, n) for name, group in it.calls for n in range(min(len(group), others.get(name, 0)))}
+            _add_calls(calls, _START, it, pair.count, paired, met)
     if not calls:
         return {}
     for caller, computation in enumerate(side.module.computations):
-        for it in computation.instructions:
-            if it.calls:
-                _add_calls(calls, caller, it, 1, paired, set())
+        for _, it in computation.calling():
+            _add_calls(calls, caller, it, 1, paired, set())
     reached = [callee for _, callee in nx.bfs_edges(calls, _START)]
     counts = {_START: 1}
     for callee in nx.topological_sort(calls.subgraph([_START, *reached])):
@@ -745,12 +744,10 @@ def every_mapping(old: ProgramSide, new: ProgramSide, pairs: Sequence[Computatio
             continue
         mapping = dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
         found.append((pair, mapping))
-        before = old.module.computations[pair.old].instructions
+        calls = dict(old.module.computations[pair.old].calling())
         after = new.module.computations[pair.new].instructions
-        if not any(it.calls for it in before):
-            continue
-        for position, matched in mapping.items():
-            for a, b in zip(before[position].called, after[matched].called, strict=True):
+        for position, matched in mapping.items() if calls else ():
+            for a, b in zip(calls[position].called, after[matched].called, strict=True) if position in calls else ():
                 if (a, b) not in seen:
                     seen.add((a, b))
                     worklist.append(ComputationMatch(a, b, count=pair.count))

@@ -216,14 +216,15 @@ class _EditRuns:
             index, other = (pair.old, pair.new)[side], (pair.new, pair.old)[side]
             theirs = self._modules[1 - side].computations[other].instructions
             mapping = (pair.pairing.old, pair.pairing.new)[side]
-            for n, (it, matched) in enumerate(zip(self._module.computations[index].instructions, mapping, strict=True)):
-                if it.calls and (index, n) not in self._moved:
+            for n, it in self._module.computations[index].calling():
+                matched = mapping[n]
+                if (index, n) not in self._moved:
                     both = (it, theirs[matched]) if side == 0 else (theirs[matched], it)
                     shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
                     sites.append(((pair.old, pair.new), index, it, shared))
         for index in (self._found.removed, self._found.added)[side]:
-            for n, it in enumerate(self._module.computations[index].instructions):
-                if it.calls and (index, n) not in self._moved:
+            for n, it in self._module.computations[index].calling():
+                if (index, n) not in self._moved:
                     sites.append((self._whole(index), index, it, []))
         calls: nx.DiGraph[_Node] = nx.DiGraph()
         for caller, index, it, left in sites:

@@ -397,7 +397,7 @@ def fused_bodies(module: Module, callers: Iterable[int] | None = None) -> dict[i
     """
     inside: dict[int, None] = {}
     for index in range(len(module.computations)) if callers is None else callers:
-        for it in module.computations[index].instructions:
+        for _, it in module.computations[index].calling():
             for name, group in it.calls:
                 if it.opcode in FUSIONS or (is_embedded(it, name) and it.opcode != "func.call"):
                     inside.update(dict.fromkeys(group))
@@ -409,7 +409,7 @@ def applied_bodies(module: Module) -> set[int]:
     return {
         callee
         for computation in module.computations
-        for it in computation.instructions
+        for _, it in computation.calling()
         for name, group in it.calls
         if it.opcode.removesuffix("-start") in _APPLYING or (name == "to_apply" and it.opcode != "call")
         for callee in group

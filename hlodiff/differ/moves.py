@@ -46,8 +46,8 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
     # For each computation called as a step of the program from a single place, that place.
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
-            for callee in it.called if it.calls else ():
+        for position, it in computation.calling():
+            for callee in it.called:
                 fits = _is_step(it) and callee not in sites and callee not in unopened
                 sites[callee] = (index, position) if fits else None
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}

@@ -43,7 +43,7 @@ def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]
         [
             (index, position)
             for index, computation in enumerate(module.computations)
-            for position, it in enumerate(computation.instructions)
+            for position, it in computation.calling()
             if it.opcode in CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None
         ]
         for module in modules
@@ -74,7 +74,7 @@ def with_numbered_branches(module: Module) -> Module:
     """
     computations = list(module.computations)
     for index, computation in enumerate(computations):
-        if any(it.calls and it.calls[0][0] == _TRUE for it in computation.instructions):
+        if any(it.calls[0][0] == _TRUE for _, it in computation.calling()):
             kept = list(computation.instructions)
             for position, it in enumerate(kept):
                 if it.opcode == "conditional" and [name for name, _ in it.calls] == [_TRUE, _FALSE]:

@@ -87,7 +87,7 @@ class KnownContents:
             owner: the computation.
             callee_hash: the hash of each computation that it calls, by index.
         """
-        key = id(owner), tuple([callee_hash(callee) for it in owner.instructions if it.calls for callee in it.called])
+        key = id(owner), tuple([callee_hash(callee) for _, it in owner.calling() for callee in it.called])
         known = self._found.get(key)
         if known is not None:
             return known[1]

@@ -240,10 +240,12 @@ class Instruction(_Draft):
 
 
 class _CountedOnce:
-    """Cache for properties of a computation: its parameters, the names of its instructions' attributes, and users."""
+    """Cache for properties of a computation: its parameters, calls, order, attributes by name, and users."""
 
-    __slots__ = ("_attribute_names", "_parameters", "_users")
+    __slots__ = ("_attribute_names", "_calling", "_order", "_parameters", "_users")
     _attribute_names: frozenset[str]
+    _calling: tuple[tuple[int, Instruction], ...]
+    _order: Sequence[int]
     _parameters: tuple[int, ...]
     _users: tuple[tuple[int, ...], ...]
 
@@ -273,6 +275,15 @@ class Computation(_CountedOnce):
             found = [(i.number, n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
             object.__setattr__(self, "_parameters", tuple([n for _, n in sorted(found)]))
             return self._parameters
+
+    def calling(self) -> tuple[tuple[int, Instruction], ...]:
+        """The instructions that call computations, each with its index; most fused computations have none."""
+        try:
+            return self._calling
+        except AttributeError:
+            found = tuple([(n, it) for n, it in enumerate(self.instructions) if it.calls])
+            object.__setattr__(self, "_calling", found)
+            return found
 
     def attribute_names(self) -> frozenset[str]:
         """The names of all attributes of its instructions."""

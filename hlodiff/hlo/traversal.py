@@ -106,7 +106,7 @@ def callees_first(module: Module) -> tuple[int, ...]:
 
 def callees(computation: Computation) -> tuple[int, ...]:
     """The callees of a computation, each once."""
-    return tuple(dict.fromkeys([c for it in computation.instructions if it.calls for c in it.called]))
+    return tuple(dict.fromkeys([c for _, it in computation.calling() for c in it.called]))
 
 
 def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
@@ -117,17 +117,23 @@ def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
         frozenset()
     """
     return frozenset(
-        [c for one in module.computations for it in one.instructions if it.opcode in opcodes for c in it.called]
+        [c for one in module.computations for _, it in one.calling() if it.opcode in opcodes for c in it.called]
     )
 
 
-def operands_first(owner: Computation) -> list[int]:
+def operands_first(owner: Computation) -> Sequence[int]:
     """Positions in topological order, operands before users; the printed order if it already is one."""
-    instructions = owner.instructions
-    for n, it in enumerate(instructions):  # a loop: a generator takes three times as long, and every pass asks
-        if it.operands and max(it.operands) >= n:
-            return postorder(range(len(instructions)), lambda n: instructions[n].operands)
-    return list(range(len(instructions)))
+    try:
+        return owner._order
+    except AttributeError:
+        instructions = owner.instructions
+        order: Sequence[int] = range(len(instructions))
+        for n, it in enumerate(instructions):  # a loop: a generator takes three times as long
+            if it.operands and max(it.operands) >= n:
+                order = postorder(order, lambda n: instructions[n].operands)
+                break
+        object.__setattr__(owner, "_order", order)
+        return order
 
 
 def source_through(owner: Computation, position: int, through: Collection[str]) -> int:
@@ -163,7 +169,7 @@ def call_cycle(computations: Sequence[Computation]) -> tuple[str, int] | None:
     """The error for a cycle of calls, and the line of one; None if the call graph is acyclic."""
     if not any(calls_later(index, computation) for index, computation in enumerate(computations)):
         return None  # callees come first, as XLA prints them
-    cycle = first_cycle([[n for it in computation.instructions for n in it.called] for computation in computations])
+    cycle = first_cycle([[n for _, it in computation.calling() for n in it.called] for computation in computations])
     if not cycle:
         return None
     line = next(it.line for it in computations[cycle[0]].instructions if cycle[1 % len(cycle)] in it.called)
@@ -172,7 +178,7 @@ def call_cycle(computations: Sequence[Computation]) -> tuple[str, int] | None:
 
 def calls_later(index: int, computation: Computation) -> bool:
     """Whether a computation calls itself or a later one."""
-    return any(n >= index for it in computation.instructions for _, group in it.calls for n in group)
+    return any(n >= index for _, it in computation.calling() for n in it.called)
 
 
 def format_cycle(names: Sequence[str], verb: str) -> str:
@@ -195,7 +201,7 @@ def format_cycle(names: Sequence[str], verb: str) -> str:
 
 def without_callers(module: Module) -> list[int]:
     """Computations without callers, except the entry."""
-    called = {c for computation in module.computations for it in computation.instructions for c in it.called}
+    called = {c for computation in module.computations for _, it in computation.calling() for c in it.called}
     return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
 
@@ -203,7 +209,7 @@ def call_sites(module: Module) -> list[list[tuple[int, int, str]]]:
     """For each computation its call sites: caller, position of the calling instruction, attribute name."""
     sites: list[list[tuple[int, int, str]]] = [[] for _ in module.computations]
     for caller, computation in enumerate(module.computations):
-        for position, it in enumerate(computation.instructions):
+        for position, it in computation.calling():
             for name, group in it.calls:
                 for callee in group:
                     sites[callee].append((caller, position, name))
@@ -220,7 +226,7 @@ def scheduled(module: Module) -> list[bool]:
         return found
 
     def run_in_steps(index: int) -> Iterator[int]:
-        for it in module.computations[index].instructions:
+        for _, it in module.computations[index].calling():
             for name, group in it.calls:
                 if computation_kind(it.opcode, name) not in ("fused", "apply"):
                     yield from group
@@ -235,7 +241,7 @@ def fused_only(module: Module) -> list[bool]:
     by_fusions: set[int] = set()
     by_others = {module.entry}
     for computation in module.computations:
-        for it in computation.instructions:
+        for _, it in computation.calling():
             (by_fusions if it.opcode == "fusion" else by_others).update(it.called)
     return [n in by_fusions and n not in by_others for n in range(len(module.computations))]
 
@@ -297,7 +303,7 @@ def multiplicities(module: Module) -> tuple[Multiplicity, ...]:
     weights[module.entry].kinds["entry"] = 1
     for index in reversed(callees_first(module)):
         if weights[index].total:
-            for instruction in module.computations[index].instructions:
+            for _, instruction in module.computations[index].calling():
                 for attribute, callees in instruction.calls if not is_continuation(instruction.opcode) else ():
                     for callee in callees:
                         if callee != index:

@@ -355,7 +355,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
 
 
 def _with_permuted_calls(index: int, computation: Computation, passed: dict[Place, list[int]]) -> Computation:
-    if not any((index, at) in passed for at, it in enumerate(computation.instructions) if it.calls):
+    if not any((index, at) in passed for at, _ in computation.calling()):
         return computation
     permuted = [
         _permuted(it, passed[index, at]) if it.calls and (index, at) in passed else it
