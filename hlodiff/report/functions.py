@@ -87,6 +87,7 @@ _OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new arguments?|arguments
 _RENUMBERED = re.compile(r" instead of output | are donated to other results")
 _OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
 _LONGEST_CAUSE = 80  # characters
+_OF_WHICH_LOOPS = re.compile(r"( per turn of .*|, \+ [\d,]+ loops? of unknown length)")
 # No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
 
@@ -406,11 +407,11 @@ def _numbers(
         looks = number.name, show(number, "")
         is_same = all(any(looks == (other.name, show(other, "")) for other in one.numbers) for one in group)
         if program and not number.comparable and (by := format_range_change(number, program, root)):
-            pair, _, loop = by.partition(" per turn of ")
+            pair, *loops = _OF_WHICH_LOOPS.split(by, maxsplit=1)
             is_only = sum(len(one.targets) for one in group) == 1
             where = "" if is_only or target is None else f" on {target}"
-            found.append(f"{looks[1]} ({pair if loop and loop == before else by}{where})")
-            before = loop
+            found.append(f"{looks[1]} ({pair if loops and loops[0] == before else by}{where})")
+            before = loops[0] if loops else ""
         else:
             found.append(show(number, "" if is_same or target is None else target))
     return found

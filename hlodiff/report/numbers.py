@@ -247,18 +247,23 @@ def format_per_turn(program: ProgramComparison, root: str = "") -> str:
 
 def _one_turn(old: ExecutedCount, new: ExecutedCount, unit: Unit, root: str) -> str:
     """Both sides of the work per iteration of the loop that changed most; "" if none did."""
-    if len(old.per_turn) != len(new.per_turn):
+    pair = _turn_that_changed(old, new, root)
+    if pair is None:
         return ""
+    sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in pair)
+    return f"{format_pair(*sides)} per turn of {pair[1][0].words(root)}"
+
+
+def _turn_that_changed(old: ExecutedCount, new: ExecutedCount, root: str) -> tuple[_PerTurn, _PerTurn] | None:
+    """The loop on both sides whose work per iteration changed most; None if none did."""
+    if len(old.per_turn) != len(new.per_turn):
+        return None
     pairs = [
         pair
         for pair in zip(old.per_turn, new.per_turn, strict=True)
         if _by(pair) >= _LEAST_CHANGE and pair[0][0].words(root) == pair[1][0].words(root)
     ]
-    if not pairs:
-        return ""
-    before, after = max(pairs, key=_by)
-    sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in (before, after))
-    return f"{format_pair(*sides)} per turn of {after[0].words(root)}"
+    return max(pairs, key=_by, default=None)
 
 
 def format_range_change(number: Number, program: ProgramComparison, root: str = "") -> str:
@@ -281,12 +286,18 @@ def format_range_change(number: Number, program: ProgramComparison, root: str = 
     )
     metric, unit = next(metrics, ("", "count"))
     old, new = executed_pair(program, metric)
-    if old.per_turn or new.per_turn:
-        return _one_turn(old, new, unit, root)
-    if old.most is None or new.most is None or (old.most < new.most) != (number.mark == "worse"):
-        return ""
+    loops, by_turn = len(new.per_turn), ""
+    least = 0
+    if turn := _turn_that_changed(old, new, root):
+        by_turn, least = _one_turn(old, new, unit, root), abs(turn[1][1] - turn[0][1])
+    if old.most is None or new.most is None or len(old.per_turn) != loops:
+        return by_turn
+    # A loop that ends after so many turns at most may do more than one turn of a loop of which nothing is known.
+    if abs(new.most - old.most) <= least or (old.most < new.most) != (number.mark == "worse"):
+        return by_turn
     before, after = format_sides(old.most, new.most, FORMATS[unit])
-    return f"at most {before} -> {after}" if old.most != new.most else ""
+    most = "" if old.least == old.most and new.least == new.most else "at most "
+    return f"{most}{before} -> {after}" + (f", + {many(loops, 'loop')}{OF_LOOPS}" if loops else "")
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
