@@ -524,14 +524,17 @@ class _Refinement:
 
 def _match_once(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
     """Match free instructions whose key occurs exactly once on each side."""
-    found: tuple[dict[Hashable, int], dict[Hashable, int]] = {}, {}
-    for once, keyed in zip(found, (olds, news), strict=True):
-        for key, position in keyed:
-            once[key] = -1 if key in once else position
+    once: dict[Hashable, int] = {}
+    for key, position in olds:
+        once[key] = -1 if key in once else position
+    shared: dict[Hashable, int] = {}
+    for key, position in news:
+        if key in once:
+            shared[key] = -1 if key in shared else position
     paired = False
     mapping, back = pairing.old, pairing.new
-    for key, position in found[0].items():
-        other = found[1].get(key, -1)
+    for key, position in once.items() if shared else ():
+        other = shared.get(key, -1)
         if other >= 0 and position >= 0 and mapping[position] < 0 and back[other] < 0:
             pairing.add(position, other, matcher)
             paired = True
