@@ -361,9 +361,13 @@ def without_own_numbers(module: Module) -> Module:
 
     They count what came before in the program: where a callback was added or removed, all later ones get others.
     """
-    is_lowered = module.stage == "stablehlo"
-    module = _without_own(module, is_callback, "mhlo.backend_config" if is_lowered else "backend_config", _INDEX)
-    return _without_own(module, RENDEZVOUS.applies, "mhlo.frontend_attributes", _LOWERED_RENDEZVOUS)
+    config = "mhlo.backend_config" if module.stage == "stablehlo" else "backend_config"
+    present = {name for computation in module.computations for name in computation.attribute_names()}
+    if config in present:
+        module = _without_own(module, is_callback, config, _INDEX)
+    if "mhlo.frontend_attributes" in present:
+        module = _without_own(module, RENDEZVOUS.applies, "mhlo.frontend_attributes", _LOWERED_RENDEZVOUS)
+    return module
 
 
 def _without_own(
