@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import program_bytes
-from hlodiff.differ.loops import UncountedLoop
+from hlodiff.differ.loops import UncountedLoop, have_same_bounds
 from hlodiff.differ.metrics import ZERO, ExecutedCount
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import STAGE_NAMES
@@ -291,6 +291,8 @@ def format_range_change(number: Number, program: ProgramComparison, root: str = 
     if turn := _turn_that_changed(old, new, root):
         by_turn, least = _one_turn(old, new, unit, root), abs(turn[1][1] - turn[0][1])
     if old.most is None or new.most is None or len(old.per_turn) != loops:
+        return by_turn
+    if program.diff is not None and not have_same_bounds(program.diff.old, program.diff.new):
         return by_turn
     # A loop that ends after so many turns at most may do more than one turn of a loop of which nothing is known.
     if abs(new.most - old.most) <= least or (old.most < new.most) != (number.mark == "worse"):
