@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from hlodiff.differ import CLASSES, Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
-from hlodiff.hlo import Frame, Stage, read_text
+from hlodiff.hlo import Frame, Module, Stage, read_text
 from hlodiff.policy import judge
 from hlodiff.report import Report, format_field_change, to_json, to_markdown, to_terminal
 from tests.shown import happened, headline
@@ -1346,3 +1346,31 @@ _WEIGHT = """%1 = stablehlo.sine %arg1 : tensor<f32>
 def test_a_cast_inside_of_new_work_rounds_nothing_that_was_there() -> None:
     without = WEIGHED.format(line=4, work="return %0 : tensor<8xbf16>")
     assert of(WEIGHED.format(line=4, work=_WEIGHT.format(of=1)), without) == ("structure",)
+
+
+def scaled(*lines: str, opcode: str = "multiply") -> Module:
+    """A value times the first of these values."""
+    body = [*lines, f"%1 = stablehlo.{opcode} %arg0, %0 : tensor<f32>", "return %1 : tensor<f32>"]
+    head = "module @m {\n  func.func public @main(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<f32> {\n"
+    return read_text(head + "".join(f"    {line}\n" for line in body) + "  }\n}\n")
+
+
+DIFFERENCE = "%0 = stablehlo.subtract %arg1, %arg0 : tensor<f32>"
+
+
+@pytest.mark.parametrize(
+    ("number", "opcode", "classes"),
+    [
+        ("1.000000e-02", "multiply", ("numerics", "structure")),
+        ("8.000000e+00", "divide", ("structure",)),
+        ("8.000000e-01", "divide", ("numerics", "structure")),
+    ],
+)
+def test_a_number_in_place_of_a_computed_value_is_numerics(number: str, opcode: str, classes: tuple[str, ...]) -> None:
+    """As `dt0=None` instead of `ts[1] - ts[0]`; a whole number that something is divided by is a count."""
+    written = scaled(f"%0 = stablehlo.constant dense<{number}> : tensor<f32>", opcode=opcode)
+    pair = scaled(DIFFERENCE, opcode=opcode), written
+    assert classes_of(diff(*pair)) == classes_of(diff(*pair[::-1])) == classes
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", diff(*pair))
+    listed = to_terminal(Report("diff", "a", "b", (compared,)))
+    assert (listed.index("added constant") < listed.index("removed subtract")) == (len(classes) == 2)

@@ -170,6 +170,8 @@ _LEADING = re.compile(r"\d+")
 _INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
+_HALVES = ("removed", "added")
+_SCALAR = re.compile(r"dense<(-?[\d.]+(?:[eE][-+]?\d+)?)>")
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
 _MODULE_PLACEMENT = ("num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas", "sdy.mesh")
@@ -227,6 +229,8 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         for n in _constraints_elsewhere(diff):
             by_edit[n] = [("structure", True)]
         _reclassify_casts(diff, by_edit, has_folded_constants)
+        for n in numbers_for_values(diff):
+            by_edit[n] = [("numerics", False)]
     if any(change.field in _PLACEMENT for edit in diff.reported for change in edit.changes):
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and _is_of_places(edit, diff):
@@ -273,6 +277,46 @@ def replaces_a_number(diff: ModuleDiff) -> bool:
         and _FLOATS.search(site.text)
     }
     return {"added", "removed"} <= found
+
+
+def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
+    """The floating-point constants of StableHLO that an operation takes in place of a computed value, or took.
+
+    The operation stays, its other operands are no other work, and the other program does not have the number. A whole
+    number that something is divided by is a count.
+
+    Args:
+        diff: the difference.
+
+    Returns:
+        the indices of the edits.
+    """
+    alone = [
+        (n, edit.new is not None, site)
+        for n, edit in enumerate(diff.reported if diff.new.stage == "stablehlo" else ())
+        if edit.kind in ("added", "removed") and edit.cause is None and edit.region is None
+        if (site := edit.new or edit.old) and site.opcode == "constant" and _FLOATS.search(site.text)
+    ]
+    if not alone:
+        return frozenset()
+    modules = diff.old, diff.new
+    known = [{it.literal for one in module.computations for it in one.instructions} for module in modules]
+    places = [{place for edit in diff.reported if edit.kind == kind for place in _places_of(edit)} for kind in _HALVES]
+
+    def is_taken(side: bool, site: Site, user: int) -> bool:
+        it = modules[side].computations[site.computation].instructions[user]
+        edited = {(site.computation, n) in places[side] for n in (user, *it.operands) if n != site.instruction}
+        number = _SCALAR.search(site.text) if it.opcode == "divide" and it.operands[-1] == site.instruction else None
+        is_count = number is not None and float(number[1]).is_integer()
+        return edited == {False} and it.opcode != "return" and not is_count
+
+    return frozenset(
+        n
+        for n, side, site in alone
+        if site.instruction_in(modules[side]).literal not in known[not side]
+        for user in modules[side].computations[site.computation].users()[site.instruction]
+        if is_taken(side, site, user)
+    )
 
 
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:

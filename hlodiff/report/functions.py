@@ -515,11 +515,12 @@ def _stage_views(
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
-    for text in own if own and own[0].stage == "compiled" else ():
+    for text in own:
         of_text = {edit_group: on for edit_group, on in chosen if not text.targets or text.targets[0] in on}
         for edit_group, words in format_in_all([*of_text], text.program):
             is_shared = len(of_text[edit_group]) > len(text.targets)
-            lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_shared else words)
+            is_named = is_shared and text.stage == "compiled"
+            lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
     found: list[StageView] = []
     shown = 0
     reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)

@@ -302,7 +302,8 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
     """
     halves: dict[str, list[EditGroup]] = {}
     for edit_group in edit_groups:
-        if edit_group.kind in ("added", "removed") and any(edit_group.group[1:3]):
+        is_half = edit_group.kind in ("added", "removed") and any(edit_group.group[1:3])
+        if is_half and _operation_of(edit_group) != "constant":  # another number is of another user
             halves.setdefault(_operation_of(edit_group), []).append(edit_group)
     joined: dict[EditGroup, EditGroup | None] = {}
     for alike, place_of in ((alike, place_of) for alike in halves.values() for place_of in places):

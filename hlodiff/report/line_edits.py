@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hlodiff.differ.classify import is_argument
+from hlodiff.differ.classify import is_argument, numbers_for_values
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -340,6 +340,8 @@ class ChangedLines:
 
     report: Report
     origins: dict[int, Origins] = field(default_factory=dict)
+    numbers: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Of programs by index, see `numbers_for_values`."""
     files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
     counted_on: dict[Key, str] = field(default_factory=dict)
     """Changes of the current stage whose cost differs between targets, with the target whose cost is shown."""
@@ -392,6 +394,7 @@ class ChangedLines:
                 is_body = len(groups) > most and _is_more_or_less(groups)
                 in_order = sorted(groups, key=_most_work) if is_body else groups
                 in_order = sorted(in_order, key=lambda group: group.weight > 1)
+            in_order = sorted(in_order, key=lambda group: not self._is_number(group))
             shown = in_order[: max(most, 0)]
             most -= len(shown)
             changes = []
@@ -404,6 +407,16 @@ class ChangedLines:
             if changes:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
+
+    def _is_number(self, edit_group: EditGroup) -> bool:
+        """Whether a change is a number that an operation takes in place of a computed one: nothing else shows it."""
+        is_constant = "constant" in edit_group.group[1:3] and edit_group.kind in ("added", "removed")
+        if not is_constant:
+            return False
+        program = edit_group.edits[0][0]
+        if program not in self.numbers:
+            self.numbers[program] = numbers_for_values(self._edit(edit_group.edits[0])[1])
+        return not self.numbers[program].isdisjoint(n for number, n in edit_group.edits if number == program)
 
     def _edit_of_one_line(
         self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]
