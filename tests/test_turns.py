@@ -13,7 +13,7 @@ from hlodiff.config import Config, budgets
 from hlodiff.differ import Cost, ExecutedCount, ProgramComparison, UncountedLoop, diff, format_loops
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
-from hlodiff.report import Report, format_cost, to_form, to_json, to_terminal, upgrade_text
+from hlodiff.report import Report, build_view, format_cost, to_form, to_json, to_terminal, upgrade_text
 from hlodiff.report.numbers import format_executed_pair
 from hlodiff.report.verdict import judged
 from hlodiff.report.view import Number
@@ -364,6 +364,16 @@ def test_each_target_of_a_verdict_has_one_of_its_numbers_and_each_number_names_i
     head = text.partition(" changed on ")[0]
     assert "worse on 2 targets" in head and "temp +400 % (gpu), more bytes accessed (149 B -> 213 B per turn" in head
     assert "of the loop %w on cpu)" in head
+
+
+def test_a_number_of_a_verdict_is_that_of_the_target_where_it_is_largest() -> None:
+    programs = (
+        replace(on("cpu", open_loop(), open_loop(), 8e6), new_facts={"memory.temp": 4e7, "memory.argument": 1e6}),
+        replace(on("gpu", open_loop(), open_loop(), 8e6), new_facts={"memory.temp": 2e7, "memory.argument": 4e6}),
+    )
+    both = tuple(replace(one, old_facts={"memory.temp": 8e6, "memory.argument": 8e5}) for one in programs)
+    (view,) = build_view(Report("diff", "a", "b", both)).functions
+    assert view.sentence.startswith("worse on 2 targets: temp +400 % (cpu), arguments +400 % (gpu)")
 
 
 def moved_product(inside: bool) -> str:

@@ -170,7 +170,6 @@ _LEADING = re.compile(r"\d+")
 _INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
-_HALVES = ("removed", "added")
 _SCALAR = re.compile(r"dense<(-?[\d.]+(?:[eE][-+]?\d+)?)>")
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
@@ -282,7 +281,7 @@ def replaces_a_number(diff: ModuleDiff) -> bool:
 def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
     """The floating-point constants of StableHLO that an operation takes in place of a computed value, or took.
 
-    The operation stays, its other operands are no other work, and the other program does not have the number. A whole
+    The operation stays as it is, and so do its other operands; the other program does not have the number. A whole
     number that something is divided by is a count.
 
     Args:
@@ -301,7 +300,9 @@ def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
         return frozenset()
     modules = diff.old, diff.new
     known = [{it.literal for one in module.computations for it in one.instructions} for module in modules]
-    places = [{place for edit in diff.reported if edit.kind == kind for place in _places_of(edit)} for kind in _HALVES]
+    others = [edit for edit in diff.reported if edit.kind != "changed" or edit.fields != ("operands",)]
+    sites = [pair for edit in others for pair in edit.sites]
+    places = [{(site.computation, site.instruction) for pair in sites if (site := pair[side])} for side in (0, 1)]
 
     def is_taken(side: bool, site: Site, user: int) -> bool:
         it = modules[side].computations[site.computation].instructions[user]

@@ -393,7 +393,7 @@ def _numbers(
     programs: Mapping[str | None, ProgramComparison] | None = None,
     root: str = "",
 ) -> list[str]:
-    """The decisive numbers of the target where they are largest, and of one that has none of these.
+    """The decisive numbers of the first target, and of one that has none of these, where they are largest.
 
     A number names its target if others have it with another value, or not at all.
 
@@ -418,15 +418,27 @@ def _numbers(
 
 
 def _decisive_of_all(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[tuple[TargetVerdict, Number]]:
-    """The decisive numbers of the first target, the last of them exchanged for that of a target that has none."""
+    """The decisive numbers of the first target, the last exchanged for that of a target that has none of them.
+
+    Each is of the target where it is largest; a mixed verdict weighs the numbers of one target.
+    """
     first = group[0]
     chosen = [(first, number) for number in decisive_numbers(first.numbers, verdict)]
+    if verdict == "mixed" or not chosen:
+        return chosen
     names = {number.name for _, number in chosen}
-    for one in group[1:] if verdict != "mixed" else ():
-        own = [number for number in one.numbers if number.relevant and number.mark == verdict]
-        if own and names and names.isdisjoint(number.name for number in own):
-            return [*chosen[:1], (one, decisive_numbers(one.numbers, verdict)[0])]
-    return chosen
+    marked = [(one, [n for n in one.numbers if n.relevant and n.mark == verdict]) for one in group]
+    for one, own in marked:
+        if own and names.isdisjoint(number.name for number in own):
+            chosen = [*chosen[:1], (one, decisive_numbers(one.numbers, verdict)[0])]
+            break
+    return [
+        max(
+            [pair, *((one, number) for one, own in marked for number in own if number.name == pair[1].name)],
+            key=lambda item: item[1].rank,
+        )
+        for pair in chosen
+    ]
 
 
 # --- what happened ---------------------------------------------------------------------------------------------------
@@ -516,7 +528,12 @@ def _stage_views(
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
     for text in own:
-        of_text = {edit_group: on for edit_group, on in chosen if not text.targets or text.targets[0] in on}
+        # The cost of a StableHLO change is that of its first target.
+        of_text = {
+            edit_group: on
+            for edit_group, on in chosen
+            if not text.targets or text.targets[0] in (on if text.stage == "compiled" else [*on][:1])
+        }
         for edit_group, words in format_in_all([*of_text], text.program):
             is_shared = len(of_text[edit_group]) > len(text.targets)
             is_named = is_shared and text.stage == "compiled"

@@ -394,7 +394,8 @@ class ChangedLines:
                 is_body = len(groups) > most and _is_more_or_less(groups)
                 in_order = sorted(groups, key=_most_work) if is_body else groups
                 in_order = sorted(in_order, key=lambda group: group.weight > 1)
-            in_order = sorted(in_order, key=lambda group: not self._is_number(group))
+            if line.is_edited:
+                in_order = sorted(in_order, key=lambda group: not self._is_number(group))
             shown = in_order[: max(most, 0)]
             most -= len(shown)
             changes = []
