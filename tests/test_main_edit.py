@@ -68,6 +68,7 @@ def one(
         ("y = f(x) + a", "y = g(x, 2) + b", "f(x) + a -> g(x, 2) + b"),
         ("y = jnp.where(m, e, 0.0)", "y = m * e", "jnp.where(m, e, 0.0) -> m * e"),
         ("y = x - 1", "y = x - 2", "x - 1 -> x - 2"),
+        ("y = f(a, ts=ts)", "y = f(a, ts=ts, fn=lambda t, y: tanh(y))", "fn=lambda t, y: tanh(y) added"),
         ("y = x * 2.0", "y = x * 3.0", "x * 2.0 -> x * 3.0"),
         ("y = f(x, a)", "y = g(x, b)", "f(x, a) -> g(x, b)"),
         ("y = where(m, a, b)", "y = where(m, b, a)", "a and b exchanged"),

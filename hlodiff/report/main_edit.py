@@ -824,10 +824,13 @@ def in_brackets(old_source: str, new_source: str) -> str:
 
 def _joined(words: Sequence[str]) -> str:
     """Tokens as text, with spaces after commas and around keywords: `[i + 1 for i in x]` is `[i+1 for i in x]`."""
-    text = ""
+    text, lambdas, is_body = "", 0, False
     for before, word in pairwise(("", *words)):
         is_apart = any(keyword.iskeyword(one) and one not in _CONSTANTS for one in (before, word))
-        text += f" {word}" if text and (before == "," or is_apart) else word
+        is_apart &= before not in _BEFORE_A_SIGN and word != ":"
+        text += f" {word}" if text and (before == "," or is_apart or is_body) else word
+        is_body = word == ":" and lambdas > 0  # what a lambda returns
+        lambdas += (word == "lambda") - is_body
     return text
 
 
