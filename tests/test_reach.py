@@ -204,7 +204,7 @@ def test_walks_along_operands_count_as_searching(monkeypatch: pytest.MonkeyPatch
     for steps in (10**9, 1):  # how many of a walk count as a price
         monkeypatch.setattr(sys.modules["hlodiff.differ.local_search"], "_STEPS", steps)
         ends.clear()
-        found = diff(old, new, limits=Limits(search=8))
+        found = diff(old, new, limits=Limits(search=24))
         efforts.append((sum(walked for _, walked in ends), [hit.name for hit in found.limit_hits]))
         assert all(work >= walked // steps for work, walked in ends)
         assert found.replay().complete

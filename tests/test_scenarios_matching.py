@@ -459,3 +459,34 @@ def test_the_step_of_each_leaf_stays_its_own_if_a_leaf_is_added(leaves: str) -> 
         assert [edit.new.name for edit in found.edits if edit.new and edit.kind == "changed"] == ["r"]
         names = [site.name for edit in found.edits for site in (edit.old, edit.new) if site]
         assert {name.rpartition(".")[2] for name in names} == {"X", "r"}
+
+
+def optimizer_step(names: str, first: str = "sine") -> str:
+    """Gradients of arrays of one shape, scaled by the sum of their squares, with weights and moments."""
+    arguments = ["x", *names, *(f"m_{n}" for n in names)]
+    rows = [f'{a} = f32[4]{{0}} parameter({k}), metadata={{op_name="{a}"}}' for k, a in enumerate(arguments)]
+    rows.append(f"top = f32[4]{{0}} {first}(x)")
+    passed_on = total = "top"
+    for n in reversed(names):
+        rows += [f"g_{n} = f32[4]{{0}} negate({passed_on})", f"d_{n} = f32[4]{{0}} tanh(g_{n})"]
+        passed_on = f"d_{n}"
+    for n in names:
+        rows += [f"q_{n} = f32[4]{{0}} multiply(g_{n}, g_{n})", f"t_{n} = f32[4]{{0}} add({total}, q_{n})"]
+        total = f"t_{n}"
+    for n in names:
+        rows += [f"s_{n} = f32[4]{{0}} divide(g_{n}, {total})", f"n_{n} = f32[4]{{0}} add(m_{n}, s_{n})"]
+        rows.append(f"w_{n} = f32[4]{{0}} subtract({n}, n_{n})")
+    results = [*(f"w_{n}" for n in names), *(f"n_{n}" for n in names)]
+    types = ", ".join(["f32[4]{0}"] * len(results))
+    return "\n".join([*rows, f"ROOT all = ({types}) tuple({', '.join(results)})"])
+
+
+@pytest.mark.parametrize("names", ["habcdef", "abchdef", "abcdhef", "abcdefh"])
+@pytest.mark.parametrize("first", ["sine", "cosine"])
+def test_gradients_of_one_shape_are_told_apart_by_the_weight_that_they_belong_to(names: str, first: str) -> None:
+    found = compare(optimizer_step("abcdef"), optimizer_step(names, first))
+    fields = sorted(field for edit in found.edits for field in edit.fields)
+    assert fields == (["shape"] if first == "sine" else ["opcode", "shape"])
+    assert found.summary == {"added": 9, "removed": 0, "changed": len(fields), "moved": 0}
+    names_of = [(old.name, new.name) for edit in found.edits for old, new in edit.sites if old and new]
+    assert all(old == new or old == "top" for old, new in names_of)

@@ -121,11 +121,21 @@ class ProgramSide:
     bodies: Bodies
     copies: Mapping[int, int] = field(default_factory=dict)
     _operand_symmetric: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
+    _functions: dict[int, str] = field(default_factory=dict)
 
     @cached_property
     def calls(self) -> nx.DiGraph[int]:
         """The call graph."""
         return call_graph(self.module)
+
+    def functions(self, frame: int) -> str:
+        """The Python functions through which a frame was called, with their files; lines come and go."""
+        found = self._functions.get(frame)
+        if found is None:
+            stack = self.module.stack(frame)
+            names = [f"{one.file.rpartition('/')[2]}:{one.function}" for one in stack]
+            found = self._functions[frame] = " ".join(names)
+        return found
 
     @cached_property
     def platform(self) -> str:
@@ -418,7 +428,9 @@ def _freeze(
     roots = [one.instructions[one.root] for one in both]
     numbered = len({len(it.operands) for it in roots}) == 1 or any(it.opcode not in _RETURNS for it in roots)
     first, second = (
-        MatchGraph.from_networkx(dataflow(computation), side.hashes, intern, entry=entry, numbered_results=numbered)
+        MatchGraph.from_networkx(
+            dataflow(computation), side.hashes, intern, entry=entry, numbered_results=numbered, functions=side.functions
+        )
         for side, computation in zip((old, new), both, strict=True)
     )
     pair.old_side, pair.new_side, pair.pairing = first, second, InstructionMap.empty(first.size, second.size)

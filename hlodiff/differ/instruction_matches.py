@@ -5,7 +5,7 @@ as in GumTree (Falleri et al. 2014), then a linear sum assignment of what is lef
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -158,6 +158,7 @@ class MatchGraph:
         order: positions, operands before users.
         is_entry: its parameters are the program's; those of other computations are names for operands of the caller.
         names: which instructions are such names.
+        functions: the Python functions through which a frame was called.
     """
 
     computation: Computation
@@ -171,6 +172,12 @@ class MatchGraph:
     order: tuple[int, ...]
     is_entry: bool
     names: tuple[bool, ...]
+    functions: Callable[[int], str]
+
+    def origin(self, position: int) -> tuple[str, str]:
+        """JAX's scope and the Python functions that an instruction comes from: evidence among equal ones."""
+        it = self.computation.instructions[position]
+        return it.op_name, self.functions(it.frame)
 
     @staticmethod
     def from_networkx(
@@ -180,6 +187,7 @@ class MatchGraph:
         *,
         entry: bool,
         numbered_results: bool = True,
+        functions: Callable[[int], str] = str,
     ) -> MatchGraph:
         """Freeze one computation into tuples, which the inner loops of the matchers walk seven times as fast.
 
@@ -190,6 +198,7 @@ class MatchGraph:
             entry: True for the entry, whose arguments may become constants; other parameters come and go with their
                 call.
             numbered_results: whether a result's place among those returned says which one it is.
+            functions: see the field.
         """
         computation: Computation = graph.graph["computation"]
         instructions = computation.instructions
@@ -225,6 +234,7 @@ class MatchGraph:
             tuple(operands_first(computation)),
             entry,
             tuple(not entry and it.opcode == "parameter" for it in instructions),
+            functions,
         )
 
 
@@ -268,6 +278,7 @@ class InstructionMap:
     matchers: dict[int, str]
     steps: int = 0
     _reaches: list[Reach | None] = field(default_factory=lambda: [None, None])
+    _places: tuple[Sequence[int], Sequence[int]] | None = None
 
     @staticmethod
     def empty(old_size: int, new_size: int) -> InstructionMap:
@@ -310,6 +321,12 @@ class InstructionMap:
             found = self._reaches[which] = Reach(sides[which].operands, sides[which].users, mapping)
         return found
 
+    def places(self, old: MatchGraph, new: MatchGraph) -> tuple[Sequence[int], Sequence[int]]:
+        """The place of each instruction of both sides, see `_places`, as the parameters were matched at first."""
+        if self._places is None:
+            self._places = _places(old, new, self.old, 0), _places(new, old, self.new, 1)
+        return self._places
+
     @property
     def walked(self) -> int:
         """All operands visited to compare those of matches: the effort in addition to costs."""
@@ -325,7 +342,7 @@ class InstructionMap:
 
 
 def op_name_of(side: MatchGraph, position: int) -> str:
-    """JAX's scope of an instruction: evidence among instructions that are otherwise equal."""
+    """JAX's scope of an instruction, or the path of an argument."""
     return side.computation.instructions[position].op_name
 
 
@@ -350,6 +367,81 @@ def is_parameter_of(side: MatchGraph, position: int) -> bool:
 # Weaker levels match only next to something matched; each round may add neighbours. Eight rounds were enough for
 # everything in the corpus; the loop ends early when a round matches nothing.
 _ROUNDS = 8
+
+
+# --- The place of an instruction: the parameters nearest to it in the dataflow.
+#
+# The gradients of equal layers are equal, and so are those of a weight and a bias of one shape. What tells them apart
+# is what they are used with: a weight or its moments. So the place of a value are the parameters that it is computed
+# from, or else the nearest ones that are used with it; if there are none, or too many to mean anything, the place that
+# all its operands have in common, or one of them has, or its only user. A scalar is used with everything.
+
+_MOST_NEAR = 3
+_RETURNS = ("tuple", "return")
+
+
+def _places(side: MatchGraph, other: MatchGraph, mapping: Sequence[int], which: int) -> list[int]:
+    """The place of each instruction of a side (0 old), as a bit set of parameters: old positions, others above them."""
+    instructions, operands, users = side.computation.instructions, side.operands, side.users
+    forms = [0] * side.size  # the parameter that a value is, cast, transposed or scaled by constants
+    # Arguments that were added or removed are places too; other parameters come and go with what the caller does.
+    is_known = side.is_entry and len(side.parameters) != len(other.parameters)
+    for parameter in side.parameters:
+        number = mapping[parameter] if which else parameter
+        if mapping[parameter] < 0:
+            number = parameter + which * other.size
+        if instructions[parameter].shape.dimensions and (mapping[parameter] >= 0 or is_known):
+            forms[parameter] = 1 << number
+    if not any(forms):
+        return forms
+    constant = [not below and it.opcode != "parameter" for below, it in zip(operands, instructions, strict=True)]
+    near = [0] * side.size
+    for position in side.order:
+        if below := operands[position]:
+            given = {operand for operand, _ in below if not constant[operand]}
+            constant[position] = not given
+            found = 0
+            for operand in given:
+                found |= forms[operand]
+            if len(given) == 1:
+                forms[position] = found
+            near[position] = found if found.bit_count() <= _MOST_NEAR else 0
+    if instructions[side.computation.root].opcode in _RETURNS:
+        near[side.computation.root] = 0
+    places, distances = near.copy(), [0 if found else side.size for found in near]
+    for position in reversed(side.order):
+        if not near[position]:
+            found, least = 0, side.size
+            for user in users[position]:
+                beside = near[user] & ~forms[position]
+                distance = 0 if beside else distances[user]
+                if distance < least:
+                    found, least = 0, distance
+                if distance == least:
+                    found |= beside or places[user]
+            if found.bit_count() <= _MOST_NEAR:
+                places[position], distances[position] = found, least + 1
+    _inherit(side, constant, places)
+    return places
+
+
+def _inherit(side: MatchGraph, constant: Sequence[bool], places: list[int]) -> None:
+    """Give instructions without a place that of their operands, or of their only user."""
+    operands, users = side.operands, side.users
+    partly = [0] * side.size  # of one term of a sum; it is not the place of the whole sum
+    for position in side.order:
+        if not places[position] and not constant[position] and operands[position]:
+            common, found = -1, 0
+            for operand, _ in operands[position]:
+                if not constant[operand]:
+                    common &= places[operand]
+                    found |= places[operand]
+            places[position] = common
+            partly[position] = found if found.bit_count() <= _MOST_NEAR else 0
+    for position in reversed(side.order):
+        places[position] = places[position] or partly[position]
+        if not places[position] and len(users[position]) == 1:
+            places[position] = places[users[position][0]]
 
 
 def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
@@ -438,6 +530,11 @@ class _Refinement:
     def match_unique(self, level: int) -> None:
         """Match instructions whose colours are unique on both sides, until a pass finds none."""
         pairing, progress = self.pairing, True
+        places = pairing.places(self.old, self.new)
+        # A different opcode of the same type is the same instruction only if its whole neighbourhood is unchanged.
+        names = ["both", "down", "inside", "place", "up"] if level < TYPE else ["both"]
+        if not any(places[0]):
+            names = [name for name in names if name not in ("inside", "place")]
         while progress and -1 in pairing.old and -1 in pairing.new:
             last = self._colours(level)
             if last.refined <= level:
@@ -447,14 +544,13 @@ class _Refinement:
             found = [
                 _match_once(
                     pairing,
-                    _by_colour(self.old, colours[0], level, name),
-                    _by_colour(self.new, colours[1], level, name),
+                    _by_colour(self.old, colours[0], level, name, places[0]),
+                    _by_colour(self.new, colours[1], level, name, places[1]),
                     f"{LEVELS[level]}:{name}",
+                    places if name in ("both", "up") else None,
                 )
-                # A different opcode of the same type is the same instruction only if its whole neighbourhood is
-                # unchanged.
-                for name in last.may_match
-                if level < TYPE or name == "both"
+                for name in names
+                if name in last.may_match or name == "place" or (name == "inside" and "down" in last.may_match)
             ]
             progress = any(found)
 
@@ -474,7 +570,7 @@ class _Refinement:
         return found
 
     def match_ties(self, level: int) -> None:
-        """Match instructions that are equal in every respect, by op_name and then by order, if counts agree.
+        """Match instructions that are equal in every respect, by place and origin and then by order, if counts agree.
 
         Members of one bucket are equal, so any order among them is right; but dependent instructions must follow, so
         buckets with free neighbours are matched one at a time.
@@ -487,7 +583,7 @@ class _Refinement:
             ours, theirs = last.colours
             by_key: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = {}, {}
             for found, side, colours in ((by_key[0], old, ours), (by_key[1], new, theirs)):
-                for key, position in _by_colour(side, colours, level, "both"):
+                for key, position in _by_colour(side, colours, level, "both", ()):
                     found.setdefault(key, []).append(position)
             buckets = [(olds, by_key[1].get(key, [])) for key, olds in by_key[0].items()]
             buckets = [(olds, news) for olds, news in buckets if len(olds) == len(news)]
@@ -522,8 +618,14 @@ class _Refinement:
             progress = any(found)
 
 
-def _match_once(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: str) -> bool:
-    """Match free instructions whose key occurs exactly once on each side."""
+def _match_once(
+    pairing: InstructionMap,
+    olds: _Keyed,
+    news: _Keyed,
+    matcher: str,
+    places: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> bool:
+    """Match free instructions whose key occurs exactly once on each side, and whose known `places` do not differ."""
     once: dict[Hashable, int] = {}
     for key, position in olds:
         once[key] = -1 if key in once else position
@@ -535,10 +637,17 @@ def _match_once(pairing: InstructionMap, olds: _Keyed, news: _Keyed, matcher: st
     mapping, back = pairing.old, pairing.new
     for key, position in once.items() if shared else ():
         other = shared.get(key, -1)
-        if other >= 0 and position >= 0 and mapping[position] < 0 and back[other] < 0:
+        if other < 0 or position < 0 or mapping[position] >= 0 or back[other] >= 0:
+            continue
+        if places is None or not are_apart(places[0][position], places[1][other]):
             pairing.add(position, other, matcher)
             paired = True
     return paired
+
+
+def are_apart(one: int, other: int) -> bool:
+    """Whether two places are known and have nothing in common."""
+    return bool(one and other and not one & other)
 
 
 def _anchors(mapping: Sequence[int], which: int) -> list[int]:
@@ -584,11 +693,19 @@ def _coloured(
     return sorted(ordered), down, up
 
 
-def _by_colour(side: MatchGraph, colours: _Colours, level: int, name: str) -> _Keyed:
-    """Free instructions by what is below and above them, by what is below, or by what is above."""
+def _by_colour(side: MatchGraph, colours: _Colours, level: int, name: str, places: Sequence[int]) -> _Keyed:
+    """Free instructions by what is below and above them, by what is below, also at one place, or by what is above.
+
+    Or by place and origin alone.
+    """
     free, down, up = colours
     if name == "both":
         return [((down[p], up[p]), p) for p in free]
+    if name == "inside":
+        return [((down[p], places[p]), p) for p in free if places[p]]
+    if name == "place":
+        labels = side.labels[level]
+        return [((labels[p], places[p], side.origin(p)), p) for p in free if places[p]]
     if name == "down":
         if level == EXACT:
             return [(down[p], p) for p in free]
@@ -608,18 +725,18 @@ def _is_enclosed(side: MatchGraph, mapping: Sequence[int], position: int) -> boo
 def _pair_by_name(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, olds: list[int], news: list[int], matcher: str
 ) -> None:
-    """Match those equal beyond the bucket's key first, then equal op_names, then the rest; each in order."""
+    """Match those equal beyond the bucket's key first, then those of one place and origin, then the rest, in order."""
     ours, theirs = (
-        {position: (side.labels[OWN][position], op_name_of(side, position)) for position in positions}
-        for side, positions in ((old, olds), (new, news))
+        {position: (side.labels[OWN][position], places[position], side.origin(position)) for position in positions}
+        for side, places, positions in zip((old, new), pairing.places(old, new), (olds, news), strict=True)
     )
-    for parts in ((0, 1), (0,), (1,), ()):
-        places: dict[Hashable, list[int]] = {}
+    for parts in ((0, 1, 2), (0, 1), (0, 2), (0,), (1, 2), (1,), (2,), ()):
+        alike: dict[Hashable, list[int]] = {}
         for position, own in theirs.items():
             if pairing.new[position] < 0:
-                places.setdefault(tuple([own[n] for n in parts]), []).append(position)
+                alike.setdefault(tuple([own[n] for n in parts]), []).append(position)
         for position, own in ours.items():
-            if pairing.old[position] < 0 and (free := places.get(tuple([own[n] for n in parts]))):
+            if pairing.old[position] < 0 and (free := alike.get(tuple([own[n] for n in parts]))):
                 pairing.add(position, free.pop(0), matcher)
 
 
@@ -784,26 +901,28 @@ def _nearest(side: MatchGraph, mapping: Sequence[int], which: int, position: int
 
 
 def _pair_groups(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
-    """Match groups of equal instructions with the same neighbours, in order; False if there are none.
+    """Match groups of equal instructions with the same neighbours and place, by origin; False if there are none.
 
     Members of a group are interchangeable, so this needs no assignment.
     """
     for level in (OWN, VALUE, STRUCTURE, TYPE):
-        groups = _groups(new, pairing, 1, level)
+        places = pairing.places(old, new)
+        groups = _groups(new, pairing, 1, level, places[1])
         found = False
-        for key, olds in _groups(old, pairing, 0, level).items():
+        for key, olds in _groups(old, pairing, 0, level, places[0]).items():
             news = groups.get(key, ())
             if news and _are_equal(old, olds) and _are_equal(new, news):
                 found = True
-                for one, other in zip(olds, news, strict=False):
-                    pairing.add(one, other, f"{LEVELS[level]}:group")
+                _pair_by_name(old, new, pairing, olds, news, f"{LEVELS[level]}:group")
         if found:
             return True
     return False
 
 
-def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -> dict[Hashable, list[int]]:
-    """Free instructions next to matched ones, without parameters, by label and neighbours, ascending."""
+def _groups(
+    side: MatchGraph, pairing: InstructionMap, which: int, level: int, places: Sequence[int]
+) -> dict[Hashable, list[int]]:
+    """Free instructions next to matched ones, without parameters, by label, place and neighbours, ascending."""
     mapping = (pairing.old, pairing.new)[which]
     colours = _anchors(mapping, which)
     groups: dict[Hashable, list[int]] = {}
@@ -817,7 +936,7 @@ def _groups(side: MatchGraph, pairing: InstructionMap, which: int, level: int) -
             tuple(sorted((colours[n] if mapping[n] >= 0 else 0, slot, r) for n, slot, r in found))
             for found in (slots, uses)
         ]
-        key = side.labels[level][position], position == side.computation.root, *around
+        key = side.labels[level][position], position == side.computation.root, places[position], *around
         groups.setdefault(key, []).append(position)
     return groups
 
@@ -849,8 +968,9 @@ def _assign_once(
         labels = old.labels[STRUCTURE][olds[row]], old.labels[TYPE][olds[row]]
         for column in sorted({n for label in labels for n in alike.get(label, ())}):
             if score := _score(old, new, olds[row], news[column], one, theirs[column]):
-                # Of equal scores prefer equal rank, the same from either side; squares, as pairs that do not cross
-                # have the smaller sum of squares of the distances.
+                # Of equal scores prefer one origin, then equal rank, the same from either side; squares, as pairs that
+                # do not cross have the smaller sum of squares of the distances.
+                score += 0.25 * (old.origin(olds[row]) == new.origin(news[column]))
                 scores[row, column] = score - 0.01 * (place - column / len(news)) ** 2
     beside: _Near = (set(), set())
     for row, column in assignment(scores):

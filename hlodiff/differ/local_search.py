@@ -23,6 +23,7 @@ from hlodiff.differ.instruction_matches import (
     InstructionMap,
     MatchGraph,
     Neighbourhood,
+    are_apart,
     is_parameter_of,
     labels_in_common,
 )
@@ -47,6 +48,8 @@ EDIT = 1000
 _FIELD = 10
 # Of two scripts of one length that change as many fields, the one that keeps more opcodes is better.
 _OPCODE = 5
+# Of two scripts that are equal in that too, the one that keeps instructions at their places is better.
+_PLACE = 1
 # A body keeps its identity wherever it is called: two swapped calls are not two edited bodies, even if that is one edit
 # less.
 _BODY = 600
@@ -173,6 +176,7 @@ class CostModel:
         self._priced = self._walked = self._looked = self.scored = 0
         self._size = old.size
         self._own = old.labels[OWN], new.labels[OWN]
+        self._places = pairing.places(old, new)
         self._opcodes = old.labels[STRUCTURE], new.labels[STRUCTURE]
         # Negative if a callee may have to be read to know it.
         self._costs_alone = tuple([[-1 if it.opcode in CALLS else EDIT for it in its] for its in both])
@@ -371,7 +375,9 @@ class CostModel:
                 else own + 2 * _FIELD + (EDIT if self._expected.edits is None else 0)
             )
         if self.is_rewired(position):
-            return inside + (own if own > EDIT else EDIT) + _FIELD
+            own = (own if own > EDIT else EDIT) + _FIELD
+        if own or inside:  # an unedited instruction is not searched for another place
+            own += _PLACE * are_apart(self._places[0][position], self._places[1][matched])
         return inside + own
 
     def cost_of_new(self, position: int) -> int:
@@ -553,7 +559,8 @@ class CostModel:
         if matched < 0 or self._is_parameter[position]:
             return 0
         inside, own = self._pair(position, matched)
-        return self.costs[0][position] - inside - own
+        found = self.costs[0][position] - inside - own
+        return found if found > _PLACE else 0
 
     def _least_of_pair(self, one: int, other: int) -> int:
         inside, own = self._pair(one, other)
