@@ -1,14 +1,17 @@
-"""A loop that carries one value more: the numbers of the others shift, and that is no edit."""
+"""A loop that carries one value more, or its values in another order: they have other numbers, and that is no edit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import hlodiff
 from hlodiff.differ import replay
+from hlodiff.hlo.model import Module
 from tests.scenarios import compare, lines
 
 OLD = """
@@ -183,7 +186,7 @@ def test_a_value_carried_twice_shifts_equals_that_only_the_loop_tells_apart() ->
 
 def _called(text: str) -> str:
     """The loop in a computation of its own, as XLA has it for short loops on cpu."""
-    shape = text.partition("ROOT loop = ")[2].partition(" while")[0]
+    shape = text.partition(" loop = ")[2].partition(" while")[0]
     body, _, rest = text.partition("ENTRY main")
     own = f"loops {{\n  t = {shape} parameter(0)\n  ROOT loop = {shape} while(t), condition=asks, body=runs\n}}\n\n"
     return (
@@ -236,4 +239,146 @@ def test_a_loop_of_stablehlo_begins_with_equal_values_in_their_order(arrays: int
     old, new = (hlodiff.read_text(_saving(arrays, more=one)) for one in (not more, more))
     found = hlodiff.diff(old, new)
     assert found.replay().complete
-    assert sorted(lines(found)) == ["changed return operands x2", "changed while shape,operands"]
+    assert sorted(lines(found)) == ["changed return operands", "changed while shape,operands"]
+
+
+# The same loop with `x` and `y` carried in the other order: every number changes, no value does.
+EXCHANGED = (
+    OLD.replace("index=2", "index=9")
+    .replace("index=1", "index=2")
+    .replace("index=9", "index=1")
+    .replace("tuple(next, bent, product)", "tuple(next, product, bent)")
+    .replace("tuple(zero, p, q)", "tuple(zero, q, p)")
+)
+
+
+def test_values_carried_in_another_order_are_the_same() -> None:
+    for old, new in ((OLD, EXCHANGED), (EXCHANGED, OLD), (_called(OLD), _called(EXCHANGED))):
+        found = compare(old, new)
+        assert not found.edits
+        assert found.replay().complete
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "story"),
+    [
+        ("multiply(bent, y)", "multiply(bent, x)", ["changed multiply operands"]),
+        ("subtract(first, second)", "subtract(second, first)", ["changed subtract operands"]),
+        ("tuple(zero, q, p)", "tuple(zero, p, q)", ["changed tuple operands"]),
+        ("tuple(next, product, bent)", "tuple(next, bent, product)", ["changed tuple operands"]),
+    ],
+)
+def test_one_place_in_another_order_is_an_edit(old: str, new: str, story: list[str]) -> None:
+    assert EXCHANGED.count(old) == 1
+    found = compare(OLD, EXCHANGED.replace(old, new))
+    assert lines(found) == story
+    assert found.replay().complete
+
+
+@pytest.mark.parametrize("elements", [None, {0: 0, 1: 1, 2: 2}, {0: 1, 1: 0, 2: 2}], ids=["none", "kept", "others"])
+def test_a_script_with_another_order_does_not_replay(elements: dict[int, int] | None) -> None:
+    script = compare(OLD, EXCHANGED).script
+    assert replay(script).complete
+    wrong = replace(script, pairs=tuple(_with_elements(pair, elements) for pair in script.pairs))
+    assert not replay(wrong).complete
+    for number, pair in enumerate(script.pairs):
+        for place in range(len(pair.elements)):
+            kept = replace(pair, elements=(*pair.elements[:place], *pair.elements[place + 1 :]))
+            pairs = (*script.pairs[:number], kept, *script.pairs[number + 1 :])
+            assert not replay(replace(script, pairs=pairs)).complete
+
+
+def test_the_result_of_a_program_keeps_its_order() -> None:
+    old, new = (text.replace("loop = ", "ROOT loop = ").replace("ROOT both", "both") for text in (OLD, EXCHANGED))
+    assert compare(old, new).edits
+
+
+_NUMBERED = """
+module {
+  func.func public @main(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> {
+    %s = stablehlo.sine %p : tensor<f32>
+    %t = stablehlo.tanh %q : tensor<f32>
+    %l:2 = stablehlo.while(%x = %s, %y = %t) : tensor<f32>, tensor<f32>
+    cond {
+      %less = stablehlo.compare LT, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    } do {
+      %b:2 = func.call @body(%x, %y) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+      stablehlo.return %b#0, %b#1 : tensor<f32>, tensor<f32>
+    }
+    %d = stablehlo.subtract %l#0, %l#1 : tensor<f32>
+    return %d : tensor<f32>
+  }
+  func.func private @body(%x: tensor<f32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %e = stablehlo.exponential %x : tensor<f32>
+    %f = stablehlo.sqrt %y : tensor<f32>
+    return %e, %f : tensor<f32>, tensor<f32>
+  }
+}
+"""
+_BEGUN = ("%x = %s, %y = %t", "%y = %t, %x = %s")
+_RETURNED = ("%b#0, %b#1", "%b#1, %b#0")
+_TAKEN = ("%l#0, %l#1", "%l#1, %l#0")
+_INSIDE = (
+    ("@body(%x, %y)", "@body(%y, %x)"),
+    ("@body(%x: tensor<f32>, %y: tensor<f32>)", "@body(%y: tensor<f32>, %x: tensor<f32>)"),
+    ("return %e, %f", "return %f, %e"),
+)
+
+
+@pytest.mark.parametrize(
+    ("replaced", "story"),
+    [
+        ([_BEGUN, _RETURNED, _TAKEN], []),
+        ([_BEGUN, *_INSIDE, _TAKEN], []),
+        (_INSIDE[:2], []),
+        ([_INSIDE[2], _RETURNED], []),
+        ([_BEGUN], ["changed while operands"]),  # the values are exchanged by every iteration
+        ([_BEGUN, _RETURNED], ["changed subtract operands"]),
+        ([_RETURNED], ["changed return operands"]),
+        ([_INSIDE[2]], ["changed return operands"]),
+    ],
+)
+def test_a_loop_of_stablehlo_carries_its_values_in_another_order(
+    replaced: list[tuple[str, str]], story: list[str]
+) -> None:
+    new = _NUMBERED
+    for before, after in replaced:
+        assert before in new
+        new = new.replace(before, after)
+    for one, other in ((_NUMBERED, new), (new, _NUMBERED)):
+        found = hlodiff.diff(hlodiff.read_text(one), hlodiff.read_text(other))
+        assert lines(found) == story
+        assert found.replay().complete
+
+
+def _carrying(*keys: str) -> Any:
+    def run(weights: Any, x: Any) -> Any:
+        def body(_: Any, held: dict[str, Any]) -> dict[str, Any]:
+            bent = jnp.tanh(held[keys[0]] @ weights)
+            new = {keys[0]: bent, keys[1]: held[keys[1]] + bent.sum(), keys[2]: held[keys[2]] * 2 + bent}
+            return new | {key: held[key] + jnp.sin(bent) for key in keys[3:]}
+
+        begin = {keys[0]: x, keys[1]: jnp.float32(0), keys[2]: x * 3} | {key: jnp.zeros_like(x) for key in keys[3:]}
+        found = jax.lax.fori_loop(0, 7, body, begin)
+        return tuple(found[key] for key in keys)
+
+    return run
+
+
+def _programs(function: Any) -> tuple[Module, Module]:
+    lowered = jax.jit(function).lower(jnp.zeros((8, 8)), jnp.zeros((4, 8)))
+    return hlodiff.read_text(lowered.as_text()), hlodiff.read_text(lowered.compile().as_text() or "")
+
+
+def test_renaming_a_key_of_what_a_loop_carries_changes_nothing() -> None:
+    old, new, more = (_programs(_carrying(*keys)) for keys in ("abc", "zbc", ["z", "b", "c", "bb"]))
+    for one, other in zip(old, new, strict=True):
+        found = hlodiff.diff(one, other)
+        assert not found.edits
+        assert found.replay().complete
+    for one, other in zip(old, more, strict=True):  # one value more, and the others in another order
+        found = hlodiff.diff(one, other)
+        assert not [line for line in lines(found) if "index" in line or line.startswith("removed")]
+        assert {line.split()[1] for line in lines(found) if "operands" in line} <= {"return", "while"}
+        assert found.replay().complete

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hlodiff.differ.canonical_direction import BodyMatch, Key
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
+from hlodiff.differ.elements import RETURNS, renumbered
 from hlodiff.differ.fields import Attributes, field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -375,6 +376,14 @@ class _PairDraft:
     arguments: list[OperandRewiring] = field(default_factory=list)
     rewired_by_added: dict[int, list[OperandRewiring]] = field(default_factory=dict)
     rewired_by_removed: dict[int, list[OperandRewiring]] = field(default_factory=dict)
+    elements: dict[int, dict[int, int]] = field(default_factory=dict)
+
+    def value(self, read: Value) -> Value | None:
+        """What an old value is in the new program; None if it was removed."""
+        place, result = self.mapping[read[0]], read[1]
+        if place in self.elements and self.modules[0].stage == "stablehlo":
+            result = self.elements[place].get(result, -1)
+        return (place, result) if place >= 0 <= result else None
 
     @cached_property
     def old(self) -> Computation:
@@ -455,7 +464,7 @@ class _ScriptBuilder:
             tuple(draft.arguments),
             self.bodies.count(draft.key),
             draft.new.root if draft.key[0] < 0 else -1,
-            self.bodies.renumbered(draft.key, draft.mapping) if not draft.printed else (),
+            tuple((place, tuple(which.items())) for place, which in draft.elements.items()),
             draft.printed is not None,
         )
 
@@ -471,7 +480,10 @@ class _ScriptBuilder:
             for one, other in enumerate(mapping if (removed or added) and not printed else ()):
                 if other >= 0 and ((key[0], one) in removed or (key[1], other) in added):
                     mapping[one] = -1
-            self.drafts.append(_PairDraft(self.modules, key, mapping, printed))
+            elements = {
+                place: dict(which) for place, which in ([] if printed else self.bodies.renumbered(key, mapping))
+            }
+            self.drafts.append(_PairDraft(self.modules, key, mapping, printed, elements=elements))
             for side in (0, 1):
                 self.of_computation.setdefault((side, key[:2][side]), []).append(self.index[key])
         return self.index[key]
@@ -518,6 +530,7 @@ class _ScriptBuilder:
                     draft.calls[other] = self._calls(draft, one, other, is_rewired)
                 if not is_rewired and (
                     calls
+                    or draft.elements
                     or before.results != after.results
                     or tuple([mapping[operand] for operand in before.operands]) != after.operands
                 ):  # all other operands are unchanged, position by position
@@ -568,6 +581,14 @@ class _ScriptBuilder:
         before, after = draft.old.instructions[one], draft.new.instructions[other]
         ours, theirs = before.reads, after.reads
         aligned = self._through(draft, before, after, other)
+        if other in draft.elements and after.opcode in RETURNS:
+            elements = draft.elements[other]
+            aligned = [*elements.items(), *((n, None) for n in range(len(ours)) if n not in elements)]
+            aligned += [(None, n) for n in range(len(theirs)) if n not in elements.values()]
+            for slot, place in aligned:
+                a, b = ours[slot] if slot is not None else None, theirs[place] if place is not None else None
+                self._rewiring(draft, other, (slot, place), a, b)
+            return
         is_call = aligned is not None
         commutative = is_commutative(before) and is_commutative(after)
         if aligned is None:
@@ -591,7 +612,7 @@ class _ScriptBuilder:
     def _is_explained(self, draft: _PairDraft, ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
         """Whether each operand is unchanged, or something was added or removed on the way to it."""
         return all(
-            (draft.mapping[a[0]], a[1]) == b
+            draft.value(a) == b
             or (draft.mapping[a[0]] < 0 and draft.back[b[0]] < 0)
             or draft.mapping[a[0]] in below(draft.new, draft.back, b[0])
             or draft.back[b[0]] in below(draft.old, draft.mapping, a[0])
@@ -653,7 +674,7 @@ class _ScriptBuilder:
         after: Value | None,
     ) -> None:
         """Record a changed operand under the edit that added or removed something there, if any."""
-        if before and after and (draft.mapping[before[0]], before[1]) == after:
+        if before and after and draft.value(before) == after:
             return
         rewiring = OperandRewiring(user, *numbers, after)
         if after and draft.back[after[0]] < 0 and (draft.key[1], after[0]) in self.reported.added:
@@ -667,6 +688,8 @@ class _ScriptBuilder:
             return ChangeStep(
                 claim.reference, number, other, (SettingChange("control", places=after.control_predecessors),)
             )
+        if other in draft.elements:
+            before = renumbered(before, draft.elements[other])
         found = [*settings(claim, before, after)]
         if "compute_type" in claim.edit.fields:
             for inner in (self.drafts[ref] for _, refs in draft.calls.get(other, ()) for ref in refs):
@@ -779,7 +802,7 @@ class _ScriptBuilder:
 
 def _mapped(draft: _PairDraft, it: Instruction) -> Sequence[Value | None]:
     """What the operands of an old instruction are in the new program."""
-    return [(draft.mapping[o], r) if draft.mapping[o] >= 0 else None for o, r in it.reads]
+    return [draft.value(read) for read in it.reads]
 
 
 # --- The matches of a pruned pair, and both programs with what was pruned.

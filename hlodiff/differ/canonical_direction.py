@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import KnownSearches, ProgramMatch, ProgramSide, match_arguments, match_programs
 from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.instruction_matches import Elements
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.operands import Elements
 from hlodiff.differ.prepare import DiffInput
 from hlodiff.differ.result import FusionChange, Kind
 from hlodiff.hlo.fingerprint import renumbered, shape_text

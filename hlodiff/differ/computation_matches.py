@@ -13,9 +13,24 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from hlodiff.differ import parameters
+from hlodiff.differ.elements import (
+    CARRIERS,
+    RETURNS,
+    ElementContext,
+    Roles,
+    are_all_known,
+    carried_elements,
+    hands_on,
+    keeps_elements,
+    match_elements,
+    match_indistinguishable,
+    of_tuple,
+    result_elements,
+)
 from hlodiff.differ.instruction_matches import (
     EXACT,
     OWN,
+    Elements,
     InstructionMap,
     Intern,
     MatchGraph,
@@ -26,20 +41,7 @@ from hlodiff.differ.instruction_matches import (
 )
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.local_search import REPAIR, Bodies, CostModel, PairCosts, SearchBudget, local_search
-from hlodiff.differ.operands import (
-    CARRIERS,
-    CarriedElement,
-    Elements,
-    OrderFree,
-    are_all_known,
-    carried_elements,
-    keeps_operands,
-    match_elements,
-    match_indistinguishable,
-    of_tuple,
-    same_operands_in_any_order,
-    same_value,
-)
+from hlodiff.differ.operands import OrderFree, keeps_operands, same_operands_in_any_order, same_value
 from hlodiff.differ.placement import platform_of
 from hlodiff.differ.prepare import HashedModule
 from hlodiff.graph import call_graph, dataflow
@@ -52,8 +54,6 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """An instruction: index of its computation, index in it."""
-
-_RETURNS = ("tuple", "return")
 
 # Fused computations hold tens of instructions, large ones a thousand; one that is larger after flattening stays nested.
 _LARGEST = 4000
@@ -119,6 +119,7 @@ class ProgramSide:
     contents: tuple[Content, ...]
     hashes: tuple[str, ...]
     bodies: Bodies
+    roles: Roles
     copies: Mapping[int, int] = field(default_factory=dict)
     _operand_symmetric: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
     _functions: dict[int, str] = field(default_factory=dict)
@@ -185,7 +186,7 @@ class ProgramSide:
         module, found = hashed.module, hashed.contents
         hashes = tuple(content.hash for content in found)
         bodies = Bodies(whole or module.computations.__getitem__, hashes)
-        return ProgramSide(module, found, hashes, bodies, copies or {})
+        return ProgramSide(module, found, hashes, bodies, Roles(module), copies or {})
 
 
 @dataclass(slots=True)
@@ -199,7 +200,8 @@ class ComputationMatch:
         count: how many call sites lead here on both sides.
         callers: the pairs that call this one, and whether they apply it to elements.
         limits_hit: names of the limits that cut the search for the shortest script short.
-        elements: of loop-carried tuples, by old position, the matches of elements whose numbers changed.
+        elements: of tuples, loops and calls with several results, by old position, the matches of elements whose
+            numbers changed.
     """
 
     old: int
@@ -348,7 +350,7 @@ def match_programs(
     worklist: list[tuple[tuple[int, int], parameters.CallContext | None]] = [(start, None)]
     for key, reached in worklist:
         pair = pairs[key]
-        if old.hashes[pair.old] == new.hashes[pair.new]:
+        if old.hashes[pair.old] == new.hashes[pair.new] and not (reached and reached.elements):
             continue
         _open(old, new, pair, reached, search, costs, limits, budget)
         for child, call, embedded in _callees(old, new, pair, reached.elements if reached else None):
@@ -366,14 +368,7 @@ def match_programs(
             callers = pairs[key].callers
             if callers:
                 pairs[key].count = max(sum(0 if embedded else pairs[a, b].count for a, b, embedded in callers), 1)
-    # Loop-carried tuple elements are matched where initial value, body and condition of the loop agree.
-    for key, pair in pairs.items():
-        if pair.pairing and pair.old_side and pair.new_side:
-            both = pair.old_side, pair.new_side, pair.pairing
-            for position, elements in carried_elements(*both, _held(old, new, pair)).items():
-                if position not in pair.elements:
-                    for (holder, place), known in (_handed_on(pairs, key, position, elements) or {}).items():
-                        pairs[holder].elements[place] = known
+    _agree_on_elements(old, new, pairs)
     ordered = tuple(pairs.values())
     return ProgramMatch(ordered, _alone(old, new.module, ordered, 0), _alone(new, old.module, ordered, 1))
 
@@ -402,14 +397,23 @@ def _open(
         pair.limits_hit.append("assignment")
     held = _held(old, new, pair)
     match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, held)
-    elements = carried_elements(pair.old_side, pair.new_side, pair.pairing, held, call.elements if call else None)
+    elements = _likely_elements(old, new, pair, call.elements if call else None)
     for source, which in elements.items():
         match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
-    if call and call.elements is not None:
-        elements[pair.old_side.parameters[0]] = call.elements
+    of_search = dict(elements)
+    if call and call.elements is not None and len(pair.old_side.parameters) == 1:
+        of_search[pair.old_side.parameters[0]] = call.elements
+    root = pair.old_side.computation.root
+    if call and call.returned is not None and pair.old_side.computation.instructions[root].opcode in RETURNS:
+        of_search[root] = call.returned
+    for position, which in elements.items():
+        it = pair.old_side.computation.instructions[position]
+        begin = it.operands[0] if it.operands else position
+        if pair.old_side.computation.instructions[begin].opcode == "tuple" and hands_on(pair.old_side, it):
+            of_search[begin] = which
     expected = parameters.expectation(pair.old_side, pair.new_side, pair.pairing, call)
     both = pair.old_side, pair.new_side, pair.pairing
-    model = CostModel(*both, (old.bodies, new.bodies), expected, elements, old.operand_symmetric, costs)
+    model = CostModel(*both, (old.bodies, new.bodies), expected, of_search, old.operand_symmetric, costs)
     if not search.run(model, limits, budget, None if entry else expected.fits):
         pair.limits_hit.append("search")
     pair_collectives(pair.old_side, pair.new_side, pair.pairing)
@@ -426,7 +430,7 @@ def _freeze(
     both = old.module.computations[pair.old], new.module.computations[pair.new]
     # One result more shifts the numbers of those behind it: another leaf of the same shape would look like the same.
     roots = [one.instructions[one.root] for one in both]
-    numbered = len({len(it.operands) for it in roots}) == 1 or any(it.opcode not in _RETURNS for it in roots)
+    numbered = len({len(it.operands) for it in roots}) == 1 or any(it.opcode not in RETURNS for it in roots)
     first, second = (
         MatchGraph.from_networkx(
             dataflow(computation), side.hashes, intern, entry=entry, numbered_results=numbered, functions=side.functions
@@ -437,10 +441,9 @@ def _freeze(
     return first, second, pair.pairing
 
 
-def _held(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> CarriedElement:
-    return CarriedElement(
-        (old.module, new.module), (old.contents[pair.old].operand_hashes, new.contents[pair.new].operand_hashes)
-    )
+def _held(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> ElementContext:
+    down = old.contents[pair.old].operand_hashes, new.contents[pair.new].operand_hashes
+    return ElementContext((old.roles, new.roles), down, (old.hashes, new.hashes))
 
 
 _Child = tuple[tuple[int, int], parameters.CallContext, bool]
@@ -450,8 +453,72 @@ _Known = dict[tuple[tuple[int, int], int], Elements]
 """Elements by pair of computations and old position."""
 
 
+def _likely_elements(
+    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: Elements | None
+) -> dict[int, Elements]:
+    """The renumbered elements of loops and calls in two computations, as far as these two show them.
+
+    Args:
+        old, new, pair: the two computations.
+        given: the elements of their parameters, if those were renumbered.
+    """
+    assert pair.pairing and pair.old_side and pair.new_side
+    both = pair.old_side, pair.new_side, pair.pairing
+    held = _held(old, new, pair)
+    pair.pairing.results.clear()
+    is_numbered = old.module.stage == "stablehlo"
+    found: dict[int, Elements] = {}
+    for elements in (result_elements(*both, held), carried_elements(*both, held, given)):
+        for position, which in elements.items():
+            found[position] = which
+            if is_numbered:
+                pair.pairing.results[position, pair.pairing.old[position]] = which
+    return found
+
+
+def _agree_on_elements(old: ProgramSide, new: ProgramSide, pairs: dict[tuple[int, int], ComputationMatch]) -> None:
+    """Keep the renumbered elements on which all of a loop agrees, or all calls of a computation and what it returns."""
+    likely: _Known = {}
+    for key, pair in pairs.items():
+        if pair.pairing is not None:
+            found = _likely_elements(old, new, pair, None)
+            likely |= {(key, position): elements for position, elements in found.items()}
+    while True:
+        agreed: _Known = {}
+        wrong: list[tuple[tuple[int, int], int]] = []
+        for (key, position), elements in likely.items():
+            known = None if _is_returned(pairs[key], position) else _handed_on(pairs, likely, key, position, elements)
+            if known is None:
+                wrong.append((key, position))
+            else:
+                agreed |= known
+        if not wrong:
+            break
+        for key, position in wrong:  # others may rest on it
+            del likely[key, position]
+            pairing = pairs[key].pairing
+            assert pairing
+            pairing.results.pop((position, pairing.old[position]), None)
+    for (key, position), elements in agreed.items():
+        pairs[key].elements[position] = elements
+
+
+def _is_returned(pair: ComputationMatch, position: int) -> bool:
+    """Whether a tuple is returned as a whole: callers take its elements by their numbers, and so does who runs it."""
+    assert pair.pairing and pair.old_side and pair.new_side
+    if position != pair.old_side.computation.root:
+        return False
+    shapes = (
+        pair.old_side.computation.instructions[position].shape,
+        pair.new_side.computation.instructions[pair.pairing.old[position]].shape,
+    )
+    is_wider = len(shapes[0].tuple_shapes) != len(shapes[1].tuple_shapes)  # its own edit
+    return bool(pair.callers) or not is_wider
+
+
 def _handed_on(
     pairs: dict[tuple[int, int], ComputationMatch],
+    likely: _Known,
     key: tuple[int, int],
     position: int,
     elements: Elements,
@@ -460,27 +527,74 @@ def _handed_on(
     """Every site of a loop, or of a call, that uses this renumbering of elements; None if any disagrees."""
     pair = pairs[key]
     assert pair.pairing and pair.old_side and pair.new_side
+    both = pair.old_side, pair.new_side, pair.pairing
     one = pair.old_side.computation.instructions[position]
     other = pair.new_side.computation.instructions[pair.pairing.old[position]]
     called = [child for child, _ in matched_calls(one, other)]
-    if len(called) != len(one.called) or not are_all_known(
-        pair.old_side, pair.new_side, pair.pairing, position, elements
-    ):
+    if len(called) != len(one.called) or not are_all_known(*both, position, elements):
         return None
-    is_begun_so = is_begun_so and keeps_operands(pair.old_side, pair.new_side, pair.pairing, one.operands[0])
     found: _Known = {(key, position): elements}
-    for child in called:
-        inside = _inside(pairs, child, elements, is_begun_so) if pairs[child].callers == [(*key, False)] else None
+    if not hands_on(pair.old_side, one):
+        for child in called:
+            inside = _results_of(pairs, likely, child, elements)
+            if inside is None:
+                return None
+            found |= inside
+        return found
+    begin = position
+    if one.operands and pair.old_side.computation.instructions[one.operands[0]].shape == one.shape:
+        begin = one.operands[0]
+    if begin == position or pair.old_side.computation.instructions[begin].opcode in RETURNS:
+        is_kept = keeps_elements(*both, begin, elements)  # else an edit names its operands
+        if begin != position and of_tuple(*both, begin, pair.pairing.old[begin]) != elements:
+            if len(pair.old_side.uses[begin]) > 1:
+                return None
+            found[key, begin] = elements
+    else:
+        is_kept = keeps_operands(*both, begin)
+    for number, child in enumerate(called):
+        is_alone = pairs[child].callers == [(*key, False)]
+        is_body = one.opcode != "while" or number == len(called) - 1
+        inside = _inside(pairs, likely, child, elements, is_begun_so and is_kept, is_body) if is_alone else None
         if inside is None:
             return None
         found |= inside
     return found
 
 
-def _inside(
-    pairs: dict[tuple[int, int], ComputationMatch], key: tuple[int, int], elements: Elements, is_begun_so: bool
+def _results_of(
+    pairs: dict[tuple[int, int], ComputationMatch], likely: _Known, key: tuple[int, int], elements: Elements
 ) -> _Known | None:
-    """Sites in a callee that use this renumbering: its parameter and, if it returns a tuple, that tuple.
+    """The root of a callee that returns its results under these numbers; None if it or another call does not."""
+    pair = pairs[key]
+    if pair.pairing is None or pair.old_side is None or pair.new_side is None:
+        return None
+    root = pair.old_side.computation.root
+    if pair.old_side.computation.instructions[root].opcode not in RETURNS or pair.pairing.old[root] < 0:
+        return None
+    if pair.pairing.old[root] != pair.new_side.computation.root:
+        return None
+    for a, b, _ in pair.callers:
+        caller = pairs[a, b]
+        assert caller.pairing and caller.old_side
+        for position, it in enumerate(caller.old_side.computation.instructions):
+            is_kept = caller.pairing.old[position] >= 0 and key[0] in it.called
+            if is_kept and likely.get(((a, b), position)) != elements:
+                return None
+    if not keeps_elements(pair.old_side, pair.new_side, pair.pairing, root, elements):
+        return None
+    return {(key, root): elements}
+
+
+def _inside(
+    pairs: dict[tuple[int, int], ComputationMatch],
+    likely: _Known,
+    key: tuple[int, int],
+    elements: Elements,
+    is_begun_so: bool,
+    is_body: bool,
+) -> _Known | None:
+    """Sites in a callee that use this renumbering: its parameters and, in a body, what it returns.
 
     None if either disagrees. A tuple made of different values is reported by an edit of its own. That excuses either
     the loop's initial tuple or the callee's result; added and removed elements must explain the other one.
@@ -489,36 +603,54 @@ def _inside(
     if pair.pairing is None or pair.old_side is None or pair.new_side is None:
         return None
     both = pair.old_side, pair.new_side, pair.pairing
-    parameters_, root = pair.old_side.parameters, pair.old_side.computation.root
-    if len(parameters_) != 1 or pair.pairing.old[parameters_[0]] < 0:
-        return None
-    if not are_all_known(*both, parameters_[0], elements):
-        return None
-    found: _Known = {(key, parameters_[0]): elements}
+    found: _Known = {}
+    olds, root = pair.old_side.parameters, pair.old_side.computation.root
     returned = pair.old_side.computation.instructions[root]
-    if not returned.shape.tuple_shapes:
+    if len(olds) == 1 and pair.old_side.computation.instructions[olds[0]].shape.tuple_shapes:
+        if pair.pairing.old[olds[0]] < 0 or not are_all_known(*both, olds[0], elements):
+            return None
+        found[key, olds[0]] = elements
+        if not returned.shape.tuple_shapes:
+            return found
+    else:
+        news = {place: number for number, place in enumerate(pair.new_side.parameters)}
+        numbers = {n: news.get(pair.pairing.old[place], -1) for n, place in enumerate(olds)}
+        back = {b: a for a, b in elements.items()}
+        for n, m in numbers.items():
+            if (n in elements or m in back) and m >= 0 and elements.get(n) != m:
+                return None
+            if n in elements and m < 0 and pair.old_side.uses[olds[n]]:
+                return None
+        is_begun_so = True  # its parameters show which is which, whatever it begins with
+    if not is_body:
         return found
     if pair.pairing.old[root] != pair.new_side.computation.root:
         return None
-    if returned.opcode in CARRIERS and returned.operands == (parameters_[0],):
-        further = _handed_on(pairs, key, root, elements, is_begun_so)
+    if returned.opcode in CARRIERS and returned.operands == olds:
+        further = _handed_on(pairs, likely, key, root, elements, is_begun_so)
         return None if further is None else found | further
-    if is_begun_so and not keeps_operands(*both, root):
-        return found
-    return found if of_tuple(*both, root, pair.new_side.computation.root) == elements else None
+    if returned.opcode not in RETURNS:
+        return None
+    if not is_begun_so and not keeps_elements(*both, root, elements):
+        return None
+    if of_tuple(*both, root, pair.new_side.computation.root) != elements:
+        found[key, root] = elements
+    return found
 
 
 def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: Elements | None) -> list[_Child]:
     assert pair.pairing and pair.old_side and pair.new_side
     found: list[_Child] = []
-    loops = carried_elements(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair), given)
+    renumbered = _likely_elements(old, new, pair, given)
     for position, one in pair.old_side.computation.calling():
         matched = pair.pairing.old[position]
         if matched < 0:
             continue
         other = pair.new_side.computation.instructions[matched]
         calls = matched_calls(one, other)
-        is_equal = all(old.hashes[a] == new.hashes[b] for (a, b), _ in calls)  # never opened
+        elements = renumbered.get(position)
+        is_loop = elements is not None and hands_on(pair.old_side, one)
+        is_equal = not is_loop and all(old.hashes[a] == new.hashes[b] for (a, b), _ in calls)  # never opened
         bound = ({}, {}) if is_equal else (operand_names(one, old.module), operand_names(other, new.module))
         for key, embedded in calls:
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
@@ -527,13 +659,19 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
                 slots = (-1,) * len(slots[0]), (-1,) * len(slots[1])
             has_names = one.opcode in BINDS or max((*slots[0], *slots[1]), default=-1) >= 0
             cost = sites if has_names else _NEVER
-            elements = loops.get(position) if not embedded else None
-            found.append((key, _call(pair, position, slots, cost, elements), embedded))
+            given_so = elements if is_loop and not embedded else None
+            returned = elements if one.opcode != "while" or key == calls[-1][0] else None
+            found.append((key, _call(pair, position, slots, cost, given_so, returned), embedded))
     return found
 
 
 def _call(
-    pair: ComputationMatch, position: int, slots: parameters.Slots, sites: int, elements: Elements | None
+    pair: ComputationMatch,
+    position: int,
+    slots: parameters.Slots,
+    sites: int,
+    elements: Elements | None,
+    returned: Elements | None,
 ) -> parameters.CallContext:
     assert pair.pairing and pair.old_side and pair.new_side
     both = pair.old_side, pair.new_side, pair.pairing
@@ -544,7 +682,7 @@ def _call(
     edited = pair.old_side.labels[OWN][position] != pair.new_side.labels[OWN][matched]
     edited = edited or not same_operands_in_any_order(*both, position)
     return parameters.CallContext(
-        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), slots, sites - edited, elements
+        operands, lambda a, b: same_value(*both, ours[a], theirs[b]), slots, sites - edited, elements, returned
     )
 
 
@@ -712,6 +850,33 @@ def is_misbound(
         if {n: m for n, m in each.numbers().items() if n in own or m in own} != {n: n for n in own}:
             return True
     return False
+
+
+def returns_apart(one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]) -> bool:
+    """True if a loop of StableHLO returns its values in another order than it takes them.
+
+    Its parameters are names for its operands, but each is also what the body returned in its place.
+
+    Args:
+        one, other: a paired loop whose elements are not renumbered.
+        pairs: the pairs of computations.
+        modules: both programs.
+    """
+    if modules[0].stage != "stablehlo" or one.opcode != "while" or other.opcode != "while":
+        return False
+    called = _called(one, other, pairs, modules)
+    each = called[-1] if called else _Called(None, ((), ()))
+    if each.inner is None or each.inner.pairing is None:
+        return False
+    (old, new), pairing = _sides(each.inner), each.inner.pairing
+    if pairing.old[old.computation.root] != new.computation.root:
+        return False
+    ours, theirs = (side.operands[side.computation.root] for side in (old, new))
+    returned: Elements | None = {n: n for n in range(len(ours))}
+    if len(ours) != len(theirs):
+        returned = of_tuple(old, new, pairing, old.computation.root, new.computation.root)
+    numbers = each.numbers()
+    return returned is not None and any(numbers[n] != m for n, m in returned.items() if n in numbers)
 
 
 def _called(one: Instruction, other: Instruction, pairs: Pairs, modules: tuple[Module, Module]) -> list[_Called]:

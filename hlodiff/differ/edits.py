@@ -16,11 +16,13 @@ from hlodiff.differ.computation_matches import (
     at,
     is_misbound,
     matched_calls,
+    returns_apart,
 )
 from hlodiff.differ.computation_matches import through as through_call
+from hlodiff.differ.elements import RETURNS, keeps_elements, renumbered, with_elements
 from hlodiff.differ.fields import in_order, reported_changes
-from hlodiff.differ.instruction_matches import OWN
-from hlodiff.differ.operands import operands_changed, root_changed, with_elements
+from hlodiff.differ.instruction_matches import OWN, Elements
+from hlodiff.differ.operands import operands_changed, root_changed
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import aliased_buffers, donated_parts, layout_parts, load_json, split_commas, without_comments
 from hlodiff.hlo.model import Instruction, Module
@@ -134,7 +136,10 @@ def _inside(before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pai
         other = pair.new_side.computation.instructions[matched]
         # Most are equal in everything that their labels cover: opcode, shape, literal, attributes.
         is_equal = pair.old_side.labels[OWN][position] == pair.new_side.labels[OWN][matched]
-        changes = [] if is_equal else reported_changes(one, other, lambda: after.platform or before.platform)
+        elements = pair.elements.get(position)
+        kept = one if elements is None else renumbered(one, elements)
+        is_same = is_equal and elements is None
+        changes = [] if is_same else reported_changes(kept, other, lambda: after.platform or before.platform)
         changes += numbers.get(position, [])
         if pair.elements and one.operands and one.operands[0] in pair.elements:
             changes = with_elements(changes, one, other, pair.elements[one.operands[0]])
@@ -146,14 +151,19 @@ def _inside(before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pai
             calls = bool(one.calls and other.calls)
             through = through_call(one, other, pairs, (old, new)) if calls else None
             operand_symmetric = before.operand_symmetric(one, other) if calls else None
-            rewired = operands_changed(pair.old_side, pair.new_side, pair.pairing, position, through, operand_symmetric)
+            both = pair.old_side, pair.new_side, pair.pairing
+            if elements is not None and one.opcode in RETURNS:
+                rewired = not keeps_elements(*both, position, elements)
+            else:
+                rewired = operands_changed(*both, position, through, operand_symmetric)
             rewired = rewired or (calls and is_misbound(one, other, pairs, (old, new), through))
+            rewired = rewired or (elements is None and returns_apart(one, other, pairs, (old, new)))
             # If operands differ, nothing proves that different numbers mean the same operands.
             configured = not rewired and any(change.field == "backend_config" for change in changes)
             if configured and only_renumbered(one, other, through):
                 changes = [change for change in changes if change.field != "backend_config"]
             if rewired:
-                texts = _operand_texts(old, new, pair, position, matched)
+                texts = _operand_texts(old, new, pair, position, matched, elements)
                 changes.append(replace(_exchanged_constants(pair, one, other), old=texts[0], new=texts[1]))
         if position == returned:
             owners = old.computations[pair.old], new.computations[pair.new]
@@ -212,14 +222,19 @@ def _may_be_asked_for(module: Module, place: Place) -> bool:
     return it.opcode == "custom-call"
 
 
-def _operand_texts(old: Module, new: Module, pair: ComputationMatch, position: int, matched: int) -> tuple[str, str]:
+def _operand_texts(
+    old: Module, new: Module, pair: ComputationMatch, position: int, matched: int, elements: Elements | None
+) -> tuple[str, str]:
+    """The operands on both sides; those of a tuple with renumbered elements under their new numbers."""
     texts = []
     for module, computation, index in ((old, pair.old, position), (new, pair.new, matched)):
         owner = module.computations[computation]
         it = owner.instructions[index]
-        named = ((owner.instructions[operand].name, f"#{result}" if result else "") for operand, result in it.reads)
-        texts.append(", ".join(f"%{name}{number}" for name, number in named))
-    return texts[0], texts[1]
+        named = [f"%{owner.instructions[operand].name}{f'#{result}' if result else ''}" for operand, result in it.reads]
+        texts.append(named)
+    if elements and len(elements) == len(texts[0]) == len(texts[1]) and not it.calls:
+        texts[0] = [texts[0][a] for a in sorted(elements, key=elements.__getitem__)]
+    return ", ".join(texts[0]), ", ".join(texts[1])
 
 
 _MOST_EXCHANGED = 4

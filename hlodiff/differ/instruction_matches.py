@@ -137,6 +137,8 @@ CALLS = frozenset(
 _NO_PLACE = -2  # not 0, which both operands of a commutative operation have
 
 Intern = dict[Any, int]
+Elements = Mapping[int, int]
+"""New numbers of the elements of a tuple, or of results, by old ones, without added and removed ones."""
 _Users = Mapping[int, Mapping[int, Mapping[str, Any]]]
 """The users of a node of a dataflow graph, and the edges to each by key."""
 
@@ -270,13 +272,15 @@ def _labels(
 class InstructionMap:
     """Matches of old to new instructions, with the matcher that found each. Grows while matchers run.
 
-    `steps` counts operands that were compared one by one; see `walked`.
+    `steps` counts operands that were compared one by one; see `walked`. `results` has, for matches of StableHLO
+    operations with several results, those whose numbers changed.
     """
 
     old: list[int]
     new: list[int]
     matchers: dict[int, str]
     steps: int = 0
+    results: dict[tuple[int, int], Elements] = field(default_factory=dict)
     _reaches: list[Reach | None] = field(default_factory=lambda: [None, None])
     _places: tuple[Sequence[int], Sequence[int]] | None = None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from operator import sub
 from typing import NamedTuple
 
+from hlodiff.differ.elements import RETURNS, element_of, keeps_elements, renumbered, with_elements
 from hlodiff.differ.fields import field_changes
 from hlodiff.differ.instruction_matches import (
     ANY,
@@ -20,6 +21,7 @@ from hlodiff.differ.instruction_matches import (
     STRUCTURE,
     TYPE,
     VALUE,
+    Elements,
     InstructionMap,
     MatchGraph,
     Neighbourhood,
@@ -28,15 +30,7 @@ from hlodiff.differ.instruction_matches import (
     labels_in_common,
 )
 from hlodiff.differ.limits import Limits
-from hlodiff.differ.operands import (
-    Elements,
-    OrderFree,
-    element_of,
-    operands_changed,
-    same_operands_in_any_order,
-    same_value,
-    with_elements,
-)
+from hlodiff.differ.operands import OrderFree, operands_changed, same_operands_in_any_order, same_value
 from hlodiff.differ.parameters import Expectation
 from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction
@@ -145,7 +139,7 @@ class CostModel:
         pairing: changed in place, through `link` and `unlink`.
         bodies: of both modules, for the cost of matching two calls.
         expected: what the callers imply about the parameters.
-        elements: of tuples, by old position, the matches of elements whose numbers changed.
+        elements: of tuples, loops and calls, by old position, the matches of elements whose numbers changed.
         operand_symmetric: for a fusion equal on both sides, whether the order of its operands matters.
         known: costs of matches apart from operands, by labels; shared by all computations of two programs.
 
@@ -173,6 +167,8 @@ class CostModel:
         self._taken = tuple([[operand for operand, _ in row] for row in side.operands] for side in (old, new))
         self._is_plain = not any(result for side in (old, new) for row in side.operands for _, result in row)
         self._elements, self._operand_symmetric = elements, operand_symmetric
+        # What is made of these elements, with the match that has them.
+        self._made = {n: pairing.old[n] for n in elements if both[0][n].opcode in RETURNS}
         self._priced = self._walked = self._looked = self.scored = 0
         self._size = old.size
         self._own = old.labels[OWN], new.labels[OWN]
@@ -197,7 +193,8 @@ class CostModel:
     @property
     def outside(self) -> tuple[object, ...]:
         """What callers contribute to costs, except which parameters fit; usable as a key."""
-        return self._expected.edits, sorted((place, sorted(which.items())) for place, which in self._elements.items())
+        found = [*self._elements.items(), *self.pairing.results.items()]
+        return self._expected.edits, [(place, sorted(which.items())) for place, which in found]
 
     @property
     def work(self) -> int:
@@ -572,6 +569,8 @@ class CostModel:
         matched = pairing.old[position]
         # Calls of different computations: operands correspond as the parameters inside do.
         is_opened = self._is_call[position] and self._exact_old[position] != self._exact_new[matched]
+        if self._made.get(position) == matched:
+            return not keeps_elements(old, new, pairing, position, self._elements[position])
         if self._is_plain:
             ours, theirs = self._taken[0][position], self._taken[1][matched]
             if self._is_call[position]:
@@ -673,7 +672,7 @@ class CostModel:
 
     def _pair(self, position: int, matched: int) -> tuple[int, int]:
         """The cost of a match apart from operands: inside the callees, and their own."""
-        if self._elements and (elements := self._elements_of(position)) is not None:
+        if self._elements and ((elements := self._elements_of(position)) or position in self._elements):
             found = self._of_elements.get((position, matched))
             if found is None:
                 found = self._of_elements[position, matched] = self._cost_inside_and_own(position, matched, elements)
@@ -697,6 +696,9 @@ class CostModel:
         fields = 0 if same else len(field_changes(one, other))
         if elements is not None and element_of(one) is not None:
             fields = len(with_elements(field_changes(one, other), one, other, elements))
+            same = not fields
+        elif not same and position in self._elements:
+            fields = len(field_changes(renumbered(one, self._elements[position]), other))
             same = not fields
         own = 0 if same else EDIT + _FIELD * fields + _OPCODE * (one.opcode != other.opcode)
         inside = 0

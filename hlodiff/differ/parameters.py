@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from hlodiff.differ.instruction_matches import OWN, STRUCTURE, VALUE, InstructionMap, MatchGraph, op_name_of
-from hlodiff.differ.operands import Elements, match_elements
+from hlodiff.differ.elements import match_elements
+from hlodiff.differ.instruction_matches import (
+    OWN,
+    STRUCTURE,
+    VALUE,
+    Elements,
+    InstructionMap,
+    MatchGraph,
+    op_name_of,
+)
 from hlodiff.hlo.model import Shape
 
 Slots = tuple[Sequence[int], Sequence[int]]
@@ -30,6 +38,7 @@ class CallContext:
         slots: the operand that each parameter names; a reducer's name none, nor does the index of a branch.
         unedited: how many calls of it have no edit yet.
         elements: for a loop, the matches of loop-carried elements whose numbers changed.
+        returned: the same for what it returns.
     """
 
     operands: Operands
@@ -37,21 +46,31 @@ class CallContext:
     slots: Slots
     unedited: int
     elements: Elements | None = None
+    returned: Elements | None = None
+
+    @property
+    def numbers(self) -> Elements | None:
+        """In StableHLO, the new numbers of a loop's own parameters by old ones; None if nothing is known of them."""
+        return self.elements if self.elements is not None and len(self.slots[0]) != 1 else None
 
 
 def pair_first(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call: CallContext | None) -> None:
     """Match parameters before anything else: by the caller's operands, by argument name, or by number."""
     olds, news = old.parameters, new.parameters
     if call:
+        for number, other in (call.numbers or {}).items():
+            if number < len(olds) and other < len(news):
+                pairing.add(olds[number], news[other], "parameter:element")
         places: dict[int, list[int]] = {}
         for parameter, slot in zip(news, call.slots[1], strict=True):
-            if slot >= 0:
+            if slot >= 0 and pairing.new[parameter] < 0:
                 places.setdefault(call.operands[1][slot], []).append(parameter)
         for parameter, slot in zip(olds, call.slots[0], strict=True):
-            free = places.get(call.operands[2][call.operands[0][slot]]) if slot >= 0 else None
+            is_free = slot >= 0 and pairing.old[parameter] < 0
+            free = places.get(call.operands[2][call.operands[0][slot]]) if is_free else None
             if free:
                 pairing.add(parameter, free.pop(0), "parameter:caller")
-        if call.elements is not None and pairing.old[olds[0]] >= 0:
+        if call.elements is not None and len(olds) == 1 and pairing.old[olds[0]] >= 0:
             match_elements(old, new, pairing, olds[0], call.elements)
         olds, news = (
             tuple([p for p, slot in zip(*some, strict=True) if slot < 0])
@@ -97,6 +116,16 @@ def expectation(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, call:
     olds, news = old.parameters, new.parameters
     before, after = ({p: n for n, p in enumerate(positions)} for positions in (olds, news))
     edits = None if call is None else call.unedited
+    if call and (numbers := call.numbers):
+        back = {b: a for a, b in numbers.items()}
+        return Expectation(
+            lambda one, other: (
+                numbers[before[one]] == after[other]
+                if before[one] in numbers
+                else after[other] not in back and _is_same_operand(call, before[one], after[other])
+            ),
+            edits,
+        )
     if call and max((*call.slots[0], *call.slots[1]), default=-1) >= 0:
         return Expectation(lambda one, other: _is_same_operand(call, before[one], after[other]), edits)
     if len(olds) == len(news):

@@ -672,7 +672,14 @@ def expand(
     exchanges_branches = any(change.field == f"attribute:{ORDER}" for edit in edits for change in edit.changes)
     if any(_must_expand_everywhere(pruned, side, edits) for side in (0, 1)) or exchanges_branches:
         return None
-    keys: set[int] = set()
+    # Of a loop whose elements are renumbered all that it calls is compared, also where both programs hold it.
+    held = [(side, index) for key in opened for side, index in enumerate(key) if index >= 0]
+    keys = {
+        key
+        for side, index in held
+        if is_pruned(pruned.sides[side].module.computations[index])
+        for key in _with_pruned(pruned, side, (index,))
+    }
     indistinguishable = _Indistinguishable(pruned, 0), _Indistinguishable(pruned, 1)
     for edit in edits:
         for side, place in enumerate((edit.old, edit.new)):

@@ -278,6 +278,7 @@ class _ResultNode:
         names: by callee, as an index of pairs, the operand that each of its parameters is bound to on either side, -1
             for none.
         exchanged: the attributes through which it calls computations with exchanged parameters.
+        unbound: the operands of a call in their old order, before they follow the parameters.
     """
 
     row: Row
@@ -290,6 +291,7 @@ class _ResultNode:
     positions: dict[int, int] | None = None
     names: dict[int, tuple[Sequence[int], Sequence[int]]] = field(default_factory=dict)
     exchanged: list[str] = field(default_factory=list)
+    unbound: tuple[Value, ...] | None = None
 
 
 _NOTHING = Computation("", (), -1)  # where only one side has a computation
@@ -355,6 +357,17 @@ class _ReplayedComputation:
         places = [self.places[place] for place in self.old.parameters()]
         return {n: number_of[place] for n, place in enumerate(places) if place in number_of}
 
+    @cached_property
+    def elements(self) -> dict[int, dict[int, int]]:
+        """By new place, old and new numbers of renumbered elements."""
+        return {place: dict(pairs) for place, pairs in self.pair.elements}
+
+    def result_now(self, place: int, result: int) -> int:
+        """The number of a result that StableHLO instructions read; a negative one if it is not there."""
+        if place not in self.elements or self.script.old.stage != "stablehlo":
+            return result
+        return self.elements[place].get(result, ~result)
+
     def name(self, place: int) -> str:
         """An instruction of the result, or the result itself, for messages."""
         if place == _ROOT:
@@ -414,7 +427,7 @@ def _keep(
     program: _ReplayedProgram, made: _ReplayedComputation, rewirings: Mapping[int, Sequence[OperandRewiring]]
 ) -> None:
     """Put each kept instruction at its new place, before any step changes its fields."""
-    places, calls, elements = made.places, dict(made.pair.calls), dict(made.pair.elements)
+    places, calls, elements = made.places, dict(made.pair.calls), made.elements
     for place, (before, matched) in enumerate(zip(made.old.instructions, made.pair.mapping, strict=True)):
         if matched < 0:
             continue
@@ -422,7 +435,7 @@ def _keep(
         row = row_of(before)
         row = row._replace(
             calls=program.new_calls(called),
-            reads=tuple([(places[operand], result) for operand, result in row.reads]),
+            reads=tuple([(places[operand], made.result_now(places[operand], result)) for operand, result in row.reads]),
             control=tuple([places[predecessor] for predecessor in row.control]),
         )
         if before.opcode == after.opcode == "constant" and (_lacks_value(before) or _lacks_value(after)):
@@ -432,17 +445,39 @@ def _keep(
         elif elements and before.opcode == "get-tuple-element" and before.operands:
             # It takes the same element, whatever its new number.
             index = before.attribute("index")
-            numbers = {str(number): str(now) for number, now in elements.get(places[before.operands[0]], ())}
+            numbers = {str(n): str(now) for n, now in elements.get(places[before.operands[0]], {}).items()}
             row = row.setting("index", numbers.get(index, index) if index else None)
+        if matched in elements:
+            row = _with_elements(row, elements[matched])
         if matched in made.nodes:
             made.failures.append(f"two old instructions are one new one: {_name(made.old, place)}")
         node = made.nodes[matched] = _ResultNode(row, place, before, called, is_copy=True)
         bound = _bind(program, node, before, after) if called else None
+        if bound is not None:
+            node.unbound = node.row.reads
+        if matched in elements and before.opcode in _RETURNS:
+            bound = elements[matched]
         if matched in rewirings or bound is not None:
             _rearrange(made, node, rewirings.get(matched, ()), bound)
         theirs = row_of(after)
         if node.row != theirs and normal(node.row) != normal(theirs):
             made.opened.add(matched)
+
+
+def _with_elements(row: Row, elements: Mapping[int, int]) -> Row:
+    """A row with the types and attributes of its elements under their new numbers, if none was added or removed."""
+    shapes = row.shape.tuple_shapes
+    if sorted(elements) == sorted(elements.values()) == list(range(len(shapes))):
+        back = {now: number for number, now in elements.items()}
+        row = row._replace(shape=replace(row.shape, tuple_shapes=tuple(shapes[back[n]] for n in range(len(shapes)))))
+    attributes = []
+    for name, text in row.attributes:
+        first, dot, rest = name.partition(".")
+        number = first.removeprefix("result")
+        if first != number and number.isdigit() and int(number) in elements:
+            name = f"result{elements[int(number)]}{dot}{rest}"
+        attributes.append((name, text))
+    return row._replace(attributes=tuple(attributes))
 
 
 def _rearrange(
@@ -539,7 +574,8 @@ def _change(made: _ReplayedComputation, step: ChangeStep) -> None:
         made.failures.append(f"nothing is there to be changed in %{made.old.name}")
         return
     made.opened.add(step.new)
-    before = normal(node.row), node.settings.get("number", node.row.literal)
+    row = node.row if step.operands is None or node.unbound is None else node.row._replace(reads=node.unbound)
+    before = normal(row), node.settings.get("number", row.literal)
     for setting in step.settings:
         _set(made, node, setting)
     if step.operands is not None:
@@ -848,22 +884,55 @@ def _is_bound(
 
 # A loop, or a call of a computation that only contains a loop.
 _CARRIERS = ("while", "call")
+_RETURNS = ("tuple", "return")
 
 
 def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
-    """Tuple elements are renumbered only if the whole loop agrees: initial value, body and result."""
-    for place, pairs in made.pair.elements:
-        elements, node = dict(pairs), made.nodes[place]
-        if node.row.opcode in _CARRIERS and len(node.row.reads) == 1:
+    """Elements are renumbered only together: where they are made, handed on, returned and taken."""
+    for place, elements in made.elements.items():
+        node = made.nodes.get(place)
+        if node is None or node.before is None:
+            agrees = False
+        elif node.row.opcode in _RETURNS:
+            agrees = node.is_rewired or _consists_of(made, place, elements)
+        elif node.row.opcode == "parameter":
+            callers = list(program.callers(made.index))
+            agrees = bool(callers) and all(
+                caller.elements.get(at) == elements and each.row.opcode in _CARRIERS for caller, at, each in callers
+            )
+        elif node.row.opcode == "while" or (node.row.opcode == "call" and _hands_on(program, node, elements)):
             agrees = _loop_agrees(program, made, node, elements)
         else:
-            callers = list(program.callers(made.index)) if node.row.opcode == "parameter" else []
-            agrees = bool(callers) and all(
-                dict(caller.pair.elements).get(at) == pairs and each.row.opcode in _CARRIERS
-                for caller, at, each in callers
-            )
-        if not agrees or not _takes_only(made, place, elements):
+            inner = [program.computations[ref] for _, refs in node.calls for ref in refs]
+            agrees = bool(inner) and all(each.elements.get(each.root) == elements for each in inner)
+        if not (agrees and _takes_only(made, place, elements) and _is_returned_so(program, made, place, elements)):
             yield f"the elements of {made.name(place)} are renumbered, and not everywhere in a loop"
+    for place, node in made.nodes.items() if made.script.old.stage == "stablehlo" and made.is_paired else ():
+        is_kept = node.before is not None and node.row.opcode == node.before.opcode and not node.is_rewired
+        if is_kept and node.row.opcode == "while" and not _returns_what_it_takes(program, node):
+            yield f"{made.name(place)} takes its values in another order than it returns them, {_SILENT}"
+
+
+def _hands_on(program: _ReplayedProgram, node: _ResultNode, elements: Mapping[int, int]) -> bool:
+    """Whether a call gives the tuple that it is given to a callee with these elements."""
+    inner = [program.computations[ref] for _, refs in node.calls for ref in refs]
+    return len(node.row.reads) == 1 and all(
+        any(each.elements.get(parameter) == elements for parameter in each.new.parameters()) for each in inner
+    )
+
+
+def _returns_what_it_takes(program: _ReplayedProgram, node: _ResultNode) -> bool:
+    """Whether a loop of StableHLO returns each kept value under the number that it has as a parameter of the body."""
+    inner = [program.computations[ref] for _, refs in node.calls for ref in refs][-1:]
+    if not inner or not inner[0].is_paired or inner[0].is_printed:
+        return True
+    root = inner[0].nodes.get(inner[0].root)
+    if root is None or root.before is None or root.is_rewired:
+        return True
+    count = len(root.before.operands)
+    returned = root.positions if root.positions is not None else {n: n for n in range(count)}
+    taken = inner[0].numbers
+    return all(taken[n] == m for n, m in returned.items() if n in taken)
 
 
 def _loop_agrees(
@@ -873,13 +942,20 @@ def _loop_agrees(
 
     An edit that names all operands of a tuple is enough for either the initial or the final tuple, but not for both.
     """
+    callees = [program.computations[ref] for _, refs in node.calls for ref in refs]
+    if not callees or not all(inner.is_paired and not inner.is_printed for inner in callees):
+        return False
+    body = callees[-1]
+    if made.script.old.stage == "stablehlo":
+        for inner in callees:
+            own = {n: m for n, m in inner.numbers.items() if n in elements or m in elements.values()}
+            if any(elements.get(n) != m for n, m in own.items()):
+                return False
+        return body.is_rewired(body.root) or _consists_of(body, body.root, elements)
     ((begin, _),) = node.row.reads
     tuples = [(made, begin)]
-    for inner in (program.computations[ref] for _, refs in node.calls for ref in refs):
-        if not inner.is_paired:
-            return False
-        known = dict(inner.pair.elements)
-        if any(dict(known.get(parameter, ())) != elements for parameter in inner.new.parameters()):
+    for inner in callees:
+        if any(inner.elements.get(parameter) != elements for parameter in inner.new.parameters()):
             return False
         if inner.new.instructions[inner.new.root].shape.tuple_shapes:
             tuples.append((inner, inner.root))
@@ -892,24 +968,46 @@ def _loop_agrees(
 
 
 def _consists_of(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
-    """Whether a tuple keeps exactly these elements. A tuple with elements of its own is checked on its own."""
-    if dict(dict(made.pair.elements).get(place, ())) == elements:
-        return True
+    """Whether a tuple keeps exactly these elements. Other values with elements are checked on their own."""
     node = made.nodes.get(place)
     before = node.before if node else None
-    if node is None or before is None or not before.opcode == node.row.opcode == "tuple":
+    if node is None or before is None:
         return False
-    return (node.positions or {n: n for n in range(len(before.operands))}) == elements
+    if before.opcode not in _RETURNS or before.opcode != node.row.opcode:
+        return made.elements.get(place) == elements
+    return (node.positions if node.positions is not None else {n: n for n in range(len(before.operands))}) == elements
 
 
 def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
-    """Whether every kept instruction takes an element that is there before and after."""
+    """Whether what reads a renumbered tuple takes an element that is there before and after, or hands all of them on.
+
+    In StableHLO each operand says which result it reads, so a wrong one differs from the new program.
+    """
+    if made.script.old.stage == "stablehlo":
+        return True
     numbers = set(map(str, elements))
-    return all(
-        it.attribute("index") in numbers or "index" in node.settings
-        for it, node in ((node.before, node) for node in made.nodes.values())
-        if it and it.opcode == "get-tuple-element" and made.places[it.operands[0]] == place
-    )
+    for at, node in made.nodes.items():
+        it = node.before
+        if it is None or all(made.places[operand] != place for operand in it.operands):
+            continue
+        if it.opcode == "get-tuple-element":
+            if it.attribute("index") not in numbers and "index" not in node.settings:
+                return False
+        elif not (it.opcode in _CARRIERS and made.elements.get(at) == elements) and not node.is_rewired:
+            return False
+    return True
+
+
+def _is_returned_so(
+    program: _ReplayedProgram, made: _ReplayedComputation, place: int, elements: Mapping[int, int]
+) -> bool:
+    """Whether callers take renumbered results by their new numbers; whoever runs the program has to be told."""
+    if place != made.root:
+        return True
+    callers = [(caller, at) for caller, at, each in program.callers(made.index) if each.before is not None]
+    if made.index == 0:
+        return "shape" in made.nodes[place].settings
+    return all(caller.elements.get(at) == elements for caller, at in callers)
 
 
 # 7. The whole program

@@ -1,0 +1,545 @@
+"""Elements of tuples and results of calls whose numbers changed, which is no edit if they are the same values.
+
+A loop that carries one value more or less shifts the numbers of all others, and one that carries them in another order
+(a key of the carried dictionary was renamed) renumbers them. An element has one number in the initial tuple, in the
+parameters of body and condition, in what the body returns, and in the result. The results of other calls have the
+numbers of what their callees return.
+
+In compiled programs elements are taken by `get-tuple-element`; in StableHLO a loop takes each value as an operand of
+its own, and an operand says which result it reads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hlodiff.differ.instruction_matches import Elements, InstructionMap, MatchGraph
+from hlodiff.differ.operands import keeps_operands, same_value
+from hlodiff.differ.result import FieldChange
+from hlodiff.differ.subsequence import longest_common_subsequence
+from hlodiff.hlo.fingerprint import shape_text
+from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
+from hlodiff.hlo.traversal import operands_first
+
+_ELEMENT = "get-tuple-element"
+_INDEX = "attribute:index"
+CARRIERS = frozenset(["while", "call"])
+"""Opcodes that may pass on the tuple they are given."""
+RETURNS = frozenset(["tuple", "return"])
+"""Opcodes whose operands are the elements that a computation returns."""
+# Opcodes whose results are what their callees return.
+_CALLS = CALLS | CONDITIONALS | {"fusion"}
+
+
+# --- What a program does with a value, whatever its number is.
+
+_Roles = Counter[int]
+"""Hashes of uses, and of what is returned in the place of a value."""
+
+
+@dataclass(slots=True)
+class Roles:
+    """The uses of the values that the computations of a module are given and return."""
+
+    module: Module
+    _given: dict[int, Sequence[_Roles]] = field(default_factory=dict)
+    _returned: dict[int, Sequence[_Roles]] = field(default_factory=dict)
+
+    def given(self, index: int) -> Sequence[_Roles]:
+        """For each parameter its uses, those inside callees included; of a tuple, which is alone, for each element."""
+        found = self._given.get(index)
+        if found is None:
+            found = self._given[index] = self._of_parameters(self.module.computations[index])
+        return found
+
+    def _of_parameters(self, owner: Computation) -> Sequence[_Roles]:
+        places = owner.parameters()
+        shapes = [owner.instructions[place].shape for place in places]
+        taken: dict[int, list[int]] = {}
+        if len(places) == 1 and shapes[0].tuple_shapes:
+            for user in owner.users()[places[0]]:
+                if (number := element_of(owner.instructions[user])) is not None:
+                    taken.setdefault(number, []).append(user)
+            values = [taken.get(n, []) for n in range(len(shapes[0].tuple_shapes))]
+        else:
+            values = [[place] for place in places]
+        return [
+            Counter(
+                role
+                for place in group
+                for user in owner.users()[place]
+                for slot, operand in enumerate(owner.instructions[user].operands)
+                if operand == place
+                for role in self.uses(owner, user, slot)
+            )
+            for group in values
+        ]
+
+    def uses(self, owner: Computation, user: int, slot: int) -> Iterator[int]:
+        """What an instruction does with an operand; a call what its callees do with it, a tuple nothing."""
+        it = owner.instructions[user]
+        if it.opcode in RETURNS:
+            for loop in owner.users()[user] if it.opcode == "tuple" else ():
+                if owner.instructions[loop].opcode in CARRIERS and len(owner.instructions[loop].operands) == 1:
+                    yield from self._inside(owner.instructions[loop], slot)
+            return
+        names = operand_names(it, self.module) if it.calls else {}
+        inner = [(n, p) for n, numbers in names.items() for p, number in enumerate(numbers) if number == slot]
+        for rank, (callee, parameter) in enumerate(inner):
+            given = self.given(callee)
+            for role, count in given[parameter].items() if parameter < len(given) else ():
+                yield from (hash((it.opcode, rank, role)),) * count
+        if not inner:
+            yield hash((it.opcode, shape_text(it.shape, False), 0 if is_commutative(it) else slot))
+
+    def _inside(self, it: Instruction, number: int) -> Iterator[int]:
+        for rank, callee in enumerate(it.called):
+            given = self.given(callee)
+            if number < len(given):
+                yield from (hash((it.opcode, rank, role)) for role in given[number].elements())
+
+    def returned(self, index: int) -> Sequence[_Roles]:
+        """For each element that a computation returns what it is and what it is computed from."""
+        found = self._returned.get(index)
+        if found is None:
+            found = self._returned[index] = self._of_results(self.module.computations[index])
+        return found
+
+    def _of_results(self, owner: Computation) -> Sequence[_Roles]:
+        root = owner.instructions[owner.root]
+        if root.opcode not in RETURNS:
+            below = [self.returned(callee) for callee in root.called if root.opcode in CARRIERS]
+            return below[-1] if below else ()
+        below_of = self._computed_from(owner)
+        found = []
+        for operand, result in root.reads:
+            it, roles = owner.instructions[operand], None
+            if (number := element_of(it)) is not None:
+                it, result = owner.instructions[it.operands[0]], number
+            if it.opcode in _CALLS or it.opcode == "while":
+                inner = self.returned(it.called[-1])
+                roles = inner[result] if result < len(inner) else None
+            if roles is None:
+                it = owner.instructions[operand]
+                roles = Counter([hash((it.opcode, shape_text(it.shape, False))), below_of[operand]])
+            found.append(roles)
+        return found
+
+    @staticmethod
+    def _computed_from(owner: Computation) -> Sequence[int]:
+        """Hashes of all that each instruction is computed from, parameters without their numbers."""
+        hashes = [0] * len(owner.instructions)
+        for position in operands_first(owner):
+            it = owner.instructions[position]
+            below = [hashes[operand] for operand in it.operands]
+            is_carried = element_of(it) is not None and owner.instructions[it.operands[0]].opcode == "parameter"
+            hashes[position] = hash(
+                (
+                    it.opcode,
+                    shape_text(it.shape, False),
+                    None if it.opcode == "parameter" else it.literal,
+                    () if is_carried else tuple(sorted(it.attributes)),
+                    () if is_carried else tuple(sorted(below) if is_commutative(it) else below),
+                )
+            )
+        return hashes
+
+
+@dataclass(frozen=True, slots=True)
+class ElementContext:
+    """The context of two computations.
+
+    Args:
+        roles: of the modules that contain them.
+        down: for each side, each instruction with everything that it is computed from.
+        hashes: for each side, the content of each computation.
+    """
+
+    roles: tuple[Roles, Roles]
+    down: tuple[Sequence[bytes], Sequence[bytes]]
+    hashes: tuple[Sequence[str], Sequence[str]]
+
+    def are_equal(self, one: Instruction, other: Instruction) -> bool:
+        """Whether two calls call equal computations."""
+        return [self.hashes[0][n] for n in one.called] == [self.hashes[1][n] for n in other.called]
+
+
+# --- Which elements are the same values.
+
+# Elements compared with all others: loops that carry more values keep their order.
+_MOST_COMPARED = 5_000
+_MOST_ALIKE = 100
+
+
+def carried_elements(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: ElementContext, given: Elements | None = None
+) -> dict[int, Elements]:
+    """For each matched loop, by old position, the matches of its elements if their numbers changed.
+
+    Args:
+        old, new, pairing: two computations.
+        held: their context.
+        given: the elements of the only parameter, if their numbers changed.
+    """
+    found: dict[int, Elements] = {}
+    known = dict.fromkeys(old.parameters[:1], given) if given is not None and len(old.parameters) == 1 else {}
+    for position in old.order:
+        it, matched = old.computation.instructions[position], pairing.old[position]
+        if it.opcode not in CARRIERS or matched < 0:
+            continue
+        other = new.computation.instructions[matched]
+        if other.opcode != it.opcode or not (hands_on(old, it) and hands_on(new, other)):
+            continue
+        elements = None
+        if _takes_tuple(old, it) and _takes_tuple(new, other):
+            one, two = it.operands[0], other.operands[0]
+            elements = known.get(one) if pairing.old[one] == two else None
+        if elements is None:
+            elements = _same_elements(old, new, pairing, held, (position, matched))
+        if elements is not None:
+            found[position] = known[position] = elements
+    return found
+
+
+def hands_on(side: MatchGraph, it: Instruction) -> bool:
+    """Whether an instruction yields the elements that it is given: a loop, or a call with one tuple."""
+    return it.opcode == "while" or (it.opcode == "call" and _takes_tuple(side, it))
+
+
+def _takes_tuple(side: MatchGraph, it: Instruction) -> bool:
+    return bool(
+        len(it.operands) == 1
+        and it.shape.tuple_shapes
+        and side.computation.instructions[it.operands[0]].shape == it.shape
+    )
+
+
+def _same_elements(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: ElementContext, loop: tuple[int, int]
+) -> Elements | None:
+    """The matches of a loop's elements; None if all keep their numbers, or nothing is known about them.
+
+    Elements keep their order unless more of them keep their initial values and uses in another one.
+    """
+    one, other = old.computation.instructions[loop[0]], new.computation.instructions[loop[1]]
+    begins = _begins(old, new, pairing, loop)
+    if begins is None or (len(begins[0]) == len(begins[1]) and held.are_equal(one, other)):
+        return None
+    # The matches of its equals, for one left unmatched among them.
+    became = {held.down[0][a]: held.down[1][b] for a in begins[0] if (b := pairing.old[a]) >= 0}
+    ours = [
+        held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], held.down[0][a])
+        for a in begins[0]
+    ]
+    theirs = [held.down[1][b] for b in begins[1]]
+    roles: list[Sequence[_Roles]] = []
+
+    def alike(a: int, b: int) -> int:
+        if not roles:
+            roles.extend(_of_loop(*each) for each in zip(held.roles, (old, new), loop, strict=True))
+        return min((roles[0][a] & roles[1][b]).total(), _MOST_ALIKE)
+
+    if len(ours) != len(theirs):
+        kept = of_tuple(old, new, pairing, one.operands[0], other.operands[0]) if len(one.operands) == 1 else None
+        kept = dict(longest_common_subsequence(ours, theirs, alike)) if kept is None else kept
+        likely = [(a, b) for a, value in enumerate(ours) for b in range(len(theirs)) if theirs[b] == value]
+    else:
+        kept = {n: n for n in range(len(ours))}
+        types = _types(old, begins[0]), _types(new, begins[1])
+        likely = [(a, b) for a in kept for b in kept if types[0][a] == types[1][b]]
+
+    def likeness(a: int, b: int) -> int:
+        return (ours[a] == theirs[b]) + alike(a, b)
+
+    return _reordered(kept, likely, likeness, (len(ours), len(theirs)))
+
+
+def _reordered(
+    kept: Elements, likely: Sequence[tuple[int, int]], likeness: Callable[[int, int], int], sizes: tuple[int, int]
+) -> Elements | None:
+    """The matches of elements, in another order if more of them are alike then; None if all keep their numbers.
+
+    Args:
+        kept: those that correspond if all keep their order.
+        likely: those that may correspond otherwise.
+        likeness: of two elements.
+        sizes: how many elements there are.
+    """
+    if len(likely) <= _MOST_COMPARED:
+        ranked = [(-likeness(a, b), kept.get(a) != b, a, b) for a, b in likely]
+        found: dict[int, int] = {}
+        back: dict[int, int] = {}
+        for worth, _, a, b in sorted(ranked):
+            if worth and a not in found and b not in back:
+                found[a], back[b] = b, a
+        if sum(likeness(a, b) for a, b in found.items()) > sum(likeness(a, b) for a, b in kept.items()):
+            if sizes[0] == sizes[1]:
+                left = [[n for n in range(sizes[0]) if n not in some] for some in (found, back)]
+                found |= dict(zip(*left, strict=True))
+            kept = dict(sorted(found.items()))
+    return None if sizes[0] == sizes[1] and all(a == b for a, b in kept.items()) else kept
+
+
+def _begins(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, loop: tuple[int, int]
+) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The initial values of two loops, without captured ones; None if they begin with tuples that do not match."""
+    begins = []
+    for side, position in zip((old, new), loop, strict=True):
+        its = side.computation.instructions
+        it = its[position]
+        count = len(it.shape.tuple_shapes) or 1
+        if _takes_tuple(side, it):
+            it = its[it.operands[0]]
+            if it.opcode != "tuple":
+                return None
+        elif it.opcode != "while":
+            return None
+        begins.append((it.opcode, it.operands[:count]))
+    (ours, before), (theirs, after) = begins
+    if ours == theirs == "tuple":
+        one, other = (side.computation.instructions[n].operands[0] for side, n in zip((old, new), loop, strict=True))
+        return (before, after) if pairing.old[one] == other else None
+    return (before, after) if ours == theirs else None
+
+
+def _count(side: MatchGraph, position: int) -> int:
+    """The number of elements of a loop."""
+    return len(side.computation.instructions[position].shape.tuple_shapes) or 1
+
+
+def _types(side: MatchGraph, places: Iterable[int]) -> list[str]:
+    return [shape_text(side.computation.instructions[place].shape, False) for place in places]
+
+
+def _of_loop(roles: Roles, side: MatchGraph, position: int) -> Sequence[_Roles]:
+    """For each element of a loop its uses in the loop and behind it, and what the body returns in its place."""
+    it = side.computation.instructions[position]
+    found = [Counter[int]() for _ in range(_count(side, position))]
+    for rank, callee in enumerate(it.called):
+        for number, given in enumerate(roles.given(callee)[: len(found)]):
+            found[number].update(hash((rank, role)) for role in given.elements())
+    owner = roles.module.computations[it.called[-1]] if it.called else None
+    root = owner.instructions[owner.root] if owner else None
+    for number, returned in enumerate(roles.returned(it.called[-1])[: len(found)] if it.called else ()):
+        found[number].update(hash(("returned", role)) for role in returned.elements())
+        if owner and root and root.opcode in RETURNS:
+            found[number][hash(_carried(owner.instructions[root.operands[number]]) == number)] += 1
+    its = side.computation.instructions
+    for user, slot, result in side.uses[position]:
+        taken = element_of(its[user])
+        number = result if taken is None else taken
+        for n, place in [(user, slot)] if taken is None else [(n, place) for n, place, _ in side.uses[user]]:
+            if number < len(found):
+                found[number].update(hash(("behind", role)) for role in roles.uses(side.computation, n, place))
+                if side.is_entry and n == side.computation.root:
+                    found[number][hash(("result", place))] += 1
+    return found
+
+
+def result_elements(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: ElementContext
+) -> dict[int, Elements]:
+    """For each matched call, by old position, the matches of its results if the callees renumber them.
+
+    They depend on the callees alone, so that they are the same wherever those are called.
+    """
+    found: dict[int, Elements] = {}
+    for position, matched in enumerate(pairing.old):
+        one = old.computation.instructions[position]
+        if matched < 0 or one.opcode not in _CALLS or not one.shape.tuple_shapes or hands_on(old, one):
+            continue
+        other = new.computation.instructions[matched]
+        if other.opcode != one.opcode or len(one.called) != len(other.called) or held.are_equal(one, other):
+            continue
+        ours, theirs = (_of_results(roles, it) for roles, it in zip(held.roles, (one, other), strict=True))
+        if not ours or not theirs:
+            continue
+        types = [[shape_text(shape, False) for shape in it.shape.tuple_shapes] for it in (one, other)]
+
+        def likeness(a: int, b: int, ours: Sequence[_Roles] = ours, theirs: Sequence[_Roles] = theirs) -> int:
+            return (ours[a] & theirs[b]).total()
+
+        likely = [(a, b) for a, kind in enumerate(types[0]) for b, its in enumerate(types[1]) if its == kind]
+        kept = {n: n for n in range(min(len(ours), len(theirs)))}
+        elements = _reordered(kept, likely, likeness, (len(ours), len(theirs)))
+        if elements is not None:
+            found[position] = elements
+    return found
+
+
+def _of_results(roles: Roles, it: Instruction) -> Sequence[_Roles]:
+    found = [Counter[int]() for _ in it.shape.tuple_shapes]
+    for rank, callee in enumerate(it.called):
+        returned = roles.returned(callee)
+        if len(returned) != len(found):
+            return ()
+        for number, each in enumerate(returned):
+            found[number].update(hash((rank, role)) for role in each.elements())
+    return found
+
+
+def of_tuple(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, one: int, other: int) -> Elements | None:
+    """Matches of the elements of two matched tuples if operands were added and removed with edits of their own.
+
+    The kept operands are the same elements. None if they are not tuples, or have other values.
+    """
+    ours, theirs = old.computation.instructions[one], new.computation.instructions[other]
+    if ours.opcode not in RETURNS or theirs.opcode != ours.opcode or pairing.old[one] != other:
+        return None
+    if not keeps_operands(old, new, pairing, one):
+        return None
+    before = [n for n, operand in enumerate(ours.operands) if pairing.old[operand] >= 0]
+    after = [n for n, operand in enumerate(theirs.operands) if pairing.new[operand] >= 0]
+    return dict(zip(before, after, strict=True))
+
+
+def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: ElementContext) -> None:
+    """Match equal initial values of a loop by element, replacing earlier matches.
+
+    A loop may begin with ten arrays of zeros. Slots alone would match them off by one if another was added in front.
+    """
+    for position, matched in enumerate(pairing.old):
+        it = old.computation.instructions[position]
+        if it.opcode not in CARRIERS or matched < 0 or not it.operands:
+            continue
+        other = new.computation.instructions[matched]
+        begins = _begins(old, new, pairing, (position, matched)) if other.opcode == it.opcode else None
+        if begins is None:
+            continue
+        is_wider = len(begins[0]) != len(begins[1]) and len(it.operands) == 1
+        if is_wider and of_tuple(old, new, pairing, it.operands[0], other.operands[0]) is not None:
+            continue
+        elements = _same_elements(old, new, pairing, held, (position, matched)) or {}
+        wanted = {begins[0][a]: begins[1][b] for a, b in elements.items()}
+        for a, b in [*wanted.items()]:  # and what they are computed from: a broadcast and its constant
+            while len(old.operand_edges[a]) == len(new.operand_edges[b]) == 1:
+                a, b = old.operand_edges[a][0][0], new.operand_edges[b][0][0]
+                if pairing.old[a] < 0 or held.down[1][pairing.old[a]] != held.down[1][b]:
+                    break
+                wanted.setdefault(a, b)
+        _exchange(old, new, pairing, held, wanted)
+
+
+def _exchange(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: ElementContext, wanted: Mapping[int, int]
+) -> None:
+    """Give old instructions the wanted matches, if all instructions that change theirs are equal."""
+    moves = {a: b for a, b in wanted.items() if pairing.old[a] != b and len(old.uses[a]) == len(new.uses[b]) == 1}
+    while True:  # no instruction loses its match
+        olds, news = {*moves, -1}, {*moves.values(), -1}
+        kept = {a: b for a, b in moves.items() if pairing.old[a] in news and pairing.new[b] in olds}
+        if len(kept) == len(moves):
+            break
+        moves = kept
+    holders = {a: pairing.new[b] for a, b in moves.items() if pairing.new[b] >= 0}
+    if any(held.down[0][a] != held.down[0][other] for a, other in holders.items()):
+        return
+    for a in moves:
+        if pairing.old[a] >= 0:
+            pairing.remove(a)
+    for a, b in moves.items():
+        pairing.add(a, b, "tuple:element")
+
+
+def _carried(it: Instruction) -> int | None:
+    """The number of the element that an instruction in a loop takes: of the only parameter, or as a parameter."""
+    return it.number if it.opcode == "parameter" and not it.shape.tuple_shapes else element_of(it)
+
+
+def keeps_elements(
+    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, position: int, elements: Elements
+) -> bool:
+    """Whether a loop or a tuple is made of the same elements, except those added or removed by an edit."""
+    ours, theirs = old.operands[position], new.operands[pairing.old[position]]
+    if old.computation.instructions[position].opcode == "while":  # captured values are apart
+        ours, theirs = ours[: _count(old, position)], theirs[: _count(new, pairing.old[position])]
+    return (
+        all(same_value(old, new, pairing, ours[a], theirs[b]) for a, b in elements.items())
+        and all(pairing.old[slot[0]] < 0 for n, slot in enumerate(ours) if n not in elements)
+        and all(pairing.new[slot[0]] < 0 for n, slot in enumerate(theirs) if n not in elements.values())
+    )
+
+
+def renumbered(it: Instruction, elements: Elements) -> Instruction:
+    """An instruction with the types and attributes of its elements in their new order, if none was added or removed."""
+    shapes = it.shape.tuple_shapes
+    is_return = it.opcode == "return"
+    numbered = {f"result{a}": f"result{b}" for a, b in elements.items()}
+    attributes = [(name, *name.partition(".")) for name, _ in it.attributes]
+    if not is_return and len(elements) == len(shapes) and set(elements.values()) == {*elements}:
+        back = {b: a for a, b in elements.items()}
+        it = replace(it, shape=replace(it.shape, tuple_shapes=tuple(shapes[back[n]] for n in range(len(shapes)))))
+    if any(first in numbered for _, first, _, _ in attributes):
+        names = [numbered.get(first, first) + dot + rest for _, first, dot, rest in attributes]
+        pairs = zip(names, (value for _, value in it.attributes), strict=True)
+        it = replace(it, attributes=tuple(pairs))
+    return it
+
+
+def match_elements(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> None:
+    """Match get-tuple-elements of a tuple by element, replacing earlier matches.
+
+    Args:
+        old, new, pairing: two computations.
+        source: the old position of the matched tuple.
+        elements: its elements.
+    """
+    ours, theirs = _element_users(old, source), _element_users(new, pairing.old[source])
+    for number, positions in ours.items():
+        for one, other in zip(positions, theirs.get(elements.get(number, -1), ()), strict=False):
+            if pairing.old[one] != other:
+                if pairing.old[one] >= 0:
+                    pairing.remove(one)
+                if pairing.new[other] >= 0:
+                    pairing.remove(pairing.new[other])
+                pairing.add(one, other, "tuple:element")
+
+
+def _element_users(side: MatchGraph, source: int) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for user, _, _ in side.uses[source]:
+        number = element_of(side.computation.instructions[user])
+        if number is not None:
+            found.setdefault(number, []).append(user)
+    return found
+
+
+def are_all_known(old: MatchGraph, new: MatchGraph, pairing: InstructionMap, source: int, elements: Elements) -> bool:
+    """Whether all matched get-tuple-elements of a tuple take one of these elements, on both sides."""
+    back = {after: before for before, after in elements.items()}
+    sides = (old, new, source, pairing.old, elements), (new, old, pairing.old[source], pairing.new, back)
+    for side, others, tuple_, mapping, known in sides:
+        for number, positions in _element_users(side, tuple_).items():
+            for matched in (mapping[one] for one in positions):
+                theirs = element_of(others.computation.instructions[matched]) if matched >= 0 else None
+                if theirs is not None and (number not in known or theirs not in known.values()):
+                    return False
+    return True
+
+
+def element_of(it: Instruction) -> int | None:
+    """The number of the element that a get-tuple-element takes; None for other instructions."""
+    text = it.attribute("index") if it.opcode == _ELEMENT else None
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def with_elements(
+    changes: list[FieldChange], one: Instruction, other: Instruction, elements: Elements
+) -> list[FieldChange]:
+    """Changes of two matched get-tuple-elements, without a changed number of the same element.
+
+    Args:
+        changes: the changes by number.
+        one, other: a get-tuple-element and its match.
+        elements: of the tuple.
+    """
+    kept = [change for change in changes if change.field != _INDEX]
+    before, after = element_of(one), element_of(other)
+    if before is None or after is None:
+        return changes
+    if elements.get(before) == after:
+        return kept
+    return [*kept, FieldChange(_INDEX, str(before), str(after))]
