@@ -331,7 +331,7 @@ def numbers(program: Program, counted: Run) -> Counter[str]:
         for metric, number in _of_one(program, op).items() if (name, position) not in later else ():
             found[metric] += times * number
         if name not in applied:
-            found["flops"] += times * flops(body, op)
+            found["flops"] += times * (flops(body, op) + of_elements(program, body, op))
         if name not in not_stored:
             for metric, number in _moved(program, body, op).items():
                 found[metric] += times * number
@@ -490,7 +490,7 @@ def flops(body: Body, op: Op) -> int:
     given = body.operands(op)
     if op.opcode in ELEMENTWISE:
         return op.type.elements if op.type.kind != "pred" else 0
-    if op.opcode in ("reduce", "reduce-window"):
+    if op.opcode == "reduce":
         return sum(one.elements for one in given[: len(given) // 2])
     if op.plain in ("all-reduce", "reduce-scatter"):
         return sum(leaf.elements for one in given for leaf in one.leaves)
@@ -498,6 +498,19 @@ def flops(body: Body, op: Op) -> int:
         contracted = _numbers(fields(op.proto[30][0]), 1)
         return 2 * op.type.elements * prod(given[0].dimensions[n] for n in contracted)
     return convolution(op, *given) if op.opcode == "convolution" else 0
+
+
+def of_elements(program: Program, body: Body, op: Op) -> int:
+    """Operations of what an instruction applies to elements: for each update, and for each further one in a window."""
+    times = 0
+    if op.opcode == "scatter":
+        times = body.operands(op)[-1].elements
+    elif op.opcode == "reduce-window":
+        sizes = [_one(fields(one), 1) for one in fields(op.proto[15][0]).get(1, [])]
+        times = (prod(sizes) - 1) * op.type.leaves[0].elements
+    assert op.opcode not in ("sort", "map", "fft", "cholesky", "triangular-solve", "select-and-scatter"), "no example"
+    applied = [program.bodies[name] for name in op.called] if times else []
+    return times * sum(flops(inner, one) for inner in applied for one in inner.ops)
 
 
 def convolution(op: Op, image: Type, kernel: Type) -> int:

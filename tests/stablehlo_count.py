@@ -272,8 +272,13 @@ def flops(op: Op) -> int:
     """Operations of arithmetic on elements; what a reduction applies counts where it is applied."""
     if op.name in _ELEMENTWISE:
         return op.types[0].elements if op.types[0].element != "i1" else 0
-    if op.name in ("reduce", "reduce_window"):
+    if op.name == "reduce":
         return sum(one.elements for one in op.given[: len(op.given) // 2])
+    if op.name == "scatter":
+        return op.given[-1].elements * sum(flops(one) for block in op.inside for one in block.ops)
+    if op.name == "triangular_solve":
+        return 2 * op.given[0].dimensions[-1] * op.given[1].elements
+    assert op.name not in ("reduce_window", "sort", "map", "fft", "cholesky", "select_and_scatter"), "no example"
     if op.name in ("all_reduce", "reduce_scatter"):
         return sum(one.elements for one in op.given)
     assert op.name != "convolution", "no example has one"

@@ -11,7 +11,7 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import replay
-from hlodiff.hlo.model import Module
+from hlodiff.hlo import Module
 from tests.scenarios import compare, lines
 
 OLD = """

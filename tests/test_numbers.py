@@ -8,9 +8,11 @@ one turn has to add up to what they saw. XLA's own analysis has the last word wh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 import yaml
 
@@ -242,3 +244,81 @@ def test_summaries_have_the_numbers_of_their_programs() -> None:
         ours = module_metrics(module)
         written = {one: n for one, n in summary["metrics"][stage].items() if one in ours}
         assert written == {one: ours[one] for one in written}, path
+
+
+_OF_ELEMENTS = """HloModule m
+
+plus {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+most {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GE
+}
+
+puts {
+  a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1)
+}
+
+ENTRY e {
+  x = f32[3,12]{1,0} parameter(0)
+  c = c64[3,12]{1,0} parameter(1)
+  t = f32[3,8,12]{2,1,0} parameter(2)
+  a = f32[3,7,7]{2,1,0} parameter(3)
+  b = f32[3,7,2]{2,1,0} parameter(4)
+  i = s32[4,1]{1,0} parameter(5)
+  u = f32[4,12]{1,0} parameter(6)
+  v = f32[3,4]{1,0} parameter(7)
+  z = f32[] parameter(8)
+  scatter.1 = f32[3,12]{1,0} scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=plus
+  scatter.2 = f32[3,12]{1,0} scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=puts
+  sort.1 = f32[3,12]{1,0} sort(x), dimensions={1}, to_apply=most
+  fft.1 = c64[3,12]{1,0} fft(c), fft_type=FFT, fft_length={12}
+  fft.2 = c64[3,8,7]{2,1,0} fft(t), fft_type=RFFT, fft_length={8,12}
+  cholesky.1 = f32[3,7,7]{2,1,0} cholesky(a), lower=true
+  solve.1 = f32[3,7,2]{2,1,0} triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
+  map.1 = f32[3,12]{1,0} map(x, x), dimensions={0,1}, to_apply=plus
+  window.1 = f32[2,6]{1,0} reduce-window(x, z), window={size=2x3 stride=1x2 pad=0_0x1_0}, to_apply=plus
+  window.2 = f32[3,12]{1,0} reduce-window(x, z), window={size=1x12 pad=0_0x11_0}, to_apply=plus
+  selected.1 = f32[3,12]{1,0} select-and-scatter(x, v, z), window={size=1x3 stride=1x3}, select=most, scatter=plus
+  ROOT r = (f32[3,12]{1,0}) tuple(x)
+}
+"""  # noqa: E501
+
+
+def test_what_is_applied_to_elements_counts_as_for_xla() -> None:
+    checked = {}
+    for _, _, op, xla in single_costs(_OF_ELEMENTS, lambda _, body, op: body.name == "e" and bool(op.operands)):
+        if op.name != "r":
+            lines = [line for line in _OF_ELEMENTS.splitlines(keepends=True) if line.startswith(f"  {op.name} ")]
+            body, _, entry = _OF_ELEMENTS.partition("ENTRY e {\n")
+            parameters = [line for line in entry.splitlines(keepends=True) if "parameter(" in line]
+            ours = static_costs(read_text("".join([body, "ENTRY e {\n", *parameters, "  ROOT", *lines, "}\n"])))
+            checked[op.name] = ours.get("flops", 0)
+            assert ours.get("flops", 0) == xla.get("flops", 0), op.name
+            assert ours["bytes_accessed"] == xla["bytes accessed"], op.name
+    assert len(checked) == 11
+    assert {name for name, flops in checked.items() if not flops} == {"scatter.2"}  # it stores and adds nothing
+
+
+_OF_STABLEHLO = [
+    (lambda x: x.at[jnp.arange(2)].add(jnp.ones((2, 12))), 24 + 2),  # indices from the end
+    (lambda x: jnp.sort(x), 36 * 6),
+    (lambda x: jnp.fft.fft(x.astype(jnp.complex64)), 8 * 3 * 36),
+    (lambda x: jax.lax.linalg.cholesky(x[:, :3], symmetrize_input=False), 9 + 9),  # and the upper triangle is masked
+    (lambda x: jax.lax.linalg.triangular_solve(x[:, :3], x, left_side=True), 2 * 3 * 36),
+    (lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (2, 3), (1, 2), ((0, 0), (1, 0))), 5 * 12),
+    (lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 23), (1, 1), ((0, 0), (11, 11))), 3 * 11),
+    (jax.grad(lambda x: jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3), (1, 3), "VALID").sum()), 36),
+]
+
+
+@pytest.mark.parametrize(("function", "flops"), _OF_STABLEHLO)
+def test_what_stablehlo_applies_to_elements_counts_too(function: Callable[[jax.Array], jax.Array], flops: int) -> None:
+    text = jax.jit(function).trace(jnp.ones((3, 12))).lower(lowering_platforms=("tpu",)).as_text()
+    assert static_costs(read_text(text))["flops"] == flops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hlodiff.hlo.collectives import begins_collective, collective_result, is_later_step
 from hlodiff.hlo.grammar import unquote
@@ -32,16 +32,21 @@ _ELEMENTWISE = frozenset(
      "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel-i1e", "cosh", "digamma", "erf-inv", "erfc", "lgamma",
      "polygamma", "sinh", "square", "zeta"]
 )  # fmt: skip
-_REDUCING = frozenset(["reduce", "reduce-window"])
+# In a computation that is applied to elements these count too: of a selection in a window they are all of the work.
+_CHOOSING = frozenset(["compare", "select"])
+_NUMBER = re.compile(r"-?\d+")
 _REDUCING_DEVICES = frozenset(["all-reduce", "reduce-scatter"])
 
 
-def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
-    """Operations of one run of one instruction, without its callees.
+def flops_of(it: Instruction, operands: Sequence[Shape], applied: Sequence[int] = ()) -> int:
+    """Operations of one run of one instruction, without its callees except those that it applies to elements.
+
+    As XLA's cost analysis counts them (`hlo_cost_analysis.cc`), but for a reduction all elements count that it takes.
 
     Args:
         it: an instruction of either stage.
         operands: the shapes of its operands.
+        applied: the operations of each computation that it applies, for one element.
 
     Returns:
         two per multiply-add; 0 if nothing is computed, or the operation is unknown.
@@ -65,13 +70,108 @@ def flops_of(it: Instruction, operands: Sequence[Shape]) -> int:
                 return _dot(it, operands)
             found = _CUDNN.search(target)
             return _cudnn_convolution(it, found[1], operands) if found else 0
-        if opcode in _REDUCING:
+        if opcode == "reduce":
             return sum(shape.elements for shape in operands[: max(len(operands) // 2, 1)])
+        if opcode in _OF_ELEMENTS:
+            return _OF_ELEMENTS[opcode](it, operands, applied)
         if opcode in _REDUCING_DEVICES:
             return sum(leaf.elements for shape in operands for leaf in shape.leaves())
         return 0
     except (ValueError, LookupError, ArithmeticError):  # inconsistent attributes: this is an estimate, so no error
         return 0
+
+
+def applied_flops(computation: Computation) -> int:
+    """Operations of a computation that is applied to elements, each time; comparisons and selections count too."""
+    its = computation.instructions
+    return sum(
+        it.shape.elements if it.opcode in _CHOOSING else flops_of(it, [its[operand].shape for operand in it.operands])
+        for it in its
+    )
+
+
+def _scatter(_: Instruction, operands: Sequence[Shape], applied: Sequence[int]) -> int:
+    return operands[len(operands) // 2 + 1].elements * applied[0]  # arrays, indices, as many updates
+
+
+def _map(it: Instruction, _: Sequence[Shape], applied: Sequence[int]) -> int:
+    return it.shape.elements * applied[0]
+
+
+def _sort(_: Instruction, operands: Sequence[Shape], applied: Sequence[int]) -> int:
+    """n log n, whatever the comparison does."""
+    elements = operands[0].elements
+    return elements * max(elements - 1, 0).bit_length()
+
+
+def _fft(it: Instruction, operands: Sequence[Shape], _: Sequence[int]) -> int:
+    factors = 1
+    for length in _numbers(it.attribute("fft_length") or ""):
+        factors *= length.bit_length() - 1
+    return 8 * factors * operands[0].elements  # four multiply-adds for each product of complex numbers
+
+
+def _cholesky(_: Instruction, operands: Sequence[Shape], applied: Sequence[int]) -> int:
+    return operands[0].dimensions[-1] * operands[0].elements // 3
+
+
+def _triangular_solve(_: Instruction, operands: Sequence[Shape], applied: Sequence[int]) -> int:
+    return 2 * operands[0].dimensions[-1] * operands[1].elements
+
+
+def _select_and_scatter(it: Instruction, operands: Sequence[Shape], applied: Sequence[int]) -> int:
+    """For each element that is scattered one choice less than its window has elements, and one update."""
+    window = 1
+    for size, _ in _windows_of(it):
+        window *= size
+    return operands[1].elements * ((window - 1) * applied[0] + applied[1])
+
+
+def _reduce_window(it: Instruction, _: Sequence[Shape], applied: Sequence[int]) -> int:
+    """One application less than a window has elements; one pass where each window has all of a dimension."""
+    result, windows = next(iter(it.shape.leaves()), it.shape), _windows_of(it)
+    window = 1
+    for size, _pad in windows:
+        window *= size
+    reduced = [n for n, (size, _pad) in enumerate(windows) if size != 1]
+    padded = [n for n, (_size, pad) in enumerate(windows) if any(pad)]
+    if len(reduced) == 1 and reduced == padded and not it.shape.tuple_shapes:
+        size, (low, high) = windows[reduced[0]]
+        span = result.dimensions[reduced[0]]
+        if low == high == span - 1 and size == 2 * low + 1:
+            return applied[0] * (result.elements // span) * (span - 1)  # XLA adds the two factors
+    return applied[0] * (window - 1) * result.elements
+
+
+_OF_ELEMENTS: Mapping[str, Callable[[Instruction, Sequence[Shape], Sequence[int]], int]] = {
+    "scatter": _scatter,
+    "map": _map,
+    "sort": _sort,
+    "fft": _fft,
+    "cholesky": _cholesky,
+    "triangular-solve": _triangular_solve,
+    "select-and-scatter": _select_and_scatter,
+    "reduce-window": _reduce_window,
+}
+
+
+def _windows_of(it: Instruction) -> list[tuple[int, tuple[int, int]]]:
+    """For each dimension the size of a window, and the padding on both sides."""
+    text = it.attribute("window")
+    if text is not None:
+        parts = {name: value.split("x") for name, value in _DIMENSION.findall(text)}
+        sizes = [int(size) for size in parts["size"]]
+        pads = [tuple(map(int, pad.split("_"))) for pad in parts["pad"]] if "pad" in parts else [(0, 0)] * len(sizes)
+        return [(size, (pad[0], pad[1])) for size, pad in zip(sizes, pads, strict=True)]
+    sizes = _numbers(it.attribute("window_dimensions") or "")
+    flat = _numbers(it.attribute("padding") or "") or [0]
+    flat = flat * 2 * len(sizes) if len(flat) == 1 else flat  # one number for all
+    return [(size, (flat[2 * n], flat[2 * n + 1])) for n, size in enumerate(sizes)]
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of a list of either stage: `{2,3}`, `array<i64: 2, 3>`, `dense<[[0, 0]]> : tensor<1x2xi64>`."""
+    return [int(number) for number in _NUMBER.findall(text.partition(" : tensor")[0].rpartition("i64:")[2])]
 
 
 def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
@@ -183,6 +283,7 @@ _RESERVING = frozenset(["AllocateBuffer"])
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
+_TRIANGULAR = frozenset(["cholesky", "triangular-solve"])  # they read half of their first operand
 _MOST_NESTED = 8  # fusions in fusions
 _ALIASED = re.compile(r"\{(\d*)\}: \(")  # the number of a result that is in the buffer of an operand
 
@@ -195,10 +296,12 @@ def instruction_flops(module: Module, place: tuple[int, int]) -> int:
     computation = module.computations[place[0]]
     it = computation.instructions[place[1]]
     made = [computation.instructions[operand].shape for operand in it.operands]
+    is_applying = it.calls and it.opcode.replace("_", "-") in _OF_ELEMENTS
+    applied = [applied_flops(module.computations[n]) for n in it.called] if is_applying else ()
     if module.stage == "compiled":
-        return flops_of(it, made)
+        return flops_of(it, made, applied)
     used = [(shape, result) for shape, (_, result) in zip(made, it.reads, strict=True)]
-    return flops_of(it, [one.tuple_shapes[n] if len(one.tuple_shapes) > n else one for one, n in used])
+    return flops_of(it, [one.tuple_shapes[n] if len(one.tuple_shapes) > n else one for one, n in used], applied)
 
 
 def instruction_bytes(module: Module, place: tuple[int, int]) -> tuple[int, int]:
@@ -357,12 +460,25 @@ def _read(it: Instruction, operands: Sequence[Shape]) -> Sizes:
         return taken + [(shape, shape.bytes) for shape in operands[1:]]
     if it.opcode in _UPDATING:
         return [(shape, shape.bytes) for shape in operands[1:]]
+    if it.opcode == "scatter":  # of its arrays it reads what it updates
+        count = len(operands) // 2
+        updated = zip(operands[:count], operands[count + 1 :], strict=True)
+        return [(shape, update.bytes) for shape, update in updated] + [
+            (shape, shape.bytes) for shape in operands[count:]
+        ]
+    if it.opcode in _TRIANGULAR:
+        return [(shape, shape.bytes // 2 if n == 0 else shape.bytes) for n, shape in enumerate(operands)]
     return [(leaf, leaf.bytes) for shape in operands for leaf in shape.leaves()]
 
 
 def _written(it: Instruction, operands: Sequence[Shape]) -> Sizes:
     if it.opcode in _UPDATING:
         return [(it.shape, shape.bytes) for shape in operands[1:2]]
+    if it.opcode == "scatter":
+        updates = operands[len(operands) // 2 + 1 :]
+        return [(leaf, update.bytes) for leaf, update in zip(it.shape.leaves(), updates, strict=True)]
+    if it.opcode == "cholesky":
+        return [(it.shape, it.shape.bytes // 2)]
     return [(leaf, leaf.bytes) for leaf in result_of(it).leaves()]
 
 
