@@ -506,8 +506,13 @@ def of_elements(program: Program, body: Body, op: Op) -> int:
     if op.opcode == "scatter":
         times = body.operands(op)[-1].elements
     elif op.opcode == "reduce-window":
-        sizes = [_one(fields(one), 1) for one in fields(op.proto[15][0]).get(1, [])]
-        times = (prod(sizes) - 1) * op.type.leaves[0].elements
+        windows = [fields(one) for one in fields(op.proto[15][0]).get(1, [])]
+        result = op.type.leaves[0]
+        times = (prod(_one(window, 1) for window in windows) - 1) * result.elements
+        over = [(_one(w, 1), _signed(_one(w, 3)), n) for w, n in zip(windows, result.dimensions, strict=True)]
+        reduced = [(size, low, n) for size, low, n in over if size != 1]
+        if [(2 * n - 1, n - 1, n) for _, _, n in reduced[:1]] == reduced:  # each has all of the dimension
+            times = result.elements // reduced[0][2] * (reduced[0][2] - 1)
     assert op.opcode not in ("sort", "map", "fft", "cholesky", "triangular-solve", "select-and-scatter"), "no example"
     applied = [program.bodies[name] for name in op.called] if times else []
     return times * sum(flops(inner, one) for inner in applied for one in inner.ops)

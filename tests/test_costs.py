@@ -386,3 +386,39 @@ def test_what_a_single_call_brought_keeps_its_own_cost() -> None:
     without = once.replace(call, "stablehlo.negate %arg0 : tensor<8xf32>")
     # The function is gone with its only call; what it called has other calls.
     assert _removed_flops(once, without) == {"tanh": 8, "func.call": 8}
+
+
+def _turning(is_inside: bool) -> str:
+    """A loop with a value that is the same in each turn, computed in it or before it."""
+    once = "%e = stablehlo.exponential %w : tensor<8x8xf32>\n  %k = stablehlo.dot_general %e, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>"  # noqa: E501
+    outside, inside, given = ("", once.replace("%w", "%u"), "%w") if is_inside else (once, "", "%k")
+    name = "%u" if is_inside else "%k_"
+    return f"""module {{
+func.func public @main(%w: tensor<8x8xf32>, %x: tensor<4x8xf32>) -> tensor<4x8xf32> {{
+  {outside}
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %l:3 = stablehlo.while({name} = {given}, %i = %c, %y = %x) : tensor<8x8xf32>, tensor<i32>, tensor<4x8xf32>
+  cond {{
+    %n = stablehlo.constant dense<5> : tensor<i32>
+    %b = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %b : tensor<i1>
+  }} do {{
+    {inside}
+    %p = stablehlo.dot_general %y, {"%k" if is_inside else "%k_"}, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %o = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %o : tensor<i32>
+    stablehlo.return {name}, %j, %p : tensor<8x8xf32>, tensor<i32>, tensor<4x8xf32>
+  }}
+  return %l#2 : tensor<4x8xf32>
+}}
+}}"""  # noqa: E501
+
+
+def test_what_moves_out_of_a_loop_moved_and_costs_less() -> None:
+    inside, outside = (read_text(_turning(is_inside)) for is_inside in (True, False))
+    for old, new in ((inside, outside), (outside, inside)):
+        found = diff(old, new)
+        assert found.replay().complete
+        assert {(edit.kind, edit.cause) for edit in found.edits} == {("moved", None)}
+        runs = {tuple(cost.runs for cost in edit.cost if cost) for edit in found.edits if edit.cost}
+        assert runs == {(5, 1) if old is inside else (1, 5)}

@@ -419,6 +419,21 @@ def test_an_operation_of_another_line_is_replaced_by_at_most_four(
     assert replaced_by(count, line, both) == (["replaced"] if is_one else ["added", "removed"])
 
 
+@pytest.mark.parametrize(("fewer", "is_one"), [("subtract", False), ("func.call", True)])
+def test_many_operations_are_replaced_by_few_only_if_those_are_calls(fewer: str, is_one: bool) -> None:
+    """A call on the side of the many says nothing about what the few do."""
+
+    def edit(kind: Literal["added", "removed"], opcode: str, count: int) -> Edit:
+        site = Site(0, 1, "main", opcode, opcode, f"%{opcode} = f32[8]{{0}} {opcode}(%x)")
+        sites = ((site, None),) if kind == "removed" else ((None, site),)
+        stack = (Frame("model.py", 36, "f"),)
+        return Edit(kind, count=count, sites=sites, source=stack, region=1, is_replaced=True)
+
+    edits = [edit("removed", "add", 90), edit("removed", "func.call", 2), edit("added", fewer, 5)]
+    kinds = {group.kind for group in changes(ModuleDiff(PROGRAM, PROGRAM, tuple(edits)), "stablehlo")}
+    assert kinds == ({"replaced"} if is_one else {"added", "removed"})
+
+
 def test_constants_with_the_scope_of_the_whole_program_give_a_replaced_subgraph_no_name() -> None:
     """`jit(step)` around 3 constants is not a jitted function in which a sign was computed."""
 

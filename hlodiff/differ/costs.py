@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, at, matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_costs import (
+    FUSIONS,
     applied_bodies,
     fused_bodies,
     instruction_bytes,
@@ -36,6 +37,7 @@ from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.model import CALLS, Instruction, Module, is_embedded
 from hlodiff.hlo.parser import LazyComputations
+from hlodiff.hlo.traversal import callees, preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -135,6 +137,8 @@ def with_costs(
                     cost = calls.cost(place, times)
                 else:
                     cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
+                    if edit.kind == "moved" and at(module, place).opcode in FUSIONS:  # all that it does moves along
+                        cost = replace(cost, flops=times.times * _flops_inside(module, place))
                 cost = replace(cost, collective=carried[place] * times.times) if place in carried else cost
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)
 
@@ -167,6 +171,14 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
         times, flops, sum(size for _, size in read), sum(size for _, size in written),
         tuple(sorted(elsewhere.items())), loops=runs.loops,
     )  # fmt: skip
+
+
+def _flops_inside(module: Module, place: Place) -> int:
+    """Operations of one run of a fusion, with those of fusions in it."""
+    bodies = preorder(at(module, place).called, lambda n: callees(module.computations[n]))
+    applied = applied_bodies(module)
+    inside = [(n, k) for n in bodies if n not in applied for k in range(len(module.computations[n].instructions))]
+    return sum(instruction_flops(module, one) for one in inside)
 
 
 _Node = tuple[int, int]  # a pair of computations by index; -1 for the side that has none

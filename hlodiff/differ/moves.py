@@ -19,7 +19,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
 from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.model import CALLS, CONDITIONALS, Instruction, Module, is_commutative
+from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
 
 _HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
@@ -43,12 +43,12 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
         unopened: computations that count as one instruction.
         only: the places whose neighbours are needed; None for all.
     """
-    # For each computation called as a step of the program from a single place, that place.
+    # For each computation called as a step of the program, or by a loop, from a single place, that place.
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
         for position, it in computation.calling():
             for callee in it.called:
-                fits = _is_step(it) and callee not in sites and callee not in unopened
+                fits = (_is_step(it) or it.opcode == "while") and callee not in sites and callee not in unopened
                 sites[callee] = (index, position) if fits else None
     operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
     users: dict[Place, list[tuple[Place, int]]] = {}
@@ -114,6 +114,8 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
         return None
     site = sites.get(place[0])
     if it.opcode == "parameter" and site is not None:
+        if at(module, site).opcode == "while":
+            return _before_loop(module, site, place, None)
         operands = at(module, site).operands
         number = it.number
         return (site[0], operands[number]) if number < len(operands) else None
@@ -125,8 +127,46 @@ def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Pla
         source = _resolve(module, sites, (place[0], it.operands[0]))
         made = at(module, source)
         index = int(it.attribute("index") or 0)
+        if made.opcode == "parameter" and (loop := sites.get(source[0])) and at(module, loop).opcode == "while":
+            return _before_loop(module, loop, source, index)
         return (source[0], made.operands[index]) if made.opcode == "tuple" and index < len(made.operands) else None
     return None
+
+
+def _before_loop(module: Module, loop: Place, parameter: Place, element: int | None) -> Place | None:
+    """What a value in a loop is before the loop, if each turn of it hands the value on as it was; None for others.
+
+    Args:
+        module: the program.
+        loop: the loop.
+        parameter: a parameter of its body or condition.
+        element: which element of the parameter, if it is a tuple; None if it is an array.
+    """
+    it = at(module, loop)
+    number = at(module, parameter).number if element is None else element
+    if element is None:
+        names = operand_names(it, module).get(parameter[0], ())
+        place = names[number] if number < len(names) else -1
+        is_carried = place < len(it.shape.tuple_shapes or (it.shape,))
+    else:
+        begin = at(module, (loop[0], it.operands[0]))
+        place = begin.operands[number] if begin.opcode == "tuple" and number < len(begin.operands) else -1
+        is_carried = True
+    if place < 0 or (is_carried and not _is_handed_on(module.computations[it.called[-1]], number, element is None)):
+        return None
+    return loop[0], place
+
+
+def _is_handed_on(body: Computation, number: int, is_array: bool) -> bool:
+    """Whether the body of a loop returns what it was given under a number."""
+    root = body.instructions[body.root]
+    if root.opcode not in ("tuple", "return") or number >= len(root.operands):
+        return False
+    returned = body.instructions[root.operands[number]]
+    if is_array:
+        return returned.opcode == "parameter" and returned.number == number
+    is_element = returned.opcode == "get-tuple-element" and returned.attribute("index") == str(number)
+    return is_element and body.instructions[returned.operands[0]].opcode == "parameter"
 
 
 def with_moves(

@@ -192,8 +192,9 @@ def _region_key(edits: Sequence[Edit], stage: str, root: str, packages: Sequence
     if not all(sides):
         return None
     works = _net_counts(sides[0], sides[1], stage)
-    least, most = sorted(sum(count for _, count in counts) for counts in works)
-    calls = any(opcode in CALLS for counts in works for opcode, _ in counts)  # each call is many operations
+    fewer, more = sorted(works, key=lambda counts: sum(count for _, count in counts))
+    least, most = (sum(count for _, count in counts) for counts in (fewer, more))
+    calls = any(opcode in CALLS for opcode, _ in fewer)  # each call is many operations
     lines = [_common_line(side, root, packages) for side in sides]
     is_one_line = all(lines) and lines[0] == lines[1]
     most_for_each = _MOST_FOR_EACH if is_one_line or not all(lines) else MOST_FOR_ONE
