@@ -434,6 +434,19 @@ def test_many_operations_are_replaced_by_few_only_if_those_are_calls(fewer: str,
     assert kinds == ({"replaced"} if is_one else {"added", "removed"})
 
 
+def test_all_says_that_the_line_of_what_was_removed_is_an_old_one() -> None:
+    sites = tuple(
+        Site(0, 1, "main", opcode, opcode, f"%{opcode} = f32[8]{{0}} {opcode}(%x)") for opcode in ("tanh", "add")
+    )
+    stacks = (Frame("model.py", 36, "f"),), (Frame("model.py", 40, "f"),)
+    removed = Edit("removed", sites=((sites[0], None),), source=stacks[0])
+    added = Edit("added", sites=((None, sites[1]),), source=stacks[1])
+    found = ModuleDiff(PROGRAM, PROGRAM, (removed, added))
+    program = ProgramComparison("f", "cpu", "stablehlo", "changed", found)
+    text = to_terminal(Report("diff", "a", "b", (program,), all=True))
+    assert "was model.py:36" in text and "was model.py:40" not in text and "model.py:40" in text
+
+
 def test_constants_with_the_scope_of_the_whole_program_give_a_replaced_subgraph_no_name() -> None:
     """`jit(step)` around 3 constants is not a jitted function in which a sign was computed."""
 

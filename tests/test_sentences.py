@@ -116,6 +116,23 @@ def test_arguments_of_filter_jit_have_the_paths_of_the_summary() -> None:
     assert name_arguments(wrapped, rows[:1]) is wrapped
 
 
+def test_results_have_the_paths_of_what_the_function_returns() -> None:
+    from hlodiff.snapshots import name_results
+
+    def returning(first: str, second: str, size: int) -> hlodiff.Module:
+        module = program(
+            "%x = f32[8]{0} parameter(0)\n%a = f32[8]{0} tanh(%x)\n"
+            f"%b = f32[{size}]{{0}} slice(%x), slice={{[0:{size}]}}\n"
+            f"ROOT %t = (f32[8]{{0}}, f32[{size}]{{0}}) tuple(%a, %b)"
+        )
+        return name_results(module, [{"path": f"result['{name}']"} for name in (first, second)])
+
+    old = returning("bias", "weight", 4)
+    assert said(old, returning("bias", "weight", 3)) == ["result['weight'] is f32[3] instead of f32[4]"]
+    renamed = "result['weight'] is now result['w'], result['w'] is f32[3] instead of f32[4]"
+    assert said(old, returning("bias", "w", 3)) == [renamed]
+
+
 AGAIN = 'metadata={op_name="jit(f)/transpose(jvp())/checkpoint/rematted_computation/tanh"}'
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import is_not
 from typing import Any, Literal
 
@@ -321,6 +321,7 @@ class Module(_SolvedOnce):
 
     Args:
         not_held: header attributes that the file format cannot hold, so that they are unknown.
+        result_paths: the paths of the results in what the function returns, where its snapshot has them.
     """
 
     name: str
@@ -330,6 +331,7 @@ class Module(_SolvedOnce):
     attributes: tuple[tuple[str, str], ...] = ()
     frames: tuple[Frame, ...] = ()
     not_held: tuple[str, ...] = ()
+    result_paths: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def entry_computation(self) -> Computation:
@@ -351,6 +353,16 @@ class Module(_SolvedOnce):
             for it, number in returned
         ]
         return tuple(leaf for shape in shapes for leaf in shape.leaves())
+
+    def result_names(self) -> tuple[str, ...]:
+        """The results by their paths as far as they are known, else by number: `result[0]['bias']`, `result 1`."""
+        shapes = self.result_shapes()
+        if len(self.result_paths) == len(shapes):
+            return self.result_paths
+        root = self.entry_computation.instructions[self.entry_computation.root]
+        labels = {name: value.strip('"') for name, value in root.attributes if name.endswith("jax.result_info")}
+        given = ((n, labels.get(f"result{n}.jax.result_info", "")) for n in range(len(shapes)))
+        return tuple(f"result{path.removeprefix('result')}" if path else f"result {n}" for n, path in given)
 
     def attribute(self, name: str) -> str | None:
         """Verbatim value of a header attribute; None if the module lacks it."""

@@ -205,8 +205,8 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
         return
     if not all(one.computations for one in modules):
         return
-    types = {"element_type", "shape"}
-    if any(is_argument(edit, diff) and not types.isdisjoint(edit.fields) for edit in diff.reported):
+    fields = {"element_type", "shape"}
+    if any(is_argument(edit, diff) and not fields.isdisjoint(edit.fields) for edit in diff.reported):
         return  # an argument without a path to be matched by
     old, new = (
         [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
@@ -215,11 +215,30 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     if len(old) != len(new):
         yield f"{many(len(new), 'result')} instead of {len(old)}"
         return
-    changed = [(number, *pair) for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
-    shown = [f"result {number} is {after} instead of {before}" for number, before, after in changed[:_MOST_TYPES]]
-    more = len(changed) - len(shown)
+    names: list[Sequence[str]] = [module.result_names() for module in modules]
+    both, words = set(names[0]) & set(names[1]), list[str]()
+    if not all(len(set(each)) == len(each) for each in names) or not both:
+        names, both = [_result_names(diff)] * 2, set(_result_names(diff))
+    types = [dict(zip(*each, strict=True)) for each in ((names[0], old), (names[1], new))]
+    kept = [[name for name in each if name in both] for each in names]
+    pairs = [(name, name) for name in kept[1]]
+    pairs += zip(*([name for name in each if name not in both] for each in names), strict=True)
+    for one, other in pairs:
+        if one != other:
+            words.append(f"{one} is now {other}")
+        if types[0][one] != types[1][other]:
+            words.append(f"{other} is {types[1][other]} instead of {types[0][one]}")
+    shown = words[:_MOST_TYPES] + ([f"{len(words) - _MOST_TYPES} more"] if len(words) > _MOST_TYPES else [])
+    if kept[0] != kept[1]:
+        shown.append("results in another order")
     if shown:
-        yield ", ".join([*shown, *([f"{more} more of another type"] if more else [])])
+        yield ", ".join(shown)
+
+
+def _result_names(diff: ModuleDiff) -> list[str]:
+    """As many results as both sides have by their paths, or by number where the paths differ."""
+    pairs = zip(*(module.result_names() for module in (diff.old, diff.new)), strict=True)
+    return [new if old == new or old == f"result {n}" else f"result {n}" for n, (old, new) in enumerate(pairs)]
 
 
 @_about("operands", "removed")
@@ -243,7 +262,7 @@ def _independent_results(diff: ModuleDiff) -> Iterator[str]:
         if before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count():
             left = [path for n, path in enumerate(paths) if after >> n & 1]
             on = f"only on {left[0]}" if len(left) == 1 else f"on {len(left)}" if left else "on none"
-            found.append(f"result {number} {on}")
+            found.append(f"{_result_names(diff)[number]} {on}")
     shown = found[:_MOST_PATHS] + ([f"{len(found) - _MOST_PATHS} more"] if len(found) > _MOST_PATHS else [])
     if found:
         depend = "result now depends" if len(found) == 1 else "results now depend"

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.pending import tidy_pending as tidy_pending
     from hlodiff.snapshots.provenance import attach_source as attach_source
     from hlodiff.snapshots.provenance import name_arguments as name_arguments
+    from hlodiff.snapshots.provenance import name_results as name_results
     from hlodiff.snapshots.provenance import numbered as numbered
     from hlodiff.snapshots.provenance import restored as restored
     from hlodiff.snapshots.provenance import source_of as source_of
@@ -85,7 +86,7 @@ _FILES = {
     "paths": "BlockedError",
     "pending": "OWN_FOLDER CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding keep_pending"
     " keep_record program_id read_pending read_record record_digest record_id tidy_pending",
-    "provenance": "attach_source name_arguments numbered restored source_of",
+    "provenance": "attach_source name_arguments name_results numbered restored source_of",
     "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
     " read_summary read_whole_snapshot stale_of table_in unpack",
     "records": "RECORDS RecordedTraces list_growth list_records read_growth read_traces recorded_text remove_growth"

@@ -168,6 +168,18 @@ def name_arguments(module: Module, arguments: object) -> Module:
     return replace(module, computations=tuple(computations))
 
 
+def name_results(module: Module, results: object) -> Module:
+    """Name a module's results by their paths in a summary; a list that does not fit leaves the module unchanged.
+
+    Example:
+        >>> name_results(Module("m", "stablehlo", (), 0), [{"path": "result[0]"}]).result_paths
+        ('result[0]',)
+    """
+    rows = [one for one in results if isinstance(one, Mapping)] if isinstance(results, list) else []
+    paths = [path for row in rows if isinstance(path := row.get("path"), str) and path]
+    return replace(module, result_paths=tuple(paths)) if len(paths) == len(rows) and paths else module
+
+
 # A plain constructor call instead of `dataclasses.replace`: a third of its time, and this runs for every instruction.
 def _with(it: Instruction, op_name: str, frame: int, line: int) -> Instruction:
     """The instruction with a different scope, frame and line."""

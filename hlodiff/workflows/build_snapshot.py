@@ -11,7 +11,16 @@ from hlodiff.differ.loops import format_loops
 from hlodiff.differ.metrics import count, executed_table, metrics_of, raw_metrics
 from hlodiff.differ.placement import donations, placements
 from hlodiff.hlo.model import STAGES, Module, Stage
-from hlodiff.snapshots import SUMMARY_VERSION, Snapshot, attach_source, name_arguments, numbered, restored, source_of
+from hlodiff.snapshots import (
+    SUMMARY_VERSION,
+    Snapshot,
+    attach_source,
+    name_arguments,
+    name_results,
+    numbered,
+    restored,
+    source_of,
+)
 from hlodiff.snapshots.keys import COMPILED, STABLEHLO
 
 if TYPE_CHECKING:
@@ -170,7 +179,8 @@ def parse_stage(snapshot: Snapshot, stage: Stage, where: str) -> Module:
 
     text, name = (snapshot.stablehlo, STABLEHLO) if stage == "stablehlo" else (snapshot.compiled, COMPILED)
     module = attach_source(read_text(text, path=f"{where}/{name}"), (snapshot.source or {}).get(stage))
-    return name_arguments(module, snapshot.summary.get("arguments"))
+    module = name_arguments(module, snapshot.summary.get("arguments"))
+    return name_results(module, snapshot.summary.get("results"))
 
 
 def _fingerprints(modules: Mapping[str, Module]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from hlodiff.capture import Answer, CapturedProgram, Event, Job, NotChecked, Out
 from hlodiff.config import Config
 from hlodiff.hlo.model import Module
 from hlodiff.progress import progress
-from hlodiff.snapshots import Key, Snapshot, attach_source, name_arguments, source_of
+from hlodiff.snapshots import Key, Snapshot, attach_source, name_arguments, name_results, source_of
 from hlodiff.workflows.build_snapshot import build_snapshot, normalized
 from hlodiff.workflows.select import requests_for
 from hlodiff.workflows.sides import Side, SideFailure, SideProgram, failed_programs, failure_of, snapshot_programs
@@ -86,7 +86,8 @@ def _lowered_program(config: Config, key: Key, captured: CapturedProgram) -> Sid
         stored = attach_source(
             read_text(to_text(module), path=label, trusted=True), source_of(module, str(config.root))
         )
-        return name_arguments(stored, captured.facts.get("arguments"))
+        stored = name_arguments(stored, captured.facts.get("arguments"))
+        return name_results(stored, captured.facts.get("results"))
 
     return SideProgram(key.name, key.target, "stablehlo", load, toolchain=captured.facts.get("toolchain") or None)
 
