@@ -237,7 +237,7 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
 
 def _result_names(diff: ModuleDiff) -> list[str]:
     """As many results as both sides have by their paths, or by number where the paths differ."""
-    pairs = zip(*(module.result_names() for module in (diff.old, diff.new)), strict=True)
+    pairs = zip(*(module.result_names() for module in (diff.old, diff.new)), strict=False)
     return [new if old == new or old == f"result {n}" else f"result {n}" for n, (old, new) in enumerate(pairs)]
 
 
