@@ -67,8 +67,9 @@ def test_one_launch_of_a_solver_is_below_the_threshold() -> None:
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_work_outside_of_a_loop_that_is_more_than_a_turn_counts(count: int) -> None:
-    after = operations("a", 1024, count)
-    assert marks(compared({}, {"after": after}))["flops"] == "worse"
+    program = compared({}, {"after": operations("a", 1024, count)})
+    assert marks(program)["flops"] == "worse"
+    assert "more bytes accessed (at least " in to_terminal(Report("diff", "a", "b", (program,)), width=300)
 
 
 def test_bounded_loops_are_named_where_they_do_more_than_a_turn_of_an_unknown_one() -> None:

@@ -297,9 +297,13 @@ def format_range_change(number: Number, program: ProgramComparison, root: str = 
     # A loop that ends after so many turns at most may do more than one turn of a loop of which nothing is known.
     if abs(new.most - old.most) <= least or (old.most < new.most) != (number.mark == "worse"):
         return by_turn
-    before, after = format_sides(old.most, new.most, FORMATS[unit])
-    most = "" if old.least == old.most and new.least == new.most else "at most "
-    return f"{most}{before} -> {after}" + (f", + {many(loops, 'loop')}{OF_LOOPS}" if loops else "")
+    which, before, after = "at most ", old.most, new.most
+    if (old.least, new.least) == (before, after):
+        which = ""
+    elif abs(after - before) < _LEAST_CHANGE * before and abs(new.least - old.least) >= _LEAST_CHANGE * old.least:
+        which, before, after = "at least ", old.least, new.least
+    pair = format_pair(*format_sides(before, after, FORMATS[unit]))
+    return f"{which}{pair}" + (f", + {many(loops, 'loop')}{OF_LOOPS}" if loops else "")
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
