@@ -12,7 +12,7 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import number_by_line, opcode_counts, reported_edits
 from hlodiff.hlo import Frame, Stage
 from hlodiff.report import Report, build_view, to_terminal
-from tests.scenarios import module
+from tests.scenarios import compare, module
 from tests.shown import PROGRAM, changes, headline
 from tests.work import calls_of
 
@@ -1317,3 +1317,57 @@ ROOT %r = f32[8] negate(%f)""")
     for one, other in ((old, new), (new, old)):
         edits = hlodiff.diff(one, other).reported
         assert not [edit for edit in edits if edit.kind == "changed" and edit.old and edit.old.opcode == "broadcast"]
+
+
+def test_work_on_an_argument_that_was_removed_is_not_work_on_another_one() -> None:
+    """The second moment is gone and the first one is scaled twice; the shortest script takes one for the other."""
+    old = """
+  g = f32[4]{0} parameter(0), metadata={op_name="grads"}
+  m = f32[4]{0} parameter(1), metadata={op_name="state.mu"}
+  v = f32[4]{0} parameter(2), metadata={op_name="state.nu"}
+  c = f32[] constant(0.9)
+  cs = f32[4]{0} broadcast(c), dimensions={}
+  d = f32[] constant(0.99)
+  ds = f32[4]{0} broadcast(d), dimensions={}
+  sm = f32[4]{0} multiply(cs, m)
+  sv = f32[4]{0} multiply(ds, v)
+  nm = f32[4]{0} add(sm, g)
+  nv = f32[4]{0} subtract(sv, g)
+  ROOT all = (f32[4]{0}, f32[4]{0}) tuple(nm, nv)
+"""
+    gone = '  v = f32[4]{0} parameter(2), metadata={op_name="state.nu"}\n'
+    found = compare(old, old.replace(gone, "").replace("multiply(ds, v)", "multiply(ds, m)"))
+    assert ["operands"] in [list(edit.fields) for edit in found.edits]
+    shown = sorted((edit.kind, site.opcode) for edit in found.reported if (site := edit.new or edit.old))
+    assert shown == [("added", "multiply"), ("removed", "multiply"), ("removed", "parameter")]
+
+
+def test_a_number_that_is_shared_is_no_evidence_for_operations_on_other_values() -> None:
+    """One less the square of a `tanh` is nothing that one less a `logistic` was."""
+    head = """
+  x = f32[4]{0} parameter(0)
+  g = f32[4]{0} parameter(1)
+  c = f32[] constant(1)
+  one = f32[4]{0} broadcast(c), dimensions={}
+"""
+    old = """
+  t = f32[4]{0} tanh(x)
+  q = f32[4]{0} multiply(t, t)
+  s = f32[4]{0} subtract(one, q)
+  v = f32[4]{0} add(s, g)
+  w = f32[4]{0} add(v, t)
+  ROOT r = f32[4]{0} multiply(g, w)
+"""
+    new = """
+  t = f32[4]{0} logistic(x)
+  q = f32[4]{0} add(t, t)
+  s = f32[4]{0} subtract(one, q)
+  v = f32[4]{0} multiply(s, t)
+  w = f32[4]{0} multiply(v, t)
+  u = f32[4]{0} cosine(w)
+  ROOT r = f32[4]{0} multiply(g, u)
+"""
+    found = compare(head + old, head + new)
+    assert [edit.fields for edit in found.edits if edit.old and edit.old.opcode == "subtract"] == [("operands",)]
+    kinds = [edit.kind for edit in found.reported if (site := edit.new or edit.old) and site.opcode == "subtract"]
+    assert sorted(kinds) == ["added", "removed"]

@@ -341,6 +341,8 @@ class _Regions:
             return True  # one was removed and the other added
         if self._are_other_values(edit, one, other, fields):
             return True
+        if "operands" in fields and of_program and self._is_of_other_argument(edit.old, edit.new):
+            return True
         if "opcode" in fields:
             is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
             if is_spelling or stem(one.opcode) == stem(other.opcode):
@@ -373,7 +375,8 @@ class _Regions:
             return not ((_are_alike(one, other) and kept[0] == kept[1]) or self._shares_user(edit.old, edit.new))
         if "operands" not in fields and "literal" not in fields:
             return False
-        return not (self._shares_operand(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
+        rests = self._shares_operand(edit.old, edit.new, keeps_values="literal" not in fields)
+        return not (rests or self._shares_user(edit.old, edit.new))
 
     def _repeats_another(self, old: Place, new: Place, fields: set[str]) -> bool:
         """Whether two broadcasts are of another number, or one of a number and one of what was computed."""
@@ -444,6 +447,15 @@ class _Regions:
     def _collective(self, side: int, it: Instruction) -> object:
         line = own_place(self.modules[side].stack(it.frame))
         return it.opcode, shape_text(it.shape, False), it.attribute("dimensions"), it.op_name, line
+
+    def _is_of_other_argument(self, old: Place, new: Place) -> bool:
+        """Whether an argument that was removed, or added, is all that one of two instructions takes beside numbers."""
+        comes_and_goes = self._arguments.removed, self._arguments.added
+        for side, place in enumerate((old, new)):
+            taken = [at(self.modules[side], one) for one in self._taken(side, place)]
+            if taken and all(path_of(it) in comes_and_goes[side] for it in taken):
+                return True
+        return False
 
     def _is_of_argument(self, edit: RawEdit) -> bool:
         """Whether a value may change type and size and stay the same: arguments, and values made of them."""
