@@ -133,6 +133,20 @@ def test_results_have_the_paths_of_what_the_function_returns() -> None:
     assert said(old, returning("bias", "w", 3)) == [renamed]
 
 
+def test_a_result_that_is_split_in_another_way_is_said() -> None:
+    """A sharding constraint may place a result, though no argument is placed in another way."""
+
+    def text(size: int, partitions: int = 4) -> Module:
+        return hlodiff.read_text(
+            f"HloModule m, num_partitions={partitions}\n\nENTRY %e {{\n  %p = f32[128] parameter(0)\n"
+            f"  %q = f32[8] parameter(1)\n  %a = f32[{size}] slice(%p), slice={{[0:{size}]}}\n"
+            f"  ROOT %r = (f32[{size}], f32[8]) tuple(%a, %q)\n}}\n"
+        )
+
+    assert said(text(64), text(32))[0] == "1 result of another shape on each device: result 0 f32[64] -> f32[32]"
+    assert not any("result" in words for words in said(text(64), text(32, partitions=8)))
+
+
 AGAIN = 'metadata={op_name="jit(f)/transpose(jvp())/checkpoint/rematted_computation/tanh"}'
 
 

@@ -85,7 +85,7 @@ _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new arguments?|arguments? gone)")
 _RENUMBERED = re.compile(r" instead of output | are donated to other results")
-_OF_SHARDING = re.compile(r"[\d,]+ arguments? of another shape on each device: [^;]*$")
+_OF_SHARDING = re.compile(r"[\d,]+ (?:argument|result)s? of another shape on each device: [^;]*$")
 _LONGEST_CAUSE = 80  # characters
 _OF_WHICH_LOOPS = re.compile(r"( per turn of .*|, \+ [\d,]+ loops? of unknown length)")
 # No single line caused these: arguments, results and memory belong to the whole program.

@@ -201,17 +201,20 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
 def _results(diff: ModuleDiff) -> Iterator[str]:
     """Results whose type changed; none if arguments changed type too, because results follow from them."""
     modules = diff.old, diff.new
-    if diff.arguments.retyped or max(map(_partitions, modules)) > 1:
+    if diff.arguments.retyped or not all(one.computations for one in modules):
         return
-    if not all(one.computations for one in modules):
-        return
-    fields = {"element_type", "shape"}
+    fields = {"element_type", "shape", "sharding"}
     if any(is_argument(edit, diff) and not fields.isdisjoint(edit.fields) for edit in diff.reported):
         return  # an argument without a path to be matched by
     old, new = (
         [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
         for module in modules
     )
+    if max(map(_partitions, modules)) > 1:
+        if diff.old.stage == "compiled" and len(old) == len(new) and len(set(map(_partitions, modules))) == 1:
+            rows = zip(_result_names(diff), old, new, strict=True)
+            yield from _of_each_device([row for row in rows if row[1] != row[2]])
+        return
     if len(old) != len(new):
         yield f"{many(len(new), 'result')} instead of {len(old)}"
         return
@@ -233,6 +236,14 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
         shown.append("results in another order")
     if shown:
         yield ", ".join(shown)
+
+
+def _of_each_device(found: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """Results of another shape, which no argument has, on each device of a program that is split over several."""
+    shown = [f"{name} {format_pair(old, new)}" for name, old, new in found[:_MOST_TYPES]]
+    shown += [f"{len(found) - len(shown)} more"] if len(found) > len(shown) else []
+    if found:
+        yield f"{many(len(found), 'result')} of another shape on each device: {', '.join(shown)}"
 
 
 def _result_names(diff: ModuleDiff) -> list[str]:
