@@ -352,6 +352,15 @@ def test_a_loop_of_stablehlo_carries_its_values_in_another_order(
         assert found.replay().complete
 
 
+def test_a_loop_that_begins_with_one_value_twice_may_read_and_return_them_in_other_orders() -> None:
+    old = _NUMBERED.replace("%y = %t", "%y = %s")
+    new = old.replace("%x = %s, %y = %s", "%y = %s, %x = %s").replace(*_TAKEN)
+    for one, other in ((old, new), (new, old)):
+        found = hlodiff.diff(hlodiff.read_text(one), hlodiff.read_text(other))
+        assert found.edits  # each iteration exchanges them
+        assert found.replay().complete
+
+
 def _carrying(*keys: str) -> Any:
     def run(weights: Any, x: Any) -> Any:
         def body(_: Any, held: dict[str, Any]) -> dict[str, Any]:
