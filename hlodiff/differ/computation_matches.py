@@ -655,7 +655,7 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
         for key, embedded in calls:
             sites = min(old.call_sites(key[0]), new.call_sites(key[1])) if embedded else 1
             slots = bound[0].get(key[0], ()), bound[1].get(key[1], ())
-            if embedded and one.opcode in BINDS:  # others call it too, with operands of their own
+            if embedded and one.opcode in BINDS and sites > 1:  # others call it too, with operands of their own
                 slots = (-1,) * len(slots[0]), (-1,) * len(slots[1])
             has_names = one.opcode in BINDS or max((*slots[0], *slots[1]), default=-1) >= 0
             cost = sites if has_names else _NEVER
