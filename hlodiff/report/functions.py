@@ -410,8 +410,12 @@ def _numbers(
             pair, *loops = _OF_WHICH_LOOPS.split(by, maxsplit=1)
             is_only = sum(len(one.targets) for one in group) == 1
             where = "" if is_only or target is None else f" on {target}"
-            found.append(f"{looks[1]} ({pair if loops and loops[0] == before else by}{where})")
-            before = loops[0] if loops else ""
+            which = loops[0] if loops else ""
+            told = "" if which == before else which
+            found.append(
+                f"{looks[1]} ({pair}{where}{told})" if which[:1] == "," else f"{looks[1]} ({pair}{told}{where})"
+            )
+            before = which
         else:
             found.append(show(number, "" if is_same or target is None else target))
     return found
