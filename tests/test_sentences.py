@@ -129,7 +129,7 @@ def test_results_have_the_paths_of_what_the_function_returns() -> None:
 
     old = returning("bias", "weight", 4)
     assert said(old, returning("bias", "weight", 3)) == ["result['weight'] is f32[3] instead of f32[4]"]
-    renamed = "result['weight'] is now result['w'], result['w'] is f32[3] instead of f32[4]"
+    renamed = "1 result at another path: result['weight'] -> result['w'], result['w'] is f32[3] instead of f32[4]"
     assert said(old, returning("bias", "w", 3)) == [renamed]
 
 

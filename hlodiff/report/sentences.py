@@ -226,9 +226,11 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     kept = [[name for name in each if name in both] for each in names]
     pairs = [(name, name) for name in kept[1]]
     pairs += zip(*([name for name in each if name not in both] for each in names), strict=True)
+    renamed = [pair for pair in pairs if pair[0] != pair[1]]
+    if renamed:
+        rest = f", {len(renamed) - 1:,} more" if len(renamed) > 1 else ""
+        words.append(f"{many(len(renamed), 'result')} at another path: {format_pair(*renamed[0])}{rest}")
     for one, other in pairs:
-        if one != other:
-            words.append(f"{one} is now {other}")
         if types[0][one] != types[1][other]:
             words.append(f"{other} is {types[1][other]} instead of {types[0][one]}")
     shown = words[:_MOST_TYPES] + ([f"{len(words) - _MOST_TYPES} more"] if len(words) > _MOST_TYPES else [])
