@@ -454,12 +454,21 @@ def keeps_elements(
 ) -> bool:
     """Whether a loop or a tuple is made of the same elements, except those added or removed by an edit."""
     ours, theirs = old.operands[position], new.operands[pairing.old[position]]
-    if old.computation.instructions[position].opcode == "while":  # captured values are apart
+    opcode = old.computation.instructions[position].opcode
+    if opcode == "while":  # captured values are apart
         ours, theirs = ours[: _count(old, position)], theirs[: _count(new, pairing.old[position])]
-    return (
-        all(same_value(old, new, pairing, ours[a], theirs[b]) for a, b in elements.items())
-        and all(pairing.old[slot[0]] < 0 for n, slot in enumerate(ours) if n not in elements)
-        and all(pairing.new[slot[0]] < 0 for n, slot in enumerate(theirs) if n not in elements.values())
+    left = [
+        (side.computation.instructions[slot[0]].opcode, matched[slot[0]])
+        for side, slots, matched, kept in (
+            (old, ours, pairing.old, elements.keys()),
+            (new, theirs, pairing.new, elements.values()),
+        )
+        for n, slot in enumerate(slots)
+        if n not in kept
+    ]
+    # A parameter of a body, which comes and goes with the loop, has no edit of its own that could name what returns it.
+    return all(same_value(old, new, pairing, ours[a], theirs[b]) for a, b in elements.items()) and all(
+        matched < 0 and (opcode not in RETURNS or other != "parameter") for other, matched in left
     )
 
 
