@@ -506,6 +506,8 @@ def test_what_was_removed_and_added_of_one_operation_is_one_change(stage: Stage)
         half("added", "dot", "f32[768,10]", "f/loss", Cost(1, 737_280)),
         half("removed", "tanh", "f32[8]", "f/loss", Cost(1, 8)),
         half("added", "tanh", "f32[8]", "f/layer", Cost(1, 8)),
+        half("removed", "add", "f32[8]", "f/layer", Cost(1, 8)),
+        half("added", "add", "f32[8]", "f/layer", Cost(1, 8)),
         half("added", "all-reduce", "bf16[32,64]", "f/psum", Cost(1, 0, 0, 4096, collective=4096)),
     )
     empty = replace(PROGRAM, stage=stage)
@@ -516,6 +518,7 @@ def test_what_was_removed_and_added_of_one_operation_is_one_change(stage: Stage)
     listed = [line.strip() for line in text.splitlines() if line.strip().startswith(("added", "removed", "replaced"))]
     product = "replaced dot f32[384,10] by dot f32[768,10]  (+368,640 flops)"
     assert listed == [collective, product, "removed tanh f32[8]  (-8 flops)", "added tanh f32[8]  (+8 flops)"]
+    assert "changed add %add f32[8]: operands  (8 flops)" in text, "one that takes other values"
 
 
 def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost() -> None:

@@ -54,6 +54,7 @@ _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
 # Fields that a compiler chooses again if anything differs.
 _BY_CHIP = frozenset(["layout", "backend_config"])
+_ATTRIBUTES = re.compile(r", (?=\w+=)")
 _LAST = 2
 # Fields of a collective that carries as much as before among the same devices.
 _OF_SAME_TRAFFIC = frozenset(["operands", "attribute:asynchronous", "attribute:channel_id", "backend_config"])
@@ -323,12 +324,13 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
 def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     words = [format_listed(ChangeView(one.kind, one.count, one.what)).partition(" ")[2] for one in (removed, added)]
     follows = Counter(dict(removed.follows)) + Counter(dict(added.follows))
+    is_alike = words[0] == words[1]  # but takes other values
     return replace(
         added,
         key=(*added.key[:1], REPLACED, removed.key, added.key),
-        kind=REPLACED,
-        count=removed.count + added.count,
-        what=" by ".join(dict.fromkeys(words)),
+        kind="changed" if is_alike else REPLACED,
+        count=added.count if is_alike else removed.count + added.count,
+        what=f"{_ATTRIBUTES.split(added.what)[0]}: operands" if is_alike else " by ".join(words),
         where=added.where or removed.where,
         stack=added.stack or removed.stack,
         follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
