@@ -3,7 +3,7 @@
 import pytest
 
 import hlodiff
-from hlodiff.differ import ProgramComparison
+from hlodiff.differ import Cost, ProgramComparison
 from hlodiff.report import Report, build_view, to_terminal
 
 
@@ -103,3 +103,8 @@ ENTRY %e {{
     compared = ProgramComparison("f", "cuda-h100-x2", "compiled", "changed", hlodiff.diff(*modules))
     listed = to_terminal(Report("check", "a", "b", (compared,)))
     assert listed.index("changed tanh -> exponential") < listed.index("asynchronous: no -> yes")
+
+
+def test_collectives_of_a_group_count_their_results_though_some_are_in_fusions() -> None:
+    """What is in a fusion stores nothing."""
+    assert Cost(4, 0, 96, 192, collective=320).shown_bytes == 320

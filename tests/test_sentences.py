@@ -1,12 +1,13 @@
 """What happened, in JAX's words: sentences of the headline."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import signature
 
 import pytest
 
 import hlodiff
-from hlodiff.differ import ModuleDiff, ProgramComparison, classes_of
+from hlodiff.differ import Edit, ModuleDiff, ProgramComparison, Site, classes_of
 from hlodiff.hlo import Module
 from hlodiff.report import Report, ToolchainChange, build_view, sentences, to_terminal
 from tests.pass_dumps import dump
@@ -680,6 +681,22 @@ def test_branches_in_another_order_are_said() -> None:
 )
 def test_a_loop_that_turns_more_or_less_often_is_told_so(old: str, new: str, words: str) -> None:
     assert said(*(hlodiff.read_text(text) for text in (old, new))) == ([words] if words else [])
+
+
+def test_a_loop_that_is_not_matched_with_what_it_was_turns_more_often_too() -> None:
+    old, new = (hlodiff.read_text(loop(turns=turns)) for turns in (6, 13))
+    whiles = [
+        Site(n, k, body.name, it.name, it.opcode, f"%{it.name} = s32[] while(%x)")
+        for module in (old, new)
+        for n, body in enumerate(module.computations)
+        for k, it in enumerate(body.instructions)
+        if it.opcode == "while"
+    ]
+    assert len(whiles) == 2
+    found = hlodiff.diff(old, new)
+    apart = Edit("removed", (), 1, ((whiles[0], None),)), Edit("added", (), 1, ((None, whiles[1]),))
+    assert "a loop turns 13 times instead of 6" in happened(replace(found, edits=(*found.edits, *apart)))
+    assert "a loop turns" not in " ".join(happened(replace(found, edits=(*found.edits, apart[1]))))
 
 
 @pytest.mark.parametrize("written", ["algorithm=rng_{}", "algorithm=dot_{}"])

@@ -104,7 +104,7 @@ class Cost:
     @property
     def shown_bytes(self) -> int:
         """The bytes that reports show: of results if all are collectives, otherwise read and written."""
-        return self.collective if self.collective and self.written in (0, self.collective) else self.bytes
+        return self.collective if self.collective and self.written <= self.collective else self.bytes
 
     @property
     def bytes(self) -> int:

@@ -411,7 +411,7 @@ def _numbers(
             is_only = sum(len(one.targets) for one in group) == 1
             where = "" if is_only or target is None else f" on {target}"
             which = loops[0] if loops else ""
-            told = "" if which == before else which
+            told = which if which != before else " per turn" if which.startswith(" per turn") else ""
             found.append(
                 f"{looks[1]} ({pair}{where}{told})" if which[:1] == "," else f"{looks[1]} ({pair}{told}{where})"
             )

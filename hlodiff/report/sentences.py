@@ -512,14 +512,19 @@ class _PathGroup:
 
 
 def _turns(diff: ModuleDiff) -> Iterator[str]:
-    """Loops of both sides whose trip count changed, if no loop was added or removed and only one such change exists."""
-    if any(
-        edit.kind in ("added", "removed")
-        and any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
+    """Loops of both sides whose trip count changed, if both have as many loops and only one such change exists.
+
+    A loop that no match joins with what it was is removed and added.
+    """
+    net = sum(
+        edit.count if edit.kind == "added" else -edit.count
         for edit in diff.edits
-    ):
-        return
+        if edit.kind in ("added", "removed")
+        and any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
+    )
     old, new = loops_of(diff.old), loops_of(diff.new)
+    if net or old.total() != new.total():
+        return
     # By the loops around them and how often they turn; what else their conditions do is uninteresting.
     before, after = (
         Counter({(path[:-1], _how_often(path[-1])): count for path, count in _outermost(one)})
