@@ -68,6 +68,11 @@ def one(
         ("y = f(x) + a", "y = g(x, 2) + b", "f(x) + a -> g(x, 2) + b"),
         ("y = jnp.where(m, e, 0.0)", "y = m * e", "jnp.where(m, e, 0.0) -> m * e"),
         ("y = x - 1", "y = x - 2", "x - 1 -> x - 2"),
+        (
+            "return jax.tree.map(lambda p, v: p - RATE * v, params, velocity)",
+            "return jax.tree.map(lambda p, v, g: p - RATE * (MOMENTUM * v + g), params, velocity, gradients)",
+            "",  # `jax.tree.map(...)` would hide what differs
+        ),
         ("y = f(a, ts=ts)", "y = f(a, ts=ts, fn=lambda t, y: tanh(y))", "fn=lambda t, y: tanh(y) added"),
         ("y = x * 2.0", "y = x * 3.0", "x * 2.0 -> x * 3.0"),
         ("y = f(x, a)", "y = g(x, b)", "f(x, a) -> g(x, b)"),

@@ -37,7 +37,7 @@ _LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? (?:instead of|now depends?))\b")
 # Callers need to know it, but it does not explain the change.
-_AT_ANOTHER_PATH = re.compile(r"\d+ arguments? at another path\b")
+_AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
 _BUFFER = "a buffer is written"
@@ -519,6 +519,8 @@ def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], 
     """
     texts = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
     short = [_called_names(span, line) for line, span in zip(lines, spans, strict=True)]
+    if short[0] == short[1]:  # what differs is among the arguments
+        return ""
     longer = int(len(texts[1]) > len(texts[0]))
     for sides in ((longer,), (0, 1)):
         old, new = (short[side] if side in sides else text for side, text in enumerate(texts))

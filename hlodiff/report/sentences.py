@@ -229,7 +229,7 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     renamed = [pair for pair in pairs if pair[0] != pair[1]]
     if renamed:
         rest = f", {len(renamed) - 1:,} more" if len(renamed) > 1 else ""
-        words.append(f"{many(len(renamed), 'result')} at another path: {format_pair(*renamed[0])}{rest}")
+        yield f"{many(len(renamed), 'result')} at another path: {format_pair(*renamed[0])}{rest}"
     for one, other in pairs:
         if types[0][one] != types[1][other]:
             words.append(f"{other} is {types[1][other]} instead of {types[0][one]}")
