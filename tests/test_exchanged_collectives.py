@@ -5,6 +5,8 @@ import pytest
 import hlodiff
 from hlodiff.differ import Cost, ProgramComparison
 from hlodiff.report import Report, build_view, to_terminal
+from hlodiff.report.verdict import decisive_numbers
+from hlodiff.report.view import Number
 
 
 def program(*collectives: tuple[str, int]) -> str:
@@ -108,3 +110,11 @@ ENTRY %e {{
 def test_collectives_of_a_group_count_their_results_though_some_are_in_fusions() -> None:
     """What is in a fusion stores nothing."""
     assert Cost(4, 0, 96, 192, collective=320).shown_bytes == 320
+
+
+def test_a_mixed_verdict_names_the_collectives_that_came_for_those_that_went() -> None:
+    went = Number("all-reduce", 5, 2, mark="better", rank=3)
+    came, launches = Number("all-gather", 0, 4, mark="worse", rank=1), Number("launches", 8, 9, mark="worse", rank=2)
+    assert decisive_numbers([went, came, launches], "mixed") == (went, came)
+    flops = Number("flops", 9, 8, mark="better", rank=3)
+    assert decisive_numbers([flops, came, launches], "mixed") == (flops, launches)

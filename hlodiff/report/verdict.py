@@ -393,6 +393,7 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
     """The two numbers that decide a verdict, most important first; for a mixed one the first of each side.
 
     A mixed verdict has the second one too if it is another kind of collective and counts more than the other side does.
+    If its first one is a collective, one of the other side comes before other numbers: the one came for the other.
 
     Example:
         >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
@@ -404,7 +405,10 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
     if verdict == "mixed":
         other = next((n for n, one in enumerate(ranked) if one.mark != ranked[0].mark), len(ranked))
         is_second = other < len(ranked) and other > 1 and ranked[1].name in FAMILIES
-        return (*ranked[: 1 + is_second], *ranked[other : other + 1])
+        against = [one for one in ranked if one.mark != ranked[0].mark] if ranked else []
+        if ranked and ranked[0].name in FAMILIES:
+            against.sort(key=lambda one: one.name not in FAMILIES)
+        return (*ranked[: 1 + is_second], *against[:1])
     return tuple(one for one in ranked if one.mark == verdict)[:2]
 
 
