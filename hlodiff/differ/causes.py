@@ -460,9 +460,8 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
         own = set(fields)
         return sorted(causes, key=lambda index: own.isdisjoint(c.field for c in sides[0].edits[index].changes))
     if edit.kind == "moved" and edit.old and edit.new:
-        if (
-            len({cost.runs for cost in edit.cost if cost and (cost.flops or cost.bytes)}) > 1
-        ):  # into a loop or out of one
+        runs = {cost.runs for cost in edit.cost if cost and (cost.flops or cost.bytes)}
+        if len(runs) > 1:  # into a loop or out of one
             return []
         return _calls_of(sides[1], edit.new[0], "added") or _calls_of(sides[0], edit.old[0], "removed")
     side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)

@@ -1003,7 +1003,7 @@ def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, i
 def _is_returned_so(
     program: _ReplayedProgram, made: _ReplayedComputation, place: int, elements: Mapping[int, int]
 ) -> bool:
-    """Whether callers take renumbered results by their new numbers; whoever runs the program has to be told."""
+    """Whether callers read renumbered results by their new numbers; the results of the program need an edit."""
     if place != made.root:
         return True
     callers = [(caller, at) for caller, at, each in program.callers(made.index) if each.before is not None]

@@ -515,7 +515,7 @@ def _stage_views(
     ranked.sort(key=lambda item: importance(item[0]))
     # Of collectives first those of the kind that has more or less of them now: others are removed here and added there.
     # Of one kind first those of edited lines: the compiler may combine others in another way. Of other operations first
-    # those of lines whose StableHLO changed: elsewhere the compiler arranges anew what stayed.
+    # those of lines whose StableHLO changed: elsewhere the compiler only rearranges what is unchanged.
     net = Counter[str]()
     for edit_group, _ in ranked:
         net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)

@@ -48,13 +48,16 @@ MEMORY = frozenset(name for _, name, _ in _MEMORY)
 _IN_LOOPS: tuple[tuple[str, str, Unit], ...] = (("copies_in_loops", "copies in loops", "count"),)
 # (metric, label, unit, metric of its bytes) of one call.
 _COPIES: tuple[tuple[str, str, Unit, str], ...] = (("copies", "copies", "count", "copy_bytes"),)
-_EXECUTED: tuple[tuple[str, str, Unit, str], ...] = (
+_OF_HOST: tuple[tuple[str, str, Unit, str], ...] = (
     ("host_transfers", "host transfers", "count", ""),
     ("host_callbacks", "host callbacks", "count", ""),
-    ("launches", "launches", "count", ""),
+)
+_LAUNCHES: tuple[tuple[str, str, Unit, str], ...] = (("launches", "launches", "count", ""),)
+_ARITHMETIC: tuple[tuple[str, str, Unit, str], ...] = (
     ("flops", "flops", "count", ""),
     ("bytes_accessed", "bytes accessed", "bytes", ""),
 )
+_EXECUTED = (*_OF_HOST, *_LAUNCHES, *_ARITHMETIC)
 
 
 def key_numbers(program: ProgramComparison) -> tuple[Number, ...]:
@@ -248,8 +251,10 @@ def format_per_turn(program: ProgramComparison, root: str = "") -> str:
 def _one_turn(old: ExecutedCount, new: ExecutedCount, unit: Unit, root: str) -> str:
     """Both sides of the work per iteration of the loop that changed most; "" if none did."""
     pair = _turn_that_changed(old, new, root)
-    if pair is None:
-        return ""
+    return _turn_words(pair, unit, root) if pair else ""
+
+
+def _turn_words(pair: tuple[_PerTurn, _PerTurn], unit: Unit, root: str) -> str:
     sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in pair)
     return f"{format_pair(*sides)} per turn of {pair[1][0].words(root)}"
 
@@ -289,7 +294,7 @@ def format_range_change(number: Number, program: ProgramComparison, root: str = 
     loops, by_turn = len(new.per_turn), ""
     least = 0
     if turn := _turn_that_changed(old, new, root):
-        by_turn, least = _one_turn(old, new, unit, root), abs(turn[1][1] - turn[0][1])
+        by_turn, least = _turn_words(turn, unit, root), abs(turn[1][1] - turn[0][1])
     if old.most is None or new.most is None or len(old.per_turn) != loops:
         return by_turn
     if program.diff is not None and not have_same_bounds(program.diff.old, program.diff.new):
@@ -466,17 +471,12 @@ _MOST_LINES = 6
 Metrics = Mapping[str, tuple[float, float]]
 # Numbers of one call that a reviewer reads: metric, label, unit and metric of the bytes.
 _MOVES: tuple[tuple[str, str, Unit, str], ...] = (
-    ("copies", "copies", "count", "copy_bytes"),
+    *_COPIES,
     ("memory_moves", "memory moves", "count", "memory_move_bytes"),
-    ("host_transfers", "host transfers", "count", ""),
-    ("host_callbacks", "host callbacks", "count", ""),
+    *_OF_HOST,
 )
 _COPIES_IN_LOOPS = (("copies_in_loops", ""),)
-_WORK: tuple[tuple[str, str, Unit, str], ...] = (
-    ("flops", "flops", "count", ""),
-    ("bytes_accessed", "bytes accessed", "bytes", ""),
-    ("launches", "launches", "count", ""),
-)
+_WORK = (*_ARITHMETIC, *_LAUNCHES)
 # Counted separately for entry, fusions, loop bodies, ...; JSON also has every opcode.
 _BY_KIND = (
     "ops",

@@ -180,17 +180,12 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
     if removed or unnamed_removed:
         words.append(_with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed))
     if found.renamed:
-        (before, after), *others = found.renamed
-        rest = f", {len(others)} more" if others else ""
-        words.append(f"{many(len(found.renamed), 'argument')} at another path: {format_pair(before, after)}{rest}")
+        words.append(_at_another_path("argument", found.renamed))
     if found.retyped:
         each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
-        shown = [f"{path} {format_pair(old, new)}" for path, old, new in found.retyped[:_MOST_TYPES]]
-        more = len(found.retyped) - len(shown)
-        shown += [f"{more} more"] if more else []
         typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
         what = f"{many(len(found.retyped), 'argument')} of another {'type' if typed else 'shape'}"
-        words.append(f"{what}{each}: {', '.join(shown)}")
+        words.append(f"{what}{each}: {_types(found.retyped)}")
     if found.reordered:
         words.append(f"{REORDERED}: {format_order(found.reordered)}")
     if words:
@@ -212,8 +207,10 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     )
     if max(map(_partitions, modules)) > 1:
         if diff.old.stage == "compiled" and len(old) == len(new) and len(set(map(_partitions, modules))) == 1:
-            rows = zip(_result_names(diff), old, new, strict=True)
-            yield from _of_each_device([row for row in rows if row[1] != row[2]])
+            # What no argument has: a constraint placed it.
+            found = [row for row in zip(_result_names(diff), old, new, strict=True) if row[1] != row[2]]
+            if found:
+                yield f"{many(len(found), 'result')} of another shape on each device: {_types(found)}"
         return
     if len(old) != len(new):
         yield f"{many(len(new), 'result')} instead of {len(old)}"
@@ -228,8 +225,7 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     pairs += zip(*([name for name in each if name not in both] for each in names), strict=True)
     renamed = [pair for pair in pairs if pair[0] != pair[1]]
     if renamed:
-        rest = f", {len(renamed) - 1:,} more" if len(renamed) > 1 else ""
-        yield f"{many(len(renamed), 'result')} at another path: {format_pair(*renamed[0])}{rest}"
+        yield _at_another_path("result", renamed)
     for one, other in pairs:
         if types[0][one] != types[1][other]:
             words.append(f"{other} is {types[1][other]} instead of {types[0][one]}")
@@ -240,12 +236,15 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
         yield ", ".join(shown)
 
 
-def _of_each_device(found: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """Results of another shape, which no argument has, on each device of a program that is split over several."""
-    shown = [f"{name} {format_pair(old, new)}" for name, old, new in found[:_MOST_TYPES]]
-    shown += [f"{len(found) - len(shown)} more"] if len(found) > len(shown) else []
-    if found:
-        yield f"{many(len(found), 'result')} of another shape on each device: {', '.join(shown)}"
+def _at_another_path(what: str, renamed: Sequence[tuple[str, str]]) -> str:
+    rest = f", {len(renamed) - 1:,} more" if len(renamed) > 1 else ""
+    return f"{many(len(renamed), what)} at another path: {format_pair(*renamed[0])}{rest}"
+
+
+def _types(found: Sequence[tuple[str, str, str]]) -> str:
+    """The first paths with both types, and the number of others."""
+    shown = [f"{path} {format_pair(old, new)}" for path, old, new in found[:_MOST_TYPES]]
+    return ", ".join([*shown, *([f"{len(found) - len(shown)} more"] if len(found) > len(shown) else [])])
 
 
 def _result_names(diff: ModuleDiff) -> list[str]:
