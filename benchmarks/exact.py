@@ -71,7 +71,7 @@ class _Problem:
         return a.opcode == b.opcode or ("parameter" not in (a.opcode, b.opcode) and len(a.operands) == len(b.operands))
 
     def _differ(self, a: Instruction, b: Instruction) -> bool:
-        renumbered = a.opcode == "parameter" and len(self.old.parameters()) != len(self.new.parameters())
+        renumbered = a.opcode == "parameter" and len(self.old.parameters) != len(self.new.parameters)
         literals = a.literal != b.literal and not renumbered
         return literals or (a.opcode, a.shape, sorted(a.attributes)) != (b.opcode, b.shape, sorted(b.attributes))
 

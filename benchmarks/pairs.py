@@ -124,8 +124,7 @@ def line_up(written: Module, read: Module) -> dict[Place, Place]:
         seen.add(ours)
         one, two = written.computations[ours], read.computations[theirs]
         lists = [
-            (*c.parameters(), *(n for n, it in enumerate(c.instructions) if it.opcode != "parameter"))
-            for c in (one, two)
+            (*c.parameters, *(n for n, it in enumerate(c.instructions) if it.opcode != "parameter")) for c in (one, two)
         ]
         for a, b in zip(*lists, strict=True):
             old, new = one.instructions[a], two.instructions[b]

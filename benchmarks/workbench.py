@@ -211,7 +211,7 @@ def colours(module: Module, rounds: int = 4) -> dict[Place, str]:
     found: dict[Place, str] = {}
     for index, computation in enumerate(module.computations):
         now = [_plain(it) for it in computation.instructions]
-        users = computation.users()
+        users = computation.users
         for _ in range(rounds):
             rows = []
             for n, it in enumerate(computation.instructions):

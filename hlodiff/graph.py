@@ -57,7 +57,7 @@ def call_graph(module: Module) -> nx.DiGraph[int]:
 def calls_by_callee(computation: Computation) -> dict[int, list[CallSite]]:
     """Call sites of one computation by callee, in the order of the first calls."""
     found: dict[int, list[CallSite]] = {}
-    for position, it in computation.calling():
+    for position, it in computation.calling:
         for attribute, group in it.calls:
             for branch, callee in enumerate(group):
                 found.setdefault(callee, []).append(CallSite(position, attribute, branch))

@@ -143,7 +143,7 @@ def permute_fusion_parameters(module: Module, chance: random.Random) -> Module:
         plain = all(it.attribute("output_to_operand_aliasing") is None for it in calls)
         plain = plain and all("aliasing_operands" not in (it.attribute("backend_config") or "") for it in calls)
         if calls and all(it.opcode == "fusion" for it in calls) and plain and index != module.entry:
-            orders[index] = chance.sample(range(len(computation.parameters())), len(computation.parameters()))
+            orders[index] = chance.sample(range(len(computation.parameters)), len(computation.parameters))
 
     def change(it: Instruction, owner: int) -> Instruction:
         if it.opcode == "parameter" and owner in orders:

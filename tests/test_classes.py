@@ -468,7 +468,7 @@ def test_results_are_what_the_program_returns() -> None:
         "return %r, %y : tensor<f32>, tensor<16x24xf32>", "return %r, %y : tensor<f32>, tensor<15x24xf32>"
     )
     modules = [read_text(one, trusted=True) for one in (text, other)]
-    assert [[shape.dimensions for shape in module.result_shapes()] for module in modules] == [[(), (16, 24)]] * 2
+    assert [[shape.dimensions for shape in module.result_shapes] for module in modules] == [[(), (16, 24)]] * 2
     found = diff(*modules)
     assert classes_of(found) == ("structure",)
     assert not [one for one in happened(found) if "result" in one]

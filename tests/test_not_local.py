@@ -115,7 +115,7 @@ def own_body(module: Module, chance: random.Random) -> Module:
 
 def donated(module: Module, chance: random.Random) -> Module:
     assume(module.attribute("input_output_alias") is None)
-    number = chance.randrange(len(module.entry_computation.parameters()) or 1)
+    number = chance.randrange(len(module.entry_computation.parameters) or 1)
     word = f"{{ {{}}: ({number}, {{}}, may-alias) }}"
     return replace(module, attributes=(*module.attributes, ("input_output_alias", word)))
 

@@ -46,9 +46,7 @@ def test_values_from_outside_become_parameters_and_operands() -> None:
     main, loop = module.entry_computation, _find(module, "while")
     assert [main.instructions[o].name for o in loop.operands] == ["zero", "x", "n", "x", "one"]
     body = module.computations[loop.called[1]]
-    captured = [
-        i for i in map(body.instructions.__getitem__, body.parameters()) if ("captured", "true") in i.attributes
-    ]
+    captured = [i for i in map(body.instructions.__getitem__, body.parameters) if ("captured", "true") in i.attributes]
     assert [(i.name, i.literal) for i in captured] == [("x", "2"), ("one", "3")]  # as they are defined, not as used
 
 

@@ -83,7 +83,7 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
     listed: list[list[tuple[str, str]]] = []
     for module in (old, new):
         entry = module.entry_computation if module.computations else None
-        arguments = [entry.instructions[n] for n in entry.parameters()] if entry else []
+        arguments = [entry.instructions[n] for n in entry.parameters] if entry else []
         listed.append([(path_of(it), shape_text(it.shape, False)) for it in arguments])
     ours, theirs = map(dict, listed)
     if any("" in side or len(side) != len(rows) for side, rows in zip((ours, theirs), listed, strict=True)):

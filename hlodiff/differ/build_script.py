@@ -214,7 +214,7 @@ def settings(claim: EditClaims, old: Instruction, new: Instruction) -> Iterator[
 def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator[SettingChange]:
     if not set(fields) & set(_SHAPE):
         return
-    ours, theirs = old.leaves(), new.leaves()
+    ours, theirs = old.leaves, new.leaves
     if skeleton(old) != skeleton(new) or has_other_elements(old, new):
         if "shape" in fields:
             yield SettingChange("shape", leaves=(new,))
@@ -631,7 +631,7 @@ class _ScriptBuilder:
                     if inner.printed.parameters == len(before.operands) == len(after.operands):
                         return [(n, n) for n in range(inner.printed.parameters)]
                     continue
-                olds, news = inner.old.parameters(), inner.new.parameters()
+                olds, news = inner.old.parameters, inner.new.parameters
                 if len(olds) == len(before.operands) and len(news) == len(after.operands):
                     return bound_operands(olds, news, inner.mapping)
         return None
@@ -649,7 +649,7 @@ class _ScriptBuilder:
             if min(inner.key[:2]) < 0 or any(one and max(one) < 0 for one in slots):
                 continue
             is_bound |= any(slots) or after.opcode in BINDS
-            for n, m in bound_operands(inner.old.parameters(), inner.new.parameters(), inner.mapping):
+            for n, m in bound_operands(inner.old.parameters, inner.new.parameters, inner.mapping):
                 if n is not None and m is not None and slots[0][n] >= 0 and slots[1][m] >= 0:
                     found.setdefault(slots[0][n], slots[1][m])
         if not is_bound:

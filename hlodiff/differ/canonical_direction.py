@@ -146,7 +146,7 @@ class BodyMatch:
     def is_operand_symmetric(self, old: int, order: Sequence[int]) -> bool:
         """True if a computation is the same with its parameters in that order."""
         owner = self.old.module.computations[old]
-        return len(order) == len(owner.parameters()) and (
+        return len(order) == len(owner.parameters) and (
             renumbered(owner, self.old.hashes, order).hash == self.old.hashes[old]
         )
 

@@ -39,7 +39,7 @@ from hlodiff.hlo.model import (
     Shape,
     is_embedded,
 )
-from hlodiff.hlo.traversal import callees, preorder
+from hlodiff.hlo.traversal import preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -291,7 +291,7 @@ def _calls_arithmetic(side: _ProgramEdits, it: Instruction) -> bool:
     if it.opcode not in CALLS:
         return False
     bodies = side.module.computations
-    below = preorder(it.called, lambda n: callees(bodies[n]))
+    below = preorder(it.called, lambda n: bodies[n].callees)
     inside = [inner for n in below for inner in bodies[n].instructions if inner.shape.dimensions]
     return any(inner.opcode not in _SLICES_AND_STACKS | CALLS | _RETURNS for inner in inside)
 
@@ -367,7 +367,7 @@ class _ProgramEdits:
 
     def users(self, place: Place) -> list[Place]:
         computation, position = place
-        return [(computation, user) for user in self.module.computations[computation].users()[position]]
+        return [(computation, user) for user in self.module.computations[computation].users[position]]
 
     @cached_property
     def steps(self) -> Mapping[Place, Sequence[Place]]:
@@ -475,7 +475,7 @@ def _of_trip_count(side: _ProgramEdits, place: Place, changes: Iterable[FieldCha
     if it.opcode != "while" or not all(is_note(change, "known_") for change in changes):
         return []
     conditions = [callee for name, group in it.calls if name == "condition" for callee in group]
-    inside = set(preorder(conditions, lambda n: callees(side.module.computations[n])))
+    inside = set(preorder(conditions, lambda n: side.module.computations[n].callees))
     return [index for (number, _), indices in side.at.items() if number in inside for index in indices]
 
 
@@ -600,11 +600,11 @@ def _explained(
         return True
     if change.field == "memory_space" or (change.field == "element_type" and other.opcode in _STATES_TYPE):
         return False
-    before, after = one.shape.leaves(), other.shape.leaves()
+    before, after = one.shape.leaves, other.shape.leaves
     if len(before) != len(after):
         return False
     pairs = [(_part(change.field, a), _part(change.field, b)) for a, b in zip(before, after, strict=True)]
-    known = [{_part(change.field, leaf) for shape in shapes for leaf in shape.leaves()} for shapes in given]
+    known = [{_part(change.field, leaf) for shape in shapes for leaf in shape.leaves} for shapes in given]
     if all(a == b or (a in known[0] and b in known[1]) for a, b in pairs):
         return True
     return change.field == "shape" and _same_exchange(before, after, given)
@@ -623,7 +623,7 @@ def _same_exchange(
     before: Sequence[Shape], after: Sequence[Shape], given: tuple[Sequence[Shape], Sequence[Shape]]
 ) -> bool:
     """The result of a dot, slice or reduction changed the sizes that its operands changed, and no others."""
-    sources = [[leaf for shape in shapes for leaf in shape.leaves()] for shapes in given]
+    sources = [[leaf for shape in shapes for leaf in shape.leaves] for shapes in given]
     if len(sources[0]) != len(sources[1]):
         return False
     exchanged: list[tuple[int, int]] = []

@@ -315,7 +315,7 @@ def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
         n
         for n, side, site in alone
         if site.instruction_in(modules[side]).literal not in known[not side]
-        for user in modules[side].computations[site.computation].users()[site.instruction]
+        for user in modules[side].computations[site.computation].users[site.instruction]
         if is_taken(side, site, user)
     )
 
@@ -424,7 +424,7 @@ class _CastsOfOtherWork:
         side = kind == "added"
         computation, edited = (self._diff.old, self._diff.new)[side].computations[place[0]], self._places[kind]
         operands = [(place[0], n) in edited for n in computation.instructions[place[1]].operands]
-        users = [(place[0], n) in edited for n in computation.users()[place[1]]]
+        users = [(place[0], n) in edited for n in computation.users[place[1]]]
         if all(operands) and users and all(users):
             return True
         key = self._lines[side].get(place)
@@ -516,8 +516,8 @@ def signature(module: Module) -> tuple[tuple[object, ...], tuple[object, ...]]:
     if not module.computations:
         return (), ()
     entry = module.entry_computation
-    arguments = tuple(_type(entry.instructions[index].shape) for index in entry.parameters())
-    return arguments, tuple(map(_type, module.result_shapes()))
+    arguments = tuple(_type(entry.instructions[index].shape) for index in entry.parameters)
+    return arguments, tuple(map(_type, module.result_shapes))
 
 
 def _type(shape: Shape) -> object:
@@ -745,7 +745,7 @@ def _only_products_take(module: Module, place: _Place) -> bool:
     def takers(value: _Element) -> Iterator[_Element]:
         number, position, elements = value
         computation = module.computations[number]
-        for user in computation.users()[position]:
+        for user in computation.users[position]:
             yield from _taken(module, (number, user), position, elements)
         if position == computation.root:
             outside = [(n, p, module.computations[n].instructions[p].opcode) for n, p, _ in callers[number]]
@@ -785,6 +785,6 @@ def _taken(module: Module, user: _Place, position: int, elements: _Elements) -> 
 def _given(module: Module, callee: int, numbers: Container[int], elements: _Elements) -> Iterator[_Element]:
     """The parameters of a callee that receive a value from a call."""
     computation = module.computations[callee]
-    for parameter in computation.parameters():
+    for parameter in computation.parameters:
         if computation.instructions[parameter].number in numbers:
             yield callee, parameter, elements

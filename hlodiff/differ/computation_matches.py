@@ -82,7 +82,7 @@ def _write(
 ) -> int:
     """Append the inlined instructions of a computation; return its root's place, -1 if too large."""
     owner = module.computations[index]
-    numbers = {p: n for n, p in enumerate(owner.parameters())}
+    numbers = {p: n for n, p in enumerate(owner.parameters)}
     places: dict[int, int] = {}
     for position, it in enumerate(owner.instructions):
         if len(written) > _LARGEST or len(path) > 8 or any(o not in places for o in it.operands):
@@ -166,7 +166,7 @@ class ProgramSide:
 
     def _is_same_in_order(self, callee: int, order: Sequence[int]) -> bool:
         body = self.module.computations[callee]
-        if len(body.parameters()) != len(order):  # not opened yet, so unknown
+        if len(body.parameters) != len(order):  # not opened yet, so unknown
             return False
         flat = flattened(self.module, callee)
         if any(number != order[number] for number in idle_parameters(flat)):
@@ -642,7 +642,7 @@ def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: 
     assert pair.pairing and pair.old_side and pair.new_side
     found: list[_Child] = []
     renumbered = _likely_elements(old, new, pair, given)
-    for position, one in pair.old_side.computation.calling():
+    for position, one in pair.old_side.computation.calling:
         matched = pair.pairing.old[position]
         if matched < 0:
             continue
@@ -716,7 +716,7 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
         assert pair.pairing
         theirs = other.computations[(pair.new, pair.old)[which]].instructions
         mapping = (pair.pairing.old, pair.pairing.new)[which]
-        for position, it in side.module.computations[(pair.old, pair.new)[which]].calling():
+        for position, it in side.module.computations[(pair.old, pair.new)[which]].calling:
             matched = mapping[position]
             # Which calls, by attribute and position, have a counterpart in its match.
             others = {name: len(group) for name, group in theirs[matched].calls} if matched >= 0 else {}
@@ -725,7 +725,7 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
     if not calls:
         return {}
     for caller, computation in enumerate(side.module.computations):
-        for _, it in computation.calling():
+        for _, it in computation.calling:
             _add_calls(calls, caller, it, 1, paired, set())
     reached = [callee for _, callee in nx.bfs_edges(calls, _START)]
     counts = {_START: 1}
@@ -921,7 +921,7 @@ def every_mapping(old: ProgramSide, new: ProgramSide, pairs: Sequence[Computatio
             continue
         mapping = dict(zip(old.contents[pair.old].order, new.contents[pair.new].order, strict=True))
         found.append((pair, mapping))
-        calls = dict(old.module.computations[pair.old].calling())
+        calls = dict(old.module.computations[pair.old].calling)
         after = new.module.computations[pair.new].instructions
         for position, matched in mapping.items() if calls else ():
             for a, b in zip(calls[position].called, after[matched].called, strict=True) if position in calls else ():

@@ -37,7 +37,7 @@ from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.model import CALLS, Instruction, Module, is_embedded
 from hlodiff.hlo.parser import LazyComputations
-from hlodiff.hlo.traversal import callees, preorder
+from hlodiff.hlo.traversal import preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -175,7 +175,7 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
 
 def _flops_inside(module: Module, place: Place) -> int:
     """Operations of one run of a fusion, with those of fusions in it."""
-    bodies = preorder(at(module, place).called, lambda n: callees(module.computations[n]))
+    bodies = preorder(at(module, place).called, lambda n: module.computations[n].callees)
     applied = applied_bodies(module)
     inside = [(n, k) for n in bodies if n not in applied for k in range(len(module.computations[n].instructions))]
     return sum(instruction_flops(module, one) for one in inside)
@@ -228,14 +228,14 @@ class _EditRuns:
             index, other = (pair.old, pair.new)[side], (pair.new, pair.old)[side]
             theirs = self._modules[1 - side].computations[other].instructions
             mapping = (pair.pairing.old, pair.pairing.new)[side]
-            for n, it in self._module.computations[index].calling():
+            for n, it in self._module.computations[index].calling:
                 matched = mapping[n]
                 if (index, n) not in self._moved:
                     both = (it, theirs[matched]) if side == 0 else (theirs[matched], it)
                     shared = [key for key, _ in matched_calls(*both)] if matched >= 0 else []
                     sites.append(((pair.old, pair.new), index, it, shared))
         for index in (self._found.removed, self._found.added)[side]:
-            for n, it in self._module.computations[index].calling():
+            for n, it in self._module.computations[index].calling:
                 if (index, n) not in self._moved:
                     sites.append((self._whole(index), index, it, []))
         calls: nx.DiGraph[_Node] = nx.DiGraph()

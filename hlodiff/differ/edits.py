@@ -269,7 +269,7 @@ def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instru
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:
     """Parameters whose order among the matched ones changed; shifts by added or removed ones do not count."""
     assert pair.pairing
-    ours, theirs = old.computations[pair.old].parameters(), new.computations[pair.new].parameters()
+    ours, theirs = old.computations[pair.old].parameters, new.computations[pair.new].parameters
     olds = [p for p in ours if pair.pairing.old[p] in theirs]
     news = [p for p in theirs if pair.pairing.new[p] in ours]
     rank = {p: n for n, p in enumerate(news)}
@@ -367,7 +367,7 @@ def header_edits(old: Module, new: Module, mapping: Mapping[int, int]) -> list[R
         if it.opcode == "parameter" and n in mapping and others[mapping[n]].opcode == "parameter"
     }
     entries = [(module.entry, module.entry_computation) for module in (old, new)]
-    places = [{entry.instructions[p].number: (index, p) for p in entry.parameters()} for index, entry in entries]
+    places = [{entry.instructions[p].number: (index, p) for p in entry.parameters} for index, entry in entries]
     ours, theirs = header_donations(old), header_donations(new)
     back = {b: a for a, b in matched.items()}
     keys = dict.fromkeys([*((n, matched.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])

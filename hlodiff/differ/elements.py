@@ -55,11 +55,11 @@ class Roles:
         return found
 
     def _of_parameters(self, owner: Computation) -> Sequence[_Roles]:
-        places = owner.parameters()
+        places = owner.parameters
         shapes = [owner.instructions[place].shape for place in places]
         taken: dict[int, list[int]] = {}
         if len(places) == 1 and shapes[0].tuple_shapes:
-            for user in owner.users()[places[0]]:
+            for user in owner.users[places[0]]:
                 if (number := element_of(owner.instructions[user])) is not None:
                     taken.setdefault(number, []).append(user)
             values = [taken.get(n, []) for n in range(len(shapes[0].tuple_shapes))]
@@ -69,7 +69,7 @@ class Roles:
             Counter(
                 role
                 for place in group
-                for user in owner.users()[place]
+                for user in owner.users[place]
                 for slot, operand in enumerate(owner.instructions[user].operands)
                 if operand == place
                 for role in self.uses(owner, user, slot)
@@ -81,7 +81,7 @@ class Roles:
         """What an instruction does with an operand; a call what its callees do with it, a tuple nothing."""
         it = owner.instructions[user]
         if it.opcode in RETURNS:
-            for loop in owner.users()[user] if it.opcode == "tuple" else ():
+            for loop in owner.users[user] if it.opcode == "tuple" else ():
                 if owner.instructions[loop].opcode in CARRIERS and len(owner.instructions[loop].operands) == 1:
                     yield from self._inside(owner.instructions[loop], slot)
             return

@@ -118,7 +118,7 @@ def in_order(changes: list[FieldChange]) -> list[FieldChange]:
 def _shape_changes(old: Shape, new: Shape, platform: str = "") -> tuple[FieldChange, ...]:
     if skeleton(old) != skeleton(new):
         return (FieldChange("shape", shape_text(old, False), shape_text(new, False)),)
-    pairs = list(zip(old.leaves(), new.leaves(), strict=False))
+    pairs = list(zip(old.leaves, new.leaves, strict=False))
     changes: list[FieldChange] = []
     are_others = has_other_elements(old, new)
     if are_others:
@@ -164,7 +164,7 @@ def has_other_elements(old: Shape, new: Shape) -> bool:
     """
     if old.element_type != "tuple" or new.element_type != "tuple":
         return False
-    return any(a.dimensions != b.dimensions for a, b in zip(old.leaves(), new.leaves(), strict=False))
+    return any(a.dimensions != b.dimensions for a, b in zip(old.leaves, new.leaves, strict=False))
 
 
 def _other_elements(pairs: list[tuple[Shape, Shape]]) -> tuple[str, str]:

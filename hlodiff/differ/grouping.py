@@ -79,7 +79,7 @@ class Origins:
 
     def _around(self, computation: int, instruction: int) -> Iterator[Stack]:
         owner = self.module.computations[computation]
-        instructions, users = owner.instructions, owner.users()
+        instructions, users = owner.instructions, owner.users
         worklist = [instruction]
         for position in worklist:  # nearest first; the list grows
             it = instructions[position]
@@ -178,7 +178,7 @@ class Origins:
         a compiled program come from several lines.
         """
         owner = self.module.computations[computation]
-        instructions, users = owner.instructions, owner.users()
+        instructions, users = owner.instructions, owner.users
         worklist, seen, outer, first = [instruction], {instruction}, -1, -1
         for position in worklist:  # nearest first; the list grows
             for user in users[position]:

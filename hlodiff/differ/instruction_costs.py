@@ -75,7 +75,7 @@ def flops_of(it: Instruction, operands: Sequence[Shape], applied: Sequence[int] 
         if opcode in _OF_ELEMENTS:
             return _OF_ELEMENTS[opcode](it, operands, applied)
         if opcode in _REDUCING_DEVICES:
-            return sum(leaf.elements for shape in operands for leaf in shape.leaves())
+            return sum(leaf.elements for shape in operands for leaf in shape.leaves)
         return 0
     except (ValueError, LookupError, ArithmeticError):  # inconsistent attributes: this is an estimate, so no error
         return 0
@@ -129,7 +129,7 @@ def _select_and_scatter(it: Instruction, operands: Sequence[Shape], applied: Seq
 
 def _reduce_window(it: Instruction, _: Sequence[Shape], applied: Sequence[int]) -> int:
     """One application less than a window has elements; one pass where each window has all of a dimension."""
-    result, windows = next(iter(it.shape.leaves()), it.shape), _windows_of(it)
+    result, windows = next(iter(it.shape.leaves), it.shape), _windows_of(it)
     window = 1
     for size, _pad in windows:
         window *= size
@@ -182,14 +182,14 @@ def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
     contracted = 1
     for dimension in dimensions:
         contracted *= operands[0].dimensions[dimension] if dimension < len(operands[0].dimensions) else 0
-    return 2 * next(iter(it.shape.leaves()), it.shape).elements * contracted
+    return 2 * next(iter(it.shape.leaves), it.shape).elements * contracted
 
 
 def _cudnn_convolution(it: Instruction, kind: str, operands: Sequence[Shape]) -> int:
     """Operations of a convolution or its gradient: labels and window always describe the convolution."""
     if len(operands) < 2:
         return 0
-    result, (one, other) = next(iter(it.shape.leaves()), it.shape), operands[:2]
+    result, (one, other) = next(iter(it.shape.leaves), it.shape), operands[:2]
     if kind == "BackwardInput":
         return _convolution(it, (result, other), one)
     if kind == "BackwardFilter":
@@ -356,15 +356,15 @@ class _FusionTraffic:
         index = it.called[0]
         self.aliased = set(_ALIASED.findall(it.attribute("output_to_operand_aliasing") or ""))
         body = self.module.computations[index]
-        places = body.parameters()
+        places = body.parameters
         read: Sizes = []
         for number, shape in enumerate(operands):
-            whole = [(leaf, leaf.bytes) for leaf in shape.leaves()]
+            whole = [(leaf, leaf.bytes) for leaf in shape.leaves]
             sliced = self._bytes_taken(index, places[number], 0) if number < len(places) and len(whole) == 1 else None
             read += whole if sliced is None else [(shape, min(sliced, shape.bytes))]
         root = body.instructions[body.root]
         results = root.operands if root.opcode == "tuple" else (body.root,)
-        shapes = result_of(it).leaves()
+        shapes = result_of(it).leaves
         if len(shapes) != len(results):
             kept = self.aliased if begins_collective(root) else ()
             return read, [size for n, size in enumerate(_written(it, operands)) if str(n) not in kept]
@@ -382,7 +382,7 @@ class _FusionTraffic:
             return self.taken[index, place]
         self.taken[index, place] = None
         body = self.module.computations[index]
-        users = body.users()
+        users = body.users
         total = 0
         for value in preorder([place], lambda n: [u for u in users[n] if body.instructions[u].opcode == "bitcast"]):
             if value == body.root:
@@ -407,7 +407,7 @@ class _FusionTraffic:
     def _bytes_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
         """Bytes that one instruction of a fusion takes from a value."""
         if it.opcode == "fusion" and len(it.called) == 1 and depth < _MOST_NESTED:
-            places = self.module.computations[it.called[0]].parameters()
+            places = self.module.computations[it.called[0]].parameters
             total = 0
             for number, operand in enumerate(it.operands):
                 if operand == value:
@@ -468,7 +468,7 @@ def _read(it: Instruction, operands: Sequence[Shape]) -> Sizes:
         ]
     if it.opcode in _TRIANGULAR:
         return [(shape, shape.bytes // 2 if n == 0 else shape.bytes) for n, shape in enumerate(operands)]
-    return [(leaf, leaf.bytes) for shape in operands for leaf in shape.leaves()]
+    return [(leaf, leaf.bytes) for shape in operands for leaf in shape.leaves]
 
 
 def _written(it: Instruction, operands: Sequence[Shape]) -> Sizes:
@@ -476,10 +476,10 @@ def _written(it: Instruction, operands: Sequence[Shape]) -> Sizes:
         return [(it.shape, shape.bytes) for shape in operands[1:2]]
     if it.opcode == "scatter":
         updates = operands[len(operands) // 2 + 1 :]
-        return [(leaf, update.bytes) for leaf, update in zip(it.shape.leaves(), updates, strict=True)]
+        return [(leaf, update.bytes) for leaf, update in zip(it.shape.leaves, updates, strict=True)]
     if it.opcode == "cholesky":
         return [(it.shape, it.shape.bytes // 2)]
-    return [(leaf, leaf.bytes) for leaf in result_of(it).leaves()]
+    return [(leaf, leaf.bytes) for leaf in result_of(it).leaves]
 
 
 def result_of(it: Instruction) -> Shape:
@@ -513,7 +513,7 @@ def fused_bodies(module: Module, callers: Iterable[int] | None = None) -> dict[i
     """
     inside: dict[int, None] = {}
     for index in range(len(module.computations)) if callers is None else callers:
-        for _, it in module.computations[index].calling():
+        for _, it in module.computations[index].calling:
             for name, group in it.calls:
                 if it.opcode in FUSIONS or (is_embedded(it, name) and it.opcode != "func.call"):
                     inside.update(dict.fromkeys(group))
@@ -525,7 +525,7 @@ def applied_bodies(module: Module) -> set[int]:
     return {
         callee
         for computation in module.computations
-        for _, it in computation.calling()
+        for _, it in computation.calling
         for name, group in it.calls
         if it.opcode.removesuffix("-start") in _APPLYING or (name == "to_apply" and it.opcode != "call")
         for callee in group

@@ -227,7 +227,7 @@ class MatchGraph:
         return MatchGraph(
             computation,
             len(instructions),
-            computation.parameters(),
+            computation.parameters,
             tuple(zip(*rows, strict=True)),
             tuple(uses),
             tuple(tuple(dict.fromkeys([user for user, _, _ in triples])) for triples in uses),

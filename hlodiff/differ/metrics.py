@@ -349,7 +349,7 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
         operand = computation.instructions[it.operands[0]].shape if it.operands else None
         yield it.opcode.removesuffix("-start"), result_of(it), operand
         return
-    leaves = it.shape.leaves()
+    leaves = it.shape.leaves
     body = module.computations[it.called[0]] if len(it.called) == 1 else None
     if body is None or it.opcode != "fusion":
         return
@@ -365,7 +365,7 @@ def _moving(module: Module, computation: Computation, it: Instruction) -> Iterat
 
 
 def _space(shape: Shape) -> int:
-    return next(iter(shape.leaves()), shape).memory_space
+    return next(iter(shape.leaves), shape).memory_space
 
 
 # --- Counts of what one call of a program executes: multiplied by trip counts along the call graph.

@@ -46,7 +46,7 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
     # For each computation called as a step of the program, or by a loop, from a single place, that place.
     sites: dict[int, Place | None] = {}
     for index, computation in enumerate(module.computations):
-        for position, it in computation.calling():
+        for position, it in computation.calling:
             for callee in it.called:
                 fits = (_is_step(it) or it.opcode == "while") and callee not in sites and callee not in unopened
                 sites[callee] = (index, position) if fits else None

@@ -365,9 +365,7 @@ def share_in_common(
 
 
 def _type(shape: Shape, sized: bool) -> Hashable:
-    return (
-        shape_text(shape, False) if sized else tuple([(it.element_type, len(it.dimensions)) for it in shape.leaves()])
-    )
+    return shape_text(shape, False) if sized else tuple([(it.element_type, len(it.dimensions)) for it in shape.leaves])
 
 
 def _counted(module: Module, copies: Mapping[int, int], sized: bool) -> Counter[Hashable]:
@@ -393,8 +391,8 @@ def interface_in_common(modules: tuple[Module, Module], *, sized: bool = True) -
     """
     found: list[Counter[Hashable]] = []
     for entry in (module.entry_computation for module in modules):
-        taken = [entry.instructions[index].shape for index in entry.parameters()]
-        given = entry.instructions[entry.root].shape.leaves()
+        taken = [entry.instructions[index].shape for index in entry.parameters]
+        given = entry.instructions[entry.root].shape.leaves
         types = [("argument", shape) for shape in taken] + [("result", shape) for shape in given]
         found.append(Counter((what, _type(shape, sized)) for what, shape in types))
     total = found[0].total() + found[1].total()

@@ -43,7 +43,7 @@ def platform_of(module: Module) -> str:
     for computation in module.computations:
         for instruction in computation.instructions:
             shape = instruction.shape
-            for leaf in shape.leaves() if shape.tuple_shapes else (shape,):
+            for leaf in shape.leaves if shape.tuple_shapes else (shape,):
                 if leaf.layout and leaf.layout.tiling:
                     return "tpu"
             for name, value in instruction.attributes:
@@ -258,7 +258,7 @@ def placements(module: Module) -> dict[str, Any]:
             times = max(weight.total - inside, 0)
             for instruction in computation.instructions if times else ():
                 if _has_buffer(instruction, "entry" in weight.kinds):
-                    for leaf in instruction.shape.leaves():
+                    for leaf in instruction.shape.leaves:
                         record = spaces.setdefault(leaf.memory_space, {"values": 0, "bytes": 0})
                         record["values"] += times
                         record["bytes"] += times * leaf.bytes
@@ -339,7 +339,7 @@ def _has_buffer(instruction: Instruction, in_entry: bool) -> bool:
 
 def _entry_parameters(module: Module) -> list[Instruction]:
     entry = module.entry_computation
-    return [entry.instructions[index] for index in entry.parameters()]
+    return [entry.instructions[index] for index in entry.parameters]
 
 
 def _parameters(module: Module) -> dict[int, dict[str, str]]:
@@ -357,7 +357,7 @@ def _parameters(module: Module) -> dict[int, dict[str, str]]:
         # Every argument of an unpartitioned program says "replicated".
         if sharding and (partitioned or format_sharding(sharding.strip('"')) != "replicated"):
             row["sharding"] = format_sharding(sharding.strip('"'))
-        spaces = dict.fromkeys(leaf.memory_space for leaf in instruction.shape.leaves())
+        spaces = dict.fromkeys(leaf.memory_space for leaf in instruction.shape.leaves)
         if any(spaces):
             row["memory"] = ", ".join(format_memory_space(space, platform) for space in spaces)
         kind = instruction.attribute("mhlo.memory_kind")
@@ -378,7 +378,7 @@ def _results(module: Module) -> dict[int, dict[str, str]]:
     table: dict[int, dict[str, str]] = {}
     if module.stage == "compiled":
         platform = platform_of(module)
-        for number, leaf in enumerate(root.shape.leaves()):
+        for number, leaf in enumerate(root.shape.leaves):
             if leaf.memory_space:
                 table[number] = {"memory": format_memory_space(leaf.memory_space, platform)}
         return table

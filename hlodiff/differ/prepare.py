@@ -43,7 +43,7 @@ def in_one_order(modules: tuple[Module, Module], hashes: Sequence[Sequence[str]]
         [
             (index, position)
             for index, computation in enumerate(module.computations)
-            for position, it in computation.calling()
+            for position, it in computation.calling
             if it.opcode in CONDITIONALS and len(it.called) > 1 and _starts(it, module.computations) is not None
         ]
         for module in modules
@@ -74,7 +74,7 @@ def with_numbered_branches(module: Module) -> Module:
     """
     computations = list(module.computations)
     for index, computation in enumerate(computations):
-        if any(it.calls[0][0] == _TRUE for _, it in computation.calling()):
+        if any(it.calls[0][0] == _TRUE for _, it in computation.calling):
             kept = list(computation.instructions)
             for position, it in enumerate(kept):
                 if it.opcode == "conditional" and [name for name, _ in it.calls] == [_TRUE, _FALSE]:
@@ -129,7 +129,7 @@ def _starts(it: Instruction, computations: Sequence[Computation]) -> list[int] |
     """
     starts = [1]
     for callee in it.called:
-        starts.append(starts[-1] + (1 if it.opcode == "conditional" else len(computations[callee].parameters())))
+        starts.append(starts[-1] + (1 if it.opcode == "conditional" else len(computations[callee].parameters)))
     return starts if starts[-1] == len(it.operands) else None
 
 
@@ -187,7 +187,7 @@ class Bare:
         found: list[Computation] = []
         for owner in module.computations:
             if id(owner) not in self._found:
-                is_bare = owner.attribute_names().isdisjoint(_STRIPPED)
+                is_bare = owner.attribute_names.isdisjoint(_STRIPPED)
                 instructions = [] if is_bare else [bare_instruction(it) for it in owner.instructions]
                 # Both are kept alive, so that no other computation can get their ids.
                 self._found[id(owner)] = owner, with_instructions(owner, instructions) if instructions else owner
@@ -256,7 +256,7 @@ def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module
         {
             n: tuple(sorted(it.opcode for it in module.computations[n].instructions))
             for n, is_fused in enumerate(fused_only(module))
-            if is_fused and len(module.computations[n].parameters()) > 1
+            if is_fused and len(module.computations[n].parameters) > 1
         }
         for module in modules
     ]

@@ -31,7 +31,7 @@ from hlodiff.differ.repeats import (
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.traversal import callees, callees_first, is_continuation, multiplicities, preorder, source_through
+from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities, preorder, source_through
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])
@@ -103,7 +103,7 @@ def _reader(module: Module, index: int, position: int) -> int:
             if it.opcode in _PASSED_ON:
                 nearest = it.frame if nearest < 0 else nearest
                 for callee in it.called:  # the parameters that the value is bound to
-                    parameters = module.computations[callee].parameters()
+                    parameters = module.computations[callee].parameters
                     taken = [n for n, operand in enumerate(it.operands) if operand == value and n < len(parameters)]
                     worklist += [(callee, parameters[n]) for n in taken]
             elif it.opcode in _SHAPE_ONLY:
@@ -446,7 +446,7 @@ def part_costs(module: Module) -> ProgramParts:
         parts.append(tuple(own))
     total_bytes, total_flops = [0] * len(parts), [0] * len(parts)
     for index in callees_first(module):
-        called = {callee for callee in callees(module.computations[index]) if callee != index}
+        called = {callee for callee in module.computations[index].callees if callee != index}
         total_bytes[index] = sum(one.bytes * one.times for one in parts[index]) + sum(total_bytes[c] for c in called)
         total_flops[index] = sum(one.flops * one.times for one in parts[index]) + sum(total_flops[c] for c in called)
     return ProgramParts(

@@ -797,7 +797,7 @@ def _called_with(module: Module, place: tuple[int, int]) -> Iterator[tuple[int, 
     """Callees of fusions that have an instruction and another of the same shape as operands."""
     owner = module.computations[place[0]]
     it = owner.instructions[place[1]]
-    for position in owner.users()[place[1]]:
+    for position in owner.users[place[1]]:
         user = owner.instructions[position]
         if user.opcode == "fusion" and any(
             operand != place[1] and owner.instructions[operand].shape == it.shape for operand in user.operands

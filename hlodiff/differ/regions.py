@@ -305,7 +305,7 @@ class _Regions:
 
     def users(self, side: int, place: Place) -> list[Place]:
         computation, position = place
-        return [(computation, user) for user in self.modules[side].computations[computation].users()[position]]
+        return [(computation, user) for user in self.modules[side].computations[computation].users[position]]
 
     def _mark_weak(self, region: Sequence[int]) -> bool:
         """Mark the weak matches of a region until none rests on a weak one; return whether there were any."""
@@ -667,7 +667,7 @@ def _carry_the_same(one: Instruction, other: Instruction) -> bool:
     """
     if one.opcode != other.opcode or family(one.opcode.replace("_", "-")) is None:
         return False
-    ours, theirs = (Counter((part.element_type, part.bytes) for part in it.shape.leaves()) for it in (one, other))
+    ours, theirs = (Counter((part.element_type, part.bytes) for part in it.shape.leaves) for it in (one, other))
     return (ours & theirs).total() * 2 > max(ours.total(), theirs.total())
 
 
@@ -682,7 +682,7 @@ def _is_float(it: Instruction) -> bool:
 
 def _first(it: Instruction) -> Shape:
     """The shape of a value; of a tuple the first array in it."""
-    return next(iter(it.shape.leaves()), it.shape)
+    return next(iter(it.shape.leaves), it.shape)
 
 
 Line = tuple[str, int] | None

@@ -14,7 +14,7 @@ from hlodiff.errors import DiffError
 from hlodiff.hlo.grammar import called_names
 from hlodiff.hlo.model import Frame, Instruction, Module, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
-from hlodiff.hlo.traversal import callees, preorder
+from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.constants import format_elided
 from hlodiff.renderers import Rendered
 
@@ -417,7 +417,7 @@ def uncalled(module: Module) -> tuple[int, ...]:
     else:
         reached = preorder(
             [module.entry] if computations else [],
-            lambda index: callees(computations[index]),
+            lambda index: computations[index].callees,
         )
     known = set(reached)
     return tuple(index for index in range(len(computations)) if index not in known)

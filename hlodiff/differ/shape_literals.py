@@ -139,7 +139,7 @@ def _reduced_at(module: Module, computation: int, instruction: int) -> int:
 
 
 def _reduced_by(body: Computation, it: Instruction) -> int:
-    result = next(iter(it.shape.leaves()), it.shape)
+    result = next(iter(it.shape.leaves), it.shape)
     given = body.instructions[it.operands[0]].shape
     if given.tuple_shapes:  # of a call with several results
         given = given.tuple_shapes[it.results[0] if it.results else 0]
@@ -151,7 +151,7 @@ def _of_arguments(modules: tuple[Module, Module]) -> Iterator[Pair]:
     if not all(module.computations for module in modules):
         return
     entries = (module.entry_computation for module in modules)
-    arguments = [[entry.instructions[n].shape for n in entry.parameters()] for entry in entries]
+    arguments = [[entry.instructions[n].shape for n in entry.parameters] for entry in entries]
     if len(arguments[0]) != len(arguments[1]):
         return
     pairs = {(one.dimensions, other.dimensions) for one, other in zip(*arguments, strict=True)}

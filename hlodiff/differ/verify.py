@@ -353,8 +353,8 @@ class _ReplayedComputation:
         """Old and new numbers of the parameters that both computations have."""
         if self.is_printed:
             return {n: n for n in range(self.parameters)}
-        number_of = {place: n for n, place in enumerate(self.new.parameters())}
-        places = [self.places[place] for place in self.old.parameters()]
+        number_of = {place: n for n, place in enumerate(self.new.parameters)}
+        places = [self.places[place] for place in self.old.parameters]
         return {n: number_of[place] for n, place in enumerate(places) if place in number_of}
 
     @cached_property
@@ -525,8 +525,8 @@ def _bind(
         if inner.is_printed:
             ours = theirs = tuple(range(inner.parameters)) if before.opcode in BINDS else (-1,) * inner.parameters
         else:  # a wrong script may have another call there
-            ours = of_both[0].get(inner.pair.old, (-1,) * len(inner.old.parameters()))
-            theirs = of_both[1].get(inner.pair.new, (-1,) * len(inner.new.parameters()))
+            ours = of_both[0].get(inner.pair.old, (-1,) * len(inner.old.parameters))
+            theirs = of_both[1].get(inner.pair.new, (-1,) * len(inner.new.parameters))
         node.names[inner.index] = ours, theirs
         is_bound |= max(ours) >= 0 if ours else before.opcode in BINDS
         for n, m in inner.numbers.items():
@@ -721,7 +721,7 @@ def _compare_printed(program: _ReplayedProgram) -> None:
     for made in program.computations:  # a parsed computation may have its parameters in a different order
         refs = {ref for node in made.nodes.values() for _, refs in node.calls for ref in refs}
         for inner in (program.computations[ref] for ref in refs if not program.computations[ref].is_printed):
-            most = max(len(inner.old.parameters()), len(inner.new.parameters()))
+            most = max(len(inner.old.parameters), len(inner.new.parameters))
             if inner.numbers != {n: n for n in range(most)}:
                 made.parameters = -1
                 made.nodes.clear()
@@ -919,7 +919,7 @@ def _hands_on(program: _ReplayedProgram, node: _ResultNode, elements: Mapping[in
     """Whether a call gives the tuple that it is given to a callee with these elements."""
     inner = [program.computations[ref] for _, refs in node.calls for ref in refs]
     return len(node.row.reads) == 1 and all(
-        any(each.elements.get(parameter) == elements for parameter in each.new.parameters()) for each in inner
+        any(each.elements.get(parameter) == elements for parameter in each.new.parameters) for each in inner
     )
 
 
@@ -957,7 +957,7 @@ def _loop_agrees(
     ((begin, _),) = node.row.reads
     tuples = [(made, begin)]
     for inner in callees:
-        if any(inner.elements.get(parameter) != elements for parameter in inner.new.parameters()):
+        if any(inner.elements.get(parameter) != elements for parameter in inner.new.parameters):
             return False
         if inner.new.instructions[inner.new.root].shape.tuple_shapes:
             tuples.append((inner, inner.root))

@@ -310,7 +310,7 @@ def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
     """The slices by which each device takes its part of an all-reduce, if nothing else reads the result; else none."""
     if not any(it.opcode in _OWN_NUMBER for it in computation.instructions):
         return ()
-    users = computation.users()
+    users = computation.users
     slices: list[Instruction] = []
     worklist = [position]
     for value in worklist:
@@ -329,7 +329,7 @@ def _slices(computation: Computation, position: int) -> tuple[Instruction, ...]:
 
 def _as_reduce_scatter(record: Collective, it: Instruction, slices: Sequence[Instruction]) -> Collective:
     """The all-reduce as the reduce-scatter that it implements: its results are the slices."""
-    whole = it.shape.leaves()[0].dimensions
+    whole = it.shape.leaves[0].dimensions
     taken = slices[0].shape.dimensions
     smaller = [n for n, (a, b) in enumerate(zip(whole, taken, strict=False)) if a != b]
     dimension = smaller[0] if len(smaller) == 1 and len(whole) == len(taken) else None

@@ -20,7 +20,7 @@ from hlodiff.hlo.model import (
     Shape,
     is_commutative,
 )
-from hlodiff.hlo.traversal import callees, callees_first, operands_first, postorder, preorder, without_callers
+from hlodiff.hlo.traversal import callees_first, operands_first, postorder, preorder, without_callers
 
 # Header and instruction attributes that only describe layouts; skipped if layouts are ignored.
 _LAYOUT_ATTRIBUTES = frozenset(["entry_computation_layout", "operand_layout_constraints", "operand_layouts"])
@@ -87,7 +87,7 @@ class KnownContents:
             owner: the computation.
             callee_hash: the hash of each computation that it calls, by index.
         """
-        key = id(owner), tuple([callee_hash(callee) for _, it in owner.calling() for callee in it.called])
+        key = id(owner), tuple([callee_hash(callee) for _, it in owner.calling for callee in it.called])
         known = self._found.get(key)
         if known is not None:
             return known[1]
@@ -171,7 +171,7 @@ def contents_of(module: Module, only: Iterable[int], known: KnownContents) -> di
 
 def with_callees(module: Module, indices: Iterable[int]) -> dict[int, None]:
     """The computations with these indices and everything they call."""
-    return dict.fromkeys(preorder(indices, lambda index: callees(module.computations[index])))
+    return dict.fromkeys(preorder(indices, lambda index: module.computations[index].callees))
 
 
 _Hashes = Sequence[str] | Mapping[int, str]
@@ -191,7 +191,7 @@ def renumbered(computation: Computation, hashes: _Hashes, renumber: Sequence[int
         renumber: the new number of each parameter by its old one.
     """
     changed = list(computation.instructions)
-    for n, position in enumerate(computation.parameters()):
+    for n, position in enumerate(computation.parameters):
         changed[position] = replace(changed[position], literal=str(renumber[n]))
     return KnownContents().of(replace(computation, instructions=tuple(changed)), hashes.__getitem__)
 
@@ -199,7 +199,7 @@ def renumbered(computation: Computation, hashes: _Hashes, renumber: Sequence[int
 def idle_parameters(computation: Computation) -> list[int]:
     """Numbers of parameters that are neither read nor returned."""
     used = {computation.root, *(o for it in computation.instructions for o in it.operands)}
-    return [n for n, position in enumerate(computation.parameters()) if position not in used]
+    return [n for n, position in enumerate(computation.parameters) if position not in used]
 
 
 def fingerprint(module: Module, *, layout: bool = True) -> str:
@@ -325,7 +325,7 @@ def _canonical_order(owner: Computation, operand_hashes: Sequence[bytes]) -> tup
         return it.operands
 
     starts = (owner.root, *sinks, *range(len(operand_hashes)))
-    return tuple(postorder(starts, operands, before=owner.parameters()))
+    return tuple(postorder(starts, operands, before=owner.parameters))
 
 
 def neighbourhood_hashes(owner: Computation, operand_hashes: Sequence[bytes]) -> tuple[bytes, ...]:

@@ -12,6 +12,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from operator import is_not
 from typing import Any, Literal
 
@@ -52,11 +53,17 @@ class Layout:
     other: str = ""
 
 
-class _WorkedOutOnce:
-    """Cache for a shape's hash and its printed forms, with and without layouts.
+class _KnownOnce:
+    """What a record works out once, when first asked: its cached properties.
 
-    These are not fields, so they are not sent to other processes, whose hashes differ.
+    These are not fields, so they are neither compared nor sent to other processes.
     """
+
+    __slots__ = ("__dict__",)
+
+
+class _ShapeTexts(_KnownOnce):
+    """A shape's hash, which differs between processes, and its printed forms, with and without layouts."""
 
     __slots__ = ("_bare_text", "_hash", "_text")
     _hash: int
@@ -65,7 +72,7 @@ class _WorkedOutOnce:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape(_WorkedOutOnce):
+class Shape(_ShapeTexts):
     """An array shape, a tuple of shapes, a token, or a type kept verbatim in `element_type`.
 
     Args:
@@ -92,7 +99,7 @@ class Shape(_WorkedOutOnce):
             object.__setattr__(self, "_hash", hash(parts))
             return self._hash
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Number of elements of an array, 0 for everything else."""
         if not self.is_array:
@@ -102,7 +109,7 @@ class Shape(_WorkedOutOnce):
             count *= max(size, 0)
         return count
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes of the array or of all leaves of the tuple, without padding."""
         if self.tuple_shapes:
@@ -114,11 +121,12 @@ class Shape(_WorkedOutOnce):
         """The memory space of an array; 0, the default, if the text has no layout."""
         return self.layout.memory_space if self.layout else 0
 
+    @cached_property
     def leaves(self) -> tuple[Shape, ...]:
         """The arrays and tokens of a tuple in order, or the shape itself."""
         if self.element_type != "tuple":
             return (self,)
-        return tuple([leaf for part in self.tuple_shapes for leaf in part.leaves()])
+        return tuple([leaf for part in self.tuple_shapes for leaf in part.leaves])
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,19 +247,15 @@ class Instruction(_Draft):
         return None
 
 
-class _CountedOnce:
-    """Cache for properties of a computation: its parameters, calls, order, attributes by name, and users."""
+class _OrderedOnce(_KnownOnce):
+    """The result of `hlo.traversal.operands_first`."""
 
-    __slots__ = ("_attribute_names", "_calling", "_order", "_parameters", "_users")
-    _attribute_names: frozenset[str]
-    _calling: tuple[tuple[int, Instruction], ...]
+    __slots__ = ("_order",)
     _order: Sequence[int]
-    _parameters: tuple[int, ...]
-    _users: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Computation(_CountedOnce):
+class Computation(_OrderedOnce):
     """A list of instructions with one root; in StableHLO a function or a region of an operation.
 
     A StableHLO region that uses values from outside gets one more `parameter` for each, with the attribute
@@ -267,48 +271,39 @@ class Computation(_CountedOnce):
     attributes: tuple[tuple[str, str], ...] = ()
     line: int = 0
 
+    @cached_property
     def parameters(self) -> tuple[int, ...]:
         """Indices of the parameters, ordered by parameter number."""
-        try:
-            return self._parameters
-        except AttributeError:
-            found = [(i.number, n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
-            object.__setattr__(self, "_parameters", tuple([n for _, n in sorted(found)]))
-            return self._parameters
+        found = [(i.number, n) for n, i in enumerate(self.instructions) if i.opcode == "parameter"]
+        return tuple([n for _, n in sorted(found)])
 
+    @cached_property
     def calling(self) -> tuple[tuple[int, Instruction], ...]:
         """The instructions that call computations, each with its index; most fused computations have none."""
-        try:
-            return self._calling
-        except AttributeError:
-            found = tuple([(n, it) for n, it in enumerate(self.instructions) if it.calls])
-            object.__setattr__(self, "_calling", found)
-            return found
+        return tuple([(n, it) for n, it in enumerate(self.instructions) if it.calls])
 
+    @cached_property
+    def callees(self) -> tuple[int, ...]:
+        """The computations that its instructions call, each once."""
+        return tuple(dict.fromkeys([callee for _, it in self.calling for callee in it.called]))
+
+    @cached_property
     def attribute_names(self) -> frozenset[str]:
         """The names of all attributes of its instructions."""
-        try:
-            return self._attribute_names
-        except AttributeError:
-            found = frozenset([key for it in self.instructions if it.attributes for key, _ in it.attributes])
-            object.__setattr__(self, "_attribute_names", found)
-            return found
+        return frozenset([key for it in self.instructions if it.attributes for key, _ in it.attributes])
 
+    @cached_property
     def users(self) -> tuple[tuple[int, ...], ...]:
         """For each instruction the instructions that use it, ascending and without duplicates."""
-        try:
-            return self._users
-        except AttributeError:
-            users: list[list[int]] = [[] for _ in self.instructions]
-            for index, instruction in enumerate(self.instructions):
-                for operand in dict.fromkeys(instruction.operands):
-                    users[operand].append(index)
-            object.__setattr__(self, "_users", tuple(map(tuple, users)))
-            return self._users
+        users: list[list[int]] = [[] for _ in self.instructions]
+        for index, instruction in enumerate(self.instructions):
+            for operand in dict.fromkeys(instruction.operands):
+                users[operand].append(index)
+        return tuple(map(tuple, users))
 
 
-class _SolvedOnce:
-    """Cache for results of `hlo.traversal.multiplicities` and `differ.loops.trip_counts`, which many counts need."""
+class _SolvedOnce(_KnownOnce):
+    """The results of `hlo.traversal.multiplicities` and `differ.loops.trip_counts`, which many counts need."""
 
     __slots__ = ("_multiplicities", "_trip_counts")
     _multiplicities: tuple[Any, ...]
@@ -333,11 +328,12 @@ class Module(_SolvedOnce):
     not_held: tuple[str, ...] = ()
     result_paths: tuple[str, ...] = field(default=(), compare=False)
 
-    @property
+    @cached_property
     def entry_computation(self) -> Computation:
         """The computation that runs when the program is called."""
         return self.computations[self.entry]
 
+    @cached_property
     def result_shapes(self) -> tuple[Shape, ...]:
         """The arrays and tokens that the program returns, in order.
 
@@ -346,17 +342,17 @@ class Module(_SolvedOnce):
         """
         root = self.entry_computation.instructions[self.entry_computation.root]
         if root.opcode != "return":
-            return tuple(root.shape.leaves())
+            return tuple(root.shape.leaves)
         returned = [(self.entry_computation.instructions[operand], number) for operand, number in root.reads]
         shapes = [
             it.shape.tuple_shapes[number] if it.shape.tuple_shapes and it.opcode != "tuple" else it.shape
             for it, number in returned
         ]
-        return tuple(leaf for shape in shapes for leaf in shape.leaves())
+        return tuple(leaf for shape in shapes for leaf in shape.leaves)
 
     def result_names(self) -> tuple[str, ...]:
         """The results by their paths as far as they are known, else by number: `result[0]['bias']`, `result 1`."""
-        shapes = self.result_shapes()
+        shapes = self.result_shapes
         if len(self.result_paths) == len(shapes):
             return self.result_paths
         root = self.entry_computation.instructions[self.entry_computation.root]
@@ -527,7 +523,7 @@ def operand_names(op: Instruction, module: Module) -> dict[int, tuple[int, ...]]
     for callee in op.called:
         computation = module.computations[callee]
         inside = computation.instructions
-        captured[callee] = [CAPTURED in inside[n].attributes for n in computation.parameters()]
+        captured[callee] = [CAPTURED in inside[n].attributes for n in computation.parameters]
     place = own = len(op.operands) - sum(map(sum, captured.values()))
     for callee, flags in captured.items():
         binds = op.opcode in BINDS and len(flags) - sum(flags) == own
@@ -550,8 +546,8 @@ def shared_names(op: Instruction, regions: list[Computation], number: int) -> di
     """
     region = regions[number]
     if op.opcode == "while" and len(regions) == 2:
-        own = [n for n in region.parameters() if not is_captured(region.instructions[n])]
-        body = [regions[1].instructions[n] for n in regions[1].parameters()]
+        own = [n for n in region.parameters if not is_captured(region.instructions[n])]
+        body = [regions[1].instructions[n] for n in regions[1].parameters]
         return dict(zip(own, (p.name for p in body if not is_captured(p)), strict=True))
     if op.opcode == "reduce" and len(region.instructions) == 4:
         return dict.fromkeys(range(4), op.name)
@@ -639,7 +635,7 @@ def map_instructions(
     count = 0
     computations = []
     for computation in module.computations:
-        if holding is not None and holding not in computation.attribute_names():
+        if holding is not None and holding not in computation.attribute_names:
             computations.append(computation)
             continue
         old = computation.instructions

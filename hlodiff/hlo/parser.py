@@ -410,7 +410,7 @@ def _read_later(text: str, path: str, places: Places | None) -> Module | None:
                 known[index] = _parameters_of(text, spans[index])
             except ValueError:  # damaged: parsing it reports the place
                 body = read(index, None)
-                known[index] = tuple(body.instructions[n].shape for n in body.parameters())
+                known[index] = tuple(body.instructions[n].shape for n in body.parameters)
         return known[index]
 
     def read(index: int, instructions: Sequence[str] | None) -> Computation:

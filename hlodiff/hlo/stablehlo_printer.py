@@ -81,7 +81,7 @@ class _Printer:
 
     def function(self, computation: Computation) -> None:
         instructions = computation.instructions
-        parameters = [instructions[n] for n in computation.parameters()]
+        parameters = [instructions[n] for n in computation.parameters]
         root = instructions[computation.root]
         attributes = {k: v for k, v in computation.attributes if k != "visibility"}
         attributes["sym_name"] = quote(computation.name)
@@ -109,7 +109,7 @@ class _Printer:
         """Print one block: `captured` maps captured parameters to SSA values, `names` replaces parameter names."""
         values: dict[int, str] = dict(captured)
         arguments = []
-        for index in computation.parameters():
+        for index in computation.parameters:
             if index not in captured:
                 values[index] = self.fresh()
                 parameter = computation.instructions[index]
@@ -135,7 +135,7 @@ class _Printer:
         self.lines.append(f'{head}"{opcode}"({", ".join(operands[:inside])})' + (" ({" if regions else ""))
         position = inside
         for number, region in enumerate(regions):
-            free = [n for n in region.parameters() if is_captured(region.instructions[n])]
+            free = [n for n in region.parameters if is_captured(region.instructions[n])]
             bound = dict(zip(free, operands[position : position + len(free)], strict=True))
             position += len(free)
             if number:

@@ -97,16 +97,11 @@ def first_cycle(edges: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def callees_first(module: Module) -> tuple[int, ...]:
     """All computations, each after its callees, in the order of calls from the entry; unreachable ones first."""
-    called = [callees(computation) for computation in module.computations]
+    called = [computation.callees for computation in module.computations]
     roots = [n for n in range(len(called)) if n != module.entry]
     somewhere = set[int]().union(*called)
     starts = [*(n for n in roots if n not in somewhere), module.entry, *roots]
     return (*(n for n in postorder(starts, called.__getitem__) if n != module.entry), module.entry)
-
-
-def callees(computation: Computation) -> tuple[int, ...]:
-    """The callees of a computation, each once."""
-    return tuple(dict.fromkeys([c for _, it in computation.calling() for c in it.called]))
 
 
 def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
@@ -117,7 +112,7 @@ def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
         frozenset()
     """
     return frozenset(
-        [c for one in module.computations for _, it in one.calling() if it.opcode in opcodes for c in it.called]
+        [c for one in module.computations for _, it in one.calling if it.opcode in opcodes for c in it.called]
     )
 
 
@@ -169,7 +164,7 @@ def call_cycle(computations: Sequence[Computation]) -> tuple[str, int] | None:
     """The error for a cycle of calls, and the line of one; None if the call graph is acyclic."""
     if not any(calls_later(index, computation) for index, computation in enumerate(computations)):
         return None  # callees come first, as XLA prints them
-    cycle = first_cycle([[n for _, it in computation.calling() for n in it.called] for computation in computations])
+    cycle = first_cycle([[n for _, it in computation.calling for n in it.called] for computation in computations])
     if not cycle:
         return None
     line = next(it.line for it in computations[cycle[0]].instructions if cycle[1 % len(cycle)] in it.called)
@@ -178,7 +173,7 @@ def call_cycle(computations: Sequence[Computation]) -> tuple[str, int] | None:
 
 def calls_later(index: int, computation: Computation) -> bool:
     """Whether a computation calls itself or a later one."""
-    return any(n >= index for _, it in computation.calling() for n in it.called)
+    return any(n >= index for _, it in computation.calling for n in it.called)
 
 
 def format_cycle(names: Sequence[str], verb: str) -> str:
@@ -201,7 +196,7 @@ def format_cycle(names: Sequence[str], verb: str) -> str:
 
 def without_callers(module: Module) -> list[int]:
     """Computations without callers, except the entry."""
-    called = {c for computation in module.computations for _, it in computation.calling() for c in it.called}
+    called = {c for computation in module.computations for _, it in computation.calling for c in it.called}
     return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
 
@@ -209,7 +204,7 @@ def call_sites(module: Module) -> list[list[tuple[int, int, str]]]:
     """For each computation its call sites: caller, position of the calling instruction, attribute name."""
     sites: list[list[tuple[int, int, str]]] = [[] for _ in module.computations]
     for caller, computation in enumerate(module.computations):
-        for position, it in computation.calling():
+        for position, it in computation.calling:
             for name, group in it.calls:
                 for callee in group:
                     sites[callee].append((caller, position, name))
@@ -226,7 +221,7 @@ def scheduled(module: Module) -> list[bool]:
         return found
 
     def run_in_steps(index: int) -> Iterator[int]:
-        for _, it in module.computations[index].calling():
+        for _, it in module.computations[index].calling:
             for name, group in it.calls:
                 if computation_kind(it.opcode, name) not in ("fused", "apply"):
                     yield from group
@@ -241,7 +236,7 @@ def fused_only(module: Module) -> list[bool]:
     by_fusions: set[int] = set()
     by_others = {module.entry}
     for computation in module.computations:
-        for _, it in computation.calling():
+        for _, it in computation.calling:
             (by_fusions if it.opcode == "fusion" else by_others).update(it.called)
     return [n in by_fusions and n not in by_others for n in range(len(module.computations))]
 
@@ -303,7 +298,7 @@ def multiplicities(module: Module) -> tuple[Multiplicity, ...]:
     weights[module.entry].kinds["entry"] = 1
     for index in reversed(callees_first(module)):
         if weights[index].total:
-            for _, instruction in module.computations[index].calling():
+            for _, instruction in module.computations[index].calling:
                 for attribute, callees in instruction.calls if not is_continuation(instruction.opcode) else ():
                     for callee in callees:
                         if callee != index:

@@ -19,7 +19,7 @@ from hlodiff.hlo.model import (
     with_instructions,
     with_literal,
 )
-from hlodiff.hlo.traversal import call_sites, callees, callees_first, fused_only, operands_first, preorder
+from hlodiff.hlo.traversal import call_sites, callees_first, fused_only, operands_first, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
 # Levels of operands compared before the hashes of everything an operand is computed from: a distant edit then rarely
@@ -47,7 +47,7 @@ def first_uses(computation: Computation, deep: Sequence[Sequence[bytes]], *, by_
     Returns:
         Each number once.
     """
-    number = {position: n for n, position in enumerate(computation.parameters())}
+    number = {position: n for n, position in enumerate(computation.parameters)}
 
     def operands(position: int) -> Sequence[int]:
         it = computation.instructions[position]
@@ -199,7 +199,7 @@ def ranked(computation: Computation, passed: Sequence[Context]) -> list[bytes]:
         Keys that sort as the operands do.
     """
     rank = {context: n for n, context in enumerate(sorted(set(passed)))}
-    numbers = {position: rank[passed[n]] for n, position in enumerate(computation.parameters())}
+    numbers = {position: rank[passed[n]] for n, position in enumerate(computation.parameters)}
     found: list[frozenset[int]] = [frozenset()] * len(computation.instructions)
     for position in operands_first(computation):
         own = (numbers[position],) if position in numbers else ()
@@ -250,7 +250,7 @@ def call_orders(
         passed = [hashes[caller][operand] for operand in operands]
         # The hashes again, with the passed operand mixed into each parameter.
         labels = list(inside[0])
-        for number, parameter in enumerate(computation.parameters()):
+        for number, parameter in enumerate(computation.parameters):
             labels[parameter] = blake2b(labels[parameter] + passed[number], digest_size=12).digest()
         deep = [
             *inside,
@@ -296,11 +296,11 @@ class InterchangeableParameters:
 
     def _called(self, computation: Computation) -> dict[int, str]:
         """Hashes by index; includes at least everything that this computation calls."""
-        for callee in callees(computation):
+        for callee in computation.callees:
             if callee not in self._found:
                 self._found[callee] = "cycle"
                 body = self._bodies[callee]
-                self._found[callee] = renumbered_hash(body, self._called(body), range(len(body.parameters())))
+                self._found[callee] = renumbered_hash(body, self._called(body), range(len(body.parameters)))
         return self._found
 
 
@@ -316,7 +316,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     """
     fused = fused_only(module)
     bodies = list(module.computations)
-    ordered = {n for n, body in enumerate(bodies) if fused[n] and n not in kept and len(body.parameters()) > 1}
+    ordered = {n for n, body in enumerate(bodies) if fused[n] and n not in kept and len(body.parameters) > 1}
     if not ordered:
         return module, 0
     hashes = order_free_hashes(module, fused, None if see_callers else ordered)
@@ -355,7 +355,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
 
 
 def _with_permuted_calls(index: int, computation: Computation, passed: dict[Place, list[int]]) -> Computation:
-    if not any((index, at) in passed for at, _ in computation.calling()):
+    if not any((index, at) in passed for at, _ in computation.calling):
         return computation
     permuted = [
         _permuted(it, passed[index, at]) if it.calls and (index, at) in passed else it
@@ -366,7 +366,7 @@ def _with_permuted_calls(index: int, computation: Computation, passed: dict[Plac
 
 def _fit(module: Module, computation: Computation, places: Sequence[Place]) -> bool:
     """Whether there are two parameters or more, numbered in order, and every call passes as many operands."""
-    parameters = computation.parameters()
+    parameters = computation.parameters
     count = len(parameters)
     if count < 2 or any(computation.instructions[p].literal != str(n) for n, p in enumerate(parameters)):
         return False

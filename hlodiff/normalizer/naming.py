@@ -46,7 +46,7 @@ def names(module: Module) -> tuple[Module, int]:
         callers = [(module.computations[c].instructions[p].opcode, name) for c, p, name in sites]
         kind = min((computation_kind(*caller) for caller in callers), default="unused")
         root = computation.instructions[computation.root]
-        signature = sorted(_sizes(computation.instructions[p].shape) for p in computation.parameters())
+        signature = sorted(_sizes(computation.instructions[p].shape) for p in computation.parameters)
         titles.append(names.give(f"{kind}_{root.opcode}.{short(','.join([*signature, _sizes(root.shape)]))}"))
     changed = 0
     computations = []
@@ -159,7 +159,7 @@ def short(text: str, length: int = 4) -> str:
 
 @lru_cache(maxsize=65536)
 def _sizes(shape: Shape) -> str:
-    return ";".join(f"{leaf.element_type}{list(leaf.dimensions)}" for leaf in shape.leaves())
+    return ";".join(f"{leaf.element_type}{list(leaf.dimensions)}" for leaf in shape.leaves)
 
 
 # --- Numbers that only say which instructions belong together: channels, host rendezvous, callbacks.
@@ -236,7 +236,7 @@ def _renumber(module: Module, kind: NumberKind, unnumbered: _ContentsWithoutNumb
     groups: dict[int, list[_Place]] = {}
     wanted, search = kind.attribute, kind.pattern.search
     for index, computation in enumerate(module.computations):
-        held = computation.instructions if wanted in computation.attribute_names() else ()
+        held = computation.instructions if wanted in computation.attribute_names else ()
         for position, it in enumerate(held):
             for key, value in it.attributes:  # most lack it, and a call for each would take the most time
                 if key == wanted:
@@ -362,7 +362,7 @@ def without_own_numbers(module: Module) -> Module:
     They count what came before in the program: where a callback was added or removed, all later ones get others.
     """
     config = "mhlo.backend_config" if module.stage == "stablehlo" else "backend_config"
-    present = {name for computation in module.computations for name in computation.attribute_names()}
+    present = {name for computation in module.computations for name in computation.attribute_names}
     if config in present:
         module = _without_own(module, is_callback, config, _INDEX)
     if "mhlo.frontend_attributes" in present:
@@ -373,7 +373,7 @@ def without_own_numbers(module: Module) -> Module:
 def _without_own(
     module: Module, applies: Callable[[Instruction], bool], attribute: str, pattern: re.Pattern[str]
 ) -> Module:
-    held = [computation for computation in module.computations if attribute in computation.attribute_names()]
+    held = [computation for computation in module.computations if attribute in computation.attribute_names]
     texts = [it.attribute(attribute) or "" for computation in held for it in computation.instructions if applies(it)]
     times = Counter(number for text in texts for number in {found[2] for found in pattern.finditer(text)})
     numbers = {number: n for n, number in enumerate((one for one, count in times.items() if count > 1), 1)}

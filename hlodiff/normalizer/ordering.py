@@ -38,7 +38,7 @@ def legal_order(computation: Computation, hashes: Sequence[str] = ()) -> list[in
         it = computation.instructions[position]
         return (*it.operands, *it.control_predecessors) if it.control_predecessors else it.operands
 
-    order = postorder((computation.root,), needed, before=computation.parameters())
+    order = postorder((computation.root,), needed, before=computation.parameters)
     if len(order) < len(computation.instructions):
         sinks = _by_content(computation, _sinks(computation), hashes)
         order = postorder((*sinks, *range(len(computation.instructions))), needed, before=order)

@@ -287,6 +287,6 @@ def passes_for(*modules: Module) -> list[Pass]:
     for module in modules:
         for computation in module.computations:
             present.update([it.opcode for it in computation.instructions])
-            present |= computation.attribute_names()
+            present |= computation.attribute_names
     stage = modules[0].stage
     return [step for step in PASSES if stage in step.stages and not (step.needs and present.isdisjoint(step.needs))]

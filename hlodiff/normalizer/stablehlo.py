@@ -227,7 +227,7 @@ def _apply(
         for number, region in enumerate(regions):
             region_name = region_title(it.opcode, number, len(regions))
             below = module.computations[region]
-            free = {n: next(captured) for n in below.parameters() if is_captured(below.instructions[n])}
+            free = {n: next(captured) for n in below.parameters if is_captured(below.instructions[n])}
             renamed = [_with_names(module.computations[n], n, names) for n in regions]
             _apply(
                 module, region, f"{title}.{found[position]}.{region_name}", out, names,
@@ -274,7 +274,7 @@ def _collect(
         outer = iter(own[inside:])
         for region in (n for n in it.called if not is_function(module.computations[n])):
             below = module.computations[region]
-            free = {n: next(outer) for n in below.parameters() if is_captured(below.instructions[n])}
+            free = {n: next(outer) for n in below.parameters if is_captured(below.instructions[n])}
             if it.opcode in _SMALL:
                 scopes.append([])
                 _collect(module, region, it.opcode, dict.fromkeys(free, _OUTSIDE), [], scopes, scopes[-1])

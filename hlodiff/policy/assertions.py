@@ -169,7 +169,7 @@ class Program:
         entry = self.compiled.entry_computation
         sizes = {
             number: entry.instructions[at].shape.bytes
-            for number, at in enumerate(entry.parameters())
+            for number, at in enumerate(entry.parameters)
             if number in aliased
         }
         total = self.facts.get("memory.alias", sum(sizes.values()))
@@ -273,7 +273,7 @@ class Program:
 
 def _largest(shape: Shape, dimension: int | None) -> int:
     """The size of a dimension in the arrays of a collective; the largest one if `dimension` is None."""
-    sizes = [leaf.dimensions for leaf in shape.leaves()]
+    sizes = [leaf.dimensions for leaf in shape.leaves]
     if dimension is None:
         return max((size for each in sizes for size in each), default=0)
     return max((each[dimension] for each in sizes if dimension < len(each)), default=0)

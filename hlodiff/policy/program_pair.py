@@ -145,7 +145,7 @@ def type_of(it: Instruction) -> str:
     """`f32[8,4]`, or the types of a tuple in parentheses."""
     shape = it.shape
     if shape.tuple_shapes:
-        leaves = [shape_text(leaf, False) for leaf in shape.leaves()]
+        leaves = [shape_text(leaf, False) for leaf in shape.leaves]
         return f"({', '.join(leaves[:3])}{', ...' if len(leaves) > 3 else ''})"
     return shape_text(shape, False)
 

@@ -267,11 +267,11 @@ class DonationAliases(Rule):
 
 
 def _at(module: Module, number: int) -> int:
-    return module.entry_computation.parameters()[number]
+    return module.entry_computation.parameters[number]
 
 
 def _arguments(module: Module) -> int:
-    return len(module.entry_computation.parameters())
+    return len(module.entry_computation.parameters)
 
 
 # Values that these only carry are reported where they are computed.
@@ -436,7 +436,7 @@ def _is_dynamic(it: Instruction) -> bool:
     # A tuple is reported where its parts are computed.
     if it.opcode in ("tuple", "return", "get-tuple-element", "get_tuple_element"):
         return False
-    return any(leaf.dynamic or -1 in leaf.dimensions for leaf in it.shape.leaves())
+    return any(leaf.dynamic or -1 in leaf.dimensions for leaf in it.shape.leaves)
 
 
 @dataclass(frozen=True)

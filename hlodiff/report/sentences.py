@@ -202,7 +202,7 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
     if any(is_argument(edit, diff) and not fields.isdisjoint(edit.fields) for edit in diff.reported):
         return  # an argument without a path to be matched by
     old, new = (
-        [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes()]
+        [f"{leaf.element_type}[{','.join(map(str, leaf.dimensions))}]" for leaf in module.result_shapes]
         for module in modules
     )
     if max(map(_partitions, modules)) > 1:
@@ -268,7 +268,7 @@ def _independent_results(diff: ModuleDiff) -> Iterator[str]:
     if len(old) != len(new):
         return
     entry = diff.new.entry_computation
-    paths = [path_of(entry.instructions[n]) for n in entry.parameters()]
+    paths = [path_of(entry.instructions[n]) for n in entry.parameters]
     found = []
     for number, (before, after) in enumerate(zip(old, new, strict=True)):
         if before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count():
@@ -284,7 +284,7 @@ def _independent_results(diff: ModuleDiff) -> Iterator[str]:
 def _arguments_of_results(module: Module) -> list[int]:
     """For each result of a StableHLO program the arguments that it depends on, one bit for each."""
     entry = module.entry_computation
-    masks = {position: 1 << number for number, position in enumerate(entry.parameters())}
+    masks = {position: 1 << number for number, position in enumerate(entry.parameters)}
     for position in operands_first(entry):
         for operand in entry.instructions[position].operands:
             masks[position] = masks.get(position, 0) | masks.get(operand, 0)
@@ -370,7 +370,7 @@ def _result_shardings(diff: ModuleDiff) -> Iterator[tuple[str, str]]:
     for module in (diff.old, diff.new):
         entry = module.entry_computation
         root = entry.instructions[entry.root]
-        sides.append([root.attribute(f"result{n}.sdy.sharding") for n in range(len(module.result_shapes()))])
+        sides.append([root.attribute(f"result{n}.sdy.sharding") for n in range(len(module.result_shapes))])
     if len(sides[0]) == len(sides[1]):
         for old, new in zip(*sides, strict=True):
             if old and new:
@@ -708,7 +708,7 @@ def _arguments_of(diff: ModuleDiff, types: Collection[_Type]) -> list[str]:
     found = diff.arguments
     removed = found.removed if found.added or found.removed else _edited_arguments(diff)[1][0]
     entry = diff.old.entry_computation
-    its = (entry.instructions[position] for position in entry.parameters())
+    its = (entry.instructions[position] for position in entry.parameters)
     chosen = [it for it in its if (it.shape.element_type, it.shape.dimensions) in types]
     return [path for it in chosen if (path := path_of(it)) in removed]
 
@@ -761,7 +761,7 @@ def buffer_sentences(diff: ModuleDiff, metrics: Mapping[str, tuple[float, float]
         return
     same = [
         (number, it)
-        for number, it in enumerate(entry.instructions[index] for index in entry.parameters())
+        for number, it in enumerate(entry.instructions[index] for index in entry.parameters)
         if number in donated and abs(it.shape.bytes - by) <= _NEARLY * by
     ]
     for number, it in same[:1]:

@@ -154,7 +154,7 @@ def name_arguments(module: Module, arguments: object) -> Module:
     """
     rows = [one for one in arguments if isinstance(one, Mapping)] if isinstance(arguments, list) else []
     paths = [one.get("path") for one in rows if one.get("unused") is not True]
-    positions = module.entry_computation.parameters() if module.computations else ()
+    positions = module.entry_computation.parameters if module.computations else ()
     named = any(module.entry_computation.instructions[position].op_name for position in positions)
     if not named or len(paths) != len(positions):
         return module

@@ -23,7 +23,7 @@ from hlodiff.hlo.fingerprint import KnownContents, computation_hashes, shape_tex
 from hlodiff.hlo.grammar import LineParts, called_names, opcode_of, parts_of_lines, with_references, without_metadata
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.parser import read_hlo, spans_of
-from hlodiff.hlo.traversal import callees, preorder
+from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.fusion_parameters import fusion_parameters
 from hlodiff.normalizer.passes import PASSES
 
@@ -479,7 +479,7 @@ def _callees(lines: Iterable[LineParts]) -> list[str]:
 
 def _of_instructions(module: Module) -> Counter[Label]:
     counts: Counter[Label] = Counter()
-    for index in preorder([module.entry], lambda index: callees(module.computations[index])):
+    for index in preorder([module.entry], lambda index: module.computations[index].callees):
         for it in module.computations[index].instructions:
             if it.opcode != "parameter":
                 counts[label_of(it, False)] += 1

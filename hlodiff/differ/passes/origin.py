@@ -624,7 +624,7 @@ def behind_converts(module: Module, place: Place) -> Place:
 
 def _array(shape: Shape) -> Shape:
     """The array, of a tuple the first one."""
-    return next((leaf for leaf in shape.leaves() if leaf.is_array), shape)
+    return next((leaf for leaf in shape.leaves if leaf.is_array), shape)
 
 
 def layout_text(shape: Shape) -> str:

@@ -606,10 +606,10 @@ def _lines(module: Module, text: str) -> Iterator[str]:
 
 def _interface(module: Module) -> Iterator[str]:
     entry = module.entry_computation
-    for number, index in enumerate(entry.parameters()):
+    for number, index in enumerate(entry.parameters):
         one = entry.instructions[index]
         yield f"  argument {number:<3} {' '.join([print_shape(one.shape), *_details(one)])}"
-    for number, shape in enumerate(module.result_shapes()):
+    for number, shape in enumerate(module.result_shapes):
         yield f"  result {number:<5} {print_shape(shape)}"
     for name in ("input_output_alias", "num_partitions", "replica_count"):
         if module.attribute(name):

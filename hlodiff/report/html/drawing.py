@@ -319,7 +319,7 @@ def operands_first(count: int, links: Sequence[tuple[int, int]]) -> list[int]:
 def place_words(body: Computation, it: Instruction, platform: str) -> list[str]:
     """Where an instruction runs and where its bytes lie, unless that is the device and its main memory."""
     runs = compute_place(body, it)
-    spaces = dict.fromkeys(leaf.layout.memory_space for leaf in it.shape.leaves() if leaf.layout)
+    spaces = dict.fromkeys(leaf.layout.memory_space for leaf in it.shape.leaves if leaf.layout)
     words = [format_memory_space(space, platform) for space in spaces if space]
     parts = [f"runs on {printable(runs)}"] if runs != "device" else []
     return parts + [f"in {'host memory' if word == 'host' else word}" for word in words[:1]]

@@ -115,7 +115,7 @@ class Matching:
 
     def users(self, side: int, place: Place) -> tuple[int, ...]:
         """Instructions of the same computation that use one."""
-        return self.body(side, place[0]).users()[place[1]]
+        return self.body(side, place[0]).users[place[1]]
 
 
 def _mapping(script: EditScript, edits: Sequence[Edit]) -> tuple[dict[Place, Place], dict[Place, Place]]:

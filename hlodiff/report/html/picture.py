@@ -20,7 +20,7 @@ from hlodiff.differ.program_analysis import PartCost, ProgramParts, part_costs
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.model import STAGE_NAMES, Instruction, Module, Stage
 from hlodiff.hlo.printer import print_instruction
-from hlodiff.hlo.traversal import callees, preorder
+from hlodiff.hlo.traversal import preorder
 from hlodiff.report.addresses import program_address
 from hlodiff.report.html.bodies import stored
 from hlodiff.report.html.drawing import format_shape_of, opcode_of, operands_first, place_words
@@ -171,7 +171,7 @@ class _Picture:
         """Computations that the entry calls, itself first; without what is applied to elements."""
         computations, applied = self.module.computations, self.costs.applied
         start = [self.module.entry] if computations else []
-        return preorder(start, lambda index: [n for n in callees(computations[index]) if n not in applied])
+        return preorder(start, lambda index: [n for n in computations[index].callees if n not in applied])
 
     def chosen_levels(self) -> list[int]:
         """The entry, then what costs most; of fused computations as much as their fusions move."""
