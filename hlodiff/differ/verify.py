@@ -26,6 +26,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain, count, pairwise, zip_longest
@@ -51,32 +52,8 @@ from hlodiff.differ.script import (
     Value,
 )
 from hlodiff.graph import add_edges
-from hlodiff.hlo.grammar import (
-    LineParts,
-    Unbalanced,
-    aliased_buffers,
-    called_names_by_attribute,
-    donated_results,
-    layout_parts,
-    load_json,
-    opcode_of,
-    parts_of_lines,
-    print_shape,
-    references,
-    root_reference,
-    split_commas,
-    without_metadata,
-    without_references,
-)
-from hlodiff.hlo.model import (
-    BINDS,
-    Computation,
-    Instruction,
-    Layout,
-    Shape,
-    is_commutative_opcode,
-    operand_names,
-)
+from hlodiff.hlo import grammar
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Layout, Shape, is_commutative_opcode, operand_names
 
 if TYPE_CHECKING:
     Graph = nx.MultiDiGraph[int]
@@ -137,22 +114,23 @@ def _failures(script: EditScript) -> Iterator[str]:
     if not script.pairs or (script.pairs[0].old, script.pairs[0].new) != (script.old.entry, script.new.entry):
         yield "the entries of the two programs do not correspond"
         return
-    program = _ReplayedProgram(script, [_ReplayedComputation(script, n, pair) for n, pair in enumerate(script.pairs)])
+    program = _ReplayedProgram(script)
+    program.computations = [_ReplayedComputation(program, n, pair) for n, pair in enumerate(script.pairs)]
     for step in script.steps:
         if not isinstance(step, HeaderStep):
             program.computations[step.pair].steps.append(step)
     _compare_printed(program)
     opened = [made for made in program.computations if not made.is_printed]
     for made in opened:
-        _apply_steps(program, made)
+        _apply_steps(made)
     program.connect()
     for made in opened:
         yield from made.failures
         yield from _compare(made)
-        yield from _check_calls(program, made)
-        yield from _check_rewirings(program, made)
-        yield from _check_elements(program, made)
-        yield from _check_attributes(program, made)
+        yield from _check_calls(made)
+        yield from _check_rewirings(made)
+        yield from _check_elements(made)
+        yield from _check_attributes(made)
     # Channel numbers mean nothing, but instructions that shared a channel must still share one.
     numbers: dict[str, str] = {}
     back: dict[str, str] = {}
@@ -220,14 +198,12 @@ def _normal_attribute(name: str, text: str) -> str:
     if name == "channel_id":
         return "any"
     if name == "backend_config" and text.startswith("{"):
-        try:
-            config = load_json(text)
-            for group in (groups := aliased_buffers(config)):
+        with suppress(ValueError, RecursionError):
+            config = grammar.load_json(text)
+            for group in (groups := grammar.aliased_buffers(config)):
                 group["indices"] = sorted(group["indices"], key=int)
             groups.sort(key=json.dumps)
             return json.dumps(config, sort_keys=True)
-        except (ValueError, RecursionError):
-            return text
     return text
 
 
@@ -293,6 +269,12 @@ class _ResultNode:
     exchanged: list[str] = field(default_factory=list)
     is_renumbered: bool = False
 
+    @property
+    def kept(self) -> dict[int, int]:
+        """Old and new positions of the operands that it had and still has."""
+        same = range(len(self.before.operands) if self.before else 0)
+        return dict(zip(same, same, strict=True)) if self.positions is None else self.positions
+
 
 _NOTHING = Computation("", (), -1)  # where only one side has a computation
 
@@ -302,7 +284,7 @@ class _ReplayedComputation:
     """A pair of computations, with the result of the steps on the old one.
 
     Args:
-        script, index, pair: the script, and the pair in it.
+        program, index, pair: the program that it belongs to, and the pair in its script.
         steps: those of the pair.
         nodes: the result, by places in the new computation; for a pair that was compared as printed, only its calls.
         root: the place of the root.
@@ -312,7 +294,7 @@ class _ReplayedComputation:
         parameters: the number of parameters of a pair that was compared as printed; -1 if the pair was parsed.
     """
 
-    script: EditScript
+    program: _ReplayedProgram
     index: int
     pair: InstructionPair
     steps: list[Step] = field(default_factory=list)
@@ -336,12 +318,12 @@ class _ReplayedComputation:
     @cached_property
     def old(self) -> Computation:
         """The old computation."""
-        return self.script.old.computations[self.pair.old] if self.pair.old >= 0 else _NOTHING
+        return self.program.script.old.computations[self.pair.old] if self.pair.old >= 0 else _NOTHING
 
     @cached_property
     def new(self) -> Computation:
         """The new computation."""
-        return self.script.new.computations[self.pair.new] if self.pair.new >= 0 else _NOTHING
+        return self.program.script.new.computations[self.pair.new] if self.pair.new >= 0 else _NOTHING
 
     @cached_property
     def places(self) -> list[int]:
@@ -362,11 +344,21 @@ class _ReplayedComputation:
         """By new place, old and new numbers of renumbered elements."""
         return {place: dict(pairs) for place, pairs in self.pair.elements}
 
+    @property
+    def is_stablehlo(self) -> bool:
+        """Whether operands say which result of an instruction they read."""
+        return self.program.script.old.stage == "stablehlo"
+
+    def callers(self) -> Iterator[tuple[_ReplayedComputation, int, _ResultNode]]:
+        """Its call sites: the caller, the place of the call and its node."""
+        edges = self.program.calls.in_edges(self.index, keys=True)
+        for caller, place in sorted({(caller, key[0]) for caller, _, key in edges}):
+            made = self.program.computations[caller]
+            yield made, place, made.nodes[place]
+
     def result_now(self, place: int, result: int) -> int:
         """The number of a result that StableHLO instructions read; a negative one if it is not there."""
-        if place not in self.elements or self.script.old.stage != "stablehlo":
-            return result
-        return self.elements[place].get(result, ~result)
+        return self.elements[place].get(result, ~result) if self.is_stablehlo and place in self.elements else result
 
     def name(self, place: int) -> str:
         """An instruction of the result, or the result itself, for messages."""
@@ -389,7 +381,7 @@ def _name(owner: Computation, place: int) -> str:
     return f"%{it.name} ({it.opcode}) of %{owner.name}"
 
 
-def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
+def _apply_steps(made: _ReplayedComputation) -> None:
     """Apply the steps of one pair of computations to its old computation."""
     rewirings: dict[int, list[OperandRewiring]] = {}
     of_steps = (step.rewirings for step in made.steps if isinstance(step, RemoveStep | AddStep))
@@ -398,14 +390,15 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
     made.root = made.places[made.old.root] if made.pair.old >= 0 else made.pair.root
     made.root = next((rewiring.reads[0] for rewiring in rewirings.get(_ROOT, ()) if rewiring.reads), made.root)
     if made.is_paired:
-        _keep(program, made, rewirings)
+        _keep(made, rewirings)
     for place, it in made.pair.added:
         _add(made, place, _ResultNode(Row(it.opcode, it.shape, it.literal, it.attributes)))
     for step in made.steps:
         if isinstance(step, AddStep):
             it, source = step.instruction, step.source
-            row = row_of(program.script.old.computations[source[0]].instructions[source[1]] if source else it)
-            row = row._replace(calls=program.new_calls(step.calls), reads=it.reads, control=it.control_predecessors)
+            row = row_of(made.program.script.old.computations[source[0]].instructions[source[1]] if source else it)
+            calls = made.program.new_calls(step.calls)
+            row = row._replace(calls=calls, reads=it.reads, control=it.control_predecessors)
             node = _ResultNode(row, calls=step.calls, is_copy=source is not None)
             for setting in step.settings:
                 _set(made, node, setting)
@@ -423,9 +416,7 @@ def _apply_steps(program: _ReplayedProgram, made: _ReplayedComputation) -> None:
                 made.failures.append(f"{made.name(place)}: {name} is {before}, in the new program it is {after}")
 
 
-def _keep(
-    program: _ReplayedProgram, made: _ReplayedComputation, rewirings: Mapping[int, Sequence[OperandRewiring]]
-) -> None:
+def _keep(made: _ReplayedComputation, rewirings: Mapping[int, Sequence[OperandRewiring]]) -> None:
     """Put each kept instruction at its new place, before any step changes its fields."""
     places, calls, elements = made.places, dict(made.pair.calls), made.elements
     for place, (before, matched) in enumerate(zip(made.old.instructions, made.pair.mapping, strict=True)):
@@ -434,7 +425,7 @@ def _keep(
         after, called = made.new.instructions[matched], calls.get(matched, ())
         row = row_of(before)
         row = row._replace(
-            calls=program.new_calls(called),
+            calls=made.program.new_calls(called),
             reads=tuple([(places[operand], made.result_now(places[operand], result)) for operand, result in row.reads]),
             control=tuple([places[predecessor] for predecessor in row.control]),
         )
@@ -452,7 +443,7 @@ def _keep(
         if matched in made.nodes:
             made.failures.append(f"two old instructions are one new one: {_name(made.old, place)}")
         node = made.nodes[matched] = _ResultNode(row, place, before, called, is_copy=True)
-        bound = _bind(program, node, before, after) if called else None
+        bound = _bind(made.program, node, before, after) if called else None
         if bound is not None:
             is_other = bool(node.exchanged) or any(n != m for n, m in bound.items())
             node.is_renumbered = before.opcode == "while" and is_other
@@ -512,8 +503,7 @@ def _bind(
     Parameters of its callees have the numbers of the operands that they are bound to. Those that are not bound to
     operands (a reducer's) keep their numbers.
     """
-    callees = [(name, program.computations[ref]) for name, refs in node.calls for ref in refs]
-    callees = [(name, inner) for name, inner in callees if inner.is_paired]
+    callees = [(name, inner) for name, inner in program.callees(node) if inner.is_paired]
     parsed = [inner for _, inner in callees if not inner.is_printed]
     of_both = [
         operand_names(it, module) if parsed else {}
@@ -667,13 +657,13 @@ def _renumber_aliasing(node: _ResultNode) -> Row:
     if before is None or "aliasing_operands" not in text or "backend_config" in node.settings:
         return node.row
     try:
-        config = load_json(text)
+        config = grammar.load_json(text)
     except ValueError:
         return node.row
-    kept = node.positions if node.positions is not None else {n: n for n in range(len(before.operands))}
+    kept = node.kept
     results = range(max(1, len(node.row.shape.tuple_shapes)))
     numbers = kept | {len(before.operands) + n: len(node.row.reads) + n for n in results}
-    for group in aliased_buffers(config):
+    for group in grammar.aliased_buffers(config):
         group["indices"] = [str(numbers.get(int(n), -1)) for n in group["indices"]]
     return node.row.setting("backend_config", json.dumps(config))
 
@@ -681,7 +671,7 @@ def _renumber_aliasing(node: _ResultNode) -> Row:
 def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
     """Name, old and new value of each field in which two rows in normal form differ."""
     fields = [
-        {"opcode": row.opcode, "shape": print_shape(row.shape), "literal": row.literal} | dict(row.attributes)
+        {"opcode": row.opcode, "shape": grammar.print_shape(row.shape), "literal": row.literal} | dict(row.attributes)
         for row in (ours, theirs)
     ]
     for name in dict.fromkeys([*fields[0], *sorted(fields[1])]):
@@ -692,14 +682,10 @@ def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
         yield "what it calls", str(ours.calls), str(theirs.calls)
     if ours.control != theirs.control:
         yield "the list of control predecessors", str(len(ours.control)), str(len(theirs.control))
-    for number, reads in enumerate(zip_longest(ours.reads, theirs.reads)):
-        if reads[0] != reads[1]:
-            before, after = (
-                "none" if value is None else "gone" if value[0] < 0 else f"new instruction {value[0]}"
-                for value in reads
-            )
-            yield f"operand {number} of {len(ours.reads)}", before, after
-            return
+    reads = zip_longest(ours.reads, theirs.reads)
+    for number, both in [(n, both) for n, both in enumerate(reads) if both[0] != both[1]][:1]:
+        before, after = ("none" if v is None else "gone" if v[0] < 0 else f"new instruction {v[0]}" for v in both)
+        yield f"operand {number} of {len(ours.reads)}", before, after
 
 
 # 4. As printed
@@ -717,7 +703,7 @@ def _compare_printed(program: _ReplayedProgram) -> None:
     indices = [{span.name: n for n, span in enumerate(text.spans)} for text in printed]
     for made in program.computations:
         if made.pair.is_printed and not made.steps:
-            _compare_as_printed(program, made, printed, indices)
+            _compare_as_printed(made, printed, indices)
     for made in program.computations:  # a parsed computation may have its parameters in a different order
         refs = {ref for node in made.nodes.values() for _, refs in node.calls for ref in refs}
         for inner in (program.computations[ref] for ref in refs if not program.computations[ref].is_printed):
@@ -731,41 +717,38 @@ _OWN_CHANNEL = re.compile(r"(?<=, channel_id=)(\d+)(?=,|$)")
 
 
 def _compare_as_printed(
-    program: _ReplayedProgram,
-    made: _ReplayedComputation,
-    printed: tuple[PrintedText, PrintedText],
-    indices: Sequence[Mapping[str, int]],
+    made: _ReplayedComputation, printed: tuple[PrintedText, PrintedText], indices: Sequence[Mapping[str, int]]
 ) -> None:
     """Fill in the result if both computations are equal as printed.
 
     Args:
-        program, made: the pair of computations in its program.
+        made: the pair of computations.
         printed: both programs as printed.
         indices: the indices of their computations by name.
     """
     pair = made.pair
     spans = [text.spans[n] for text, n in zip(printed, (pair.old, pair.new), strict=True)]
-    ours, theirs = (parts_of_lines(each.text, span) for each, span in zip(printed, spans, strict=True))
+    ours, theirs = (grammar.parts_of_lines(each.text, span) for each, span in zip(printed, spans, strict=True))
     if not ours or len(ours) != len(theirs) or sorted(pair.mapping) != list(range(len(ours))):
         return
     if spans[0].closing != spans[1].closing or pair.elements or pair.added or pair.removed or pair.arguments:
         return
     lines = [(line, theirs[matched]) for line, matched in zip(ours, pair.mapping, strict=True)]
     names = {line[0]: other[0] for line, other in lines}
-    roots = [root_reference(each.text, span) for each, span in zip(printed, spans, strict=True)]
+    roots = [grammar.root_reference(each.text, span) for each, span in zip(printed, spans, strict=True)]
     if len(names) != len(ours) or names[roots[0]] != roots[1] or not _read_the_same(lines, names):
         return
     calls = dict(pair.calls)
     channels: list[tuple[str, str, str]] = []
     nodes: dict[int, _ResultNode] = {}
     for place, (line, other) in enumerate(lines):
-        bare = without_metadata(line[3]), without_metadata(other[3])
-        if "%" in bare[0] and without_references(bare[0]) != bare[0]:  # else it is in a string
+        bare = grammar.without_metadata(line[3]), grammar.without_metadata(other[3])
+        if "%" in bare[0] and grammar.without_references(bare[0]) != bare[0]:  # else it is in a string
             called = calls.pop(pair.mapping[place], ())
-            if not _is_same_call(program, bare, called, indices):
+            if not _is_same_call(made.program, bare, called, indices):
                 return
-            nodes[pair.mapping[place]] = _ResultNode(Row(opcode_of(line[1])), place, calls=called, is_copy=True)
-            bare = without_references(bare[0]), without_references(bare[1])
+            nodes[pair.mapping[place]] = _ResultNode(Row(grammar.opcode_of(line[1])), place, calls=called, is_copy=True)
+            bare = grammar.without_references(bare[0]), grammar.without_references(bare[1])
         if found := _OWN_CHANNEL.findall(bare[0]):
             name = f"{line[0]} of %{spans[0].name}"
             channels += [(name, *both) for both in zip(found, _OWN_CHANNEL.findall(bare[1]), strict=False)]
@@ -784,7 +767,7 @@ def _is_same_call(
     pairs = [(name, [program.script.pairs[ref] for ref in refs]) for name, refs in calls]
     wanted = [{name: [pair.old for pair in its] for name, its in pairs}, {n: [p.new for p in its] for n, its in pairs}]
     for text, index, callees in zip(attributes, indices, wanted, strict=True):
-        named = called_names_by_attribute(text)
+        named = grammar.called_names_by_attribute(text)
         if text.count("%") != sum(map(len, named.values())) or "control-predecessors" in named:
             return False
         if {name: [index.get(callee, -2) for callee in its] for name, its in named.items()} != callees:
@@ -796,14 +779,14 @@ def _is_same_call(
 def _have_same_attributes(ours: str, theirs: str) -> bool:
     """Whether the attributes of two lines are equal in normal form."""
     try:
-        split = [[part.partition("=") for part in split_commas(text[1:])] for text in (ours, theirs)]
-    except Unbalanced:
+        split = [[part.partition("=") for part in grammar.split_commas(text[1:])] for text in (ours, theirs)]
+    except grammar.Unbalanced:
         return False
     one, other = (sorted((name, _normal_attribute(name, value)) for name, _, value in each) for each in split)
     return one == other
 
 
-def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[str, str]) -> bool:
+def _read_the_same(lines: Iterable[tuple[grammar.LineParts, grammar.LineParts]], names: Mapping[str, str]) -> bool:
     """Whether lines are equal apart from attributes: shape, opcode, literal, operands under the mapping."""
     for (_, what, inside, attributes), (_, others_what, others_inside, _) in lines:
         if what != others_what:
@@ -812,18 +795,19 @@ def _read_the_same(lines: Iterable[tuple[LineParts, LineParts]], names: Mapping[
             if inside != others_inside or "%" in inside:
                 return False
         elif names.get(inside) != others_inside:
-            read, wanted = [names.get(operand) for operand in references(inside)], references(others_inside)
-            if read != wanted:
-                direction = attributes.partition("direction=")[2][:2]
-                if read[::-1] != wanted or len(read) != 2 or not is_commutative_opcode(opcode_of(what), direction):
-                    return False
+            read, wanted = (grammar.references(text) for text in (inside, others_inside))
+            read = [names.get(operand, "") for operand in read]
+            direction = attributes.partition("direction=")[2][:2]
+            may_swap = len(read) == 2 and is_commutative_opcode(grammar.opcode_of(what), direction)
+            if read != wanted and not (may_swap and read[::-1] == wanted):
+                return False
     return True
 
 
 # 5. Rewired operands
 
 
-def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
+def _check_rewirings(made: _ReplayedComputation) -> Iterator[str]:
     """A step may rewire an operand only if it lies on the path between the old and the new operand."""
     if not made.is_paired:
         return
@@ -835,11 +819,11 @@ def _check_rewirings(program: _ReplayedProgram, made: _ReplayedComputation) -> I
     # Operands come and go only together with parameters of the callee.
     for rewiring in made.pair.arguments:
         names = made.nodes[rewiring.user].names if rewiring.user in made.nodes else {}
-        if not any(_is_bound(program.computations[ref], both, rewiring) for ref, both in names.items()):
+        if not any(_is_bound(made.program.computations[ref], both, rewiring) for ref, both in names.items()):
             yield f"{made.name(rewiring.user)} has other operands without other parameters, {_SILENT}"
     # Parameters come with a reader and go with their readers; an edit reports an operand that nothing reads. If an edit
     # changes the operands of a caller, unread parameters may be added and removed.
-    if not (made.pair.added or made.pair.removed) or any(each.is_rewired for *_, each in program.callers(made.index)):
+    if not (made.pair.added or made.pair.removed) or any(each.is_rewired for *_, each in made.callers()):
         return
     read = {made.root, *(source for node in made.nodes.values() for source, _ in node.row.reads)}
     for place, it in made.pair.added:
@@ -889,82 +873,76 @@ _CARRIERS = ("while", "call")
 _RETURNS = ("tuple", "return")
 
 
-def _check_elements(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
+def _check_elements(made: _ReplayedComputation) -> Iterator[str]:
     """Elements are renumbered only together: where they are made, handed on, returned and taken."""
+    callers = list(made.callers()) if made.elements else []
     for place, elements in made.elements.items():
         node = made.nodes.get(place)
+        inner = [each for _, each in made.program.callees(node)] if node else []
         if node is None or node.before is None:
             agrees = False
         elif node.row.opcode in _RETURNS:
             agrees = node.is_rewired or _consists_of(made, place, elements)
         elif node.row.opcode == "parameter":
-            callers = list(program.callers(made.index))
-            agrees = bool(callers) and all(
-                caller.elements.get(at) == elements and each.row.opcode in _CARRIERS for caller, at, each in callers
-            )
-        elif node.row.opcode == "while" or (node.row.opcode == "call" and _hands_on(program, node, elements)):
-            agrees = _loop_agrees(program, made, node, elements)
+            of_callers = [caller.elements.get(at) for caller, at, each in callers if each.row.opcode in _CARRIERS]
+            agrees = bool(callers) and of_callers == [elements] * len(callers)
+        elif node.row.opcode == "while" or (node.row.opcode == "call" and _hands_on(node, inner, elements)):
+            agrees = _loop_agrees(made, node, inner, elements)
         else:
-            inner = [program.computations[ref] for _, refs in node.calls for ref in refs]
             agrees = bool(inner) and all(each.elements.get(each.root) == elements for each in inner)
-        if not (agrees and _takes_only(made, place, elements) and _is_returned_so(program, made, place, elements)):
+        if node and place == made.root and made.index == 0:  # the results of the program
+            agrees &= "shape" in node.settings
+        elif place == made.root:
+            agrees &= all(caller.elements.get(at) == elements for caller, at, each in callers if each.before)
+        if not (agrees and _takes_only(made, place, elements)):
             yield f"the elements of {made.name(place)} are renumbered, and not everywhere in a loop"
-    for place, node in made.nodes.items() if made.script.old.stage == "stablehlo" and made.is_paired else ():
+    for place, node in made.nodes.items() if made.is_stablehlo and made.is_paired else ():
         is_kept = node.before is not None and node.row.opcode == node.before.opcode and not node.is_rewired
-        if is_kept and node.row.opcode == "while" and not _returns_what_it_takes(program, node):
+        if is_kept and node.row.opcode == "while" and not _returns_what_it_takes(made.program, node):
             yield f"{made.name(place)} takes its values in another order than it returns them, {_SILENT}"
 
 
-def _hands_on(program: _ReplayedProgram, node: _ResultNode, elements: Mapping[int, int]) -> bool:
+def _hands_on(node: _ResultNode, inner: Sequence[_ReplayedComputation], elements: Mapping[int, int]) -> bool:
     """Whether a call gives the tuple that it is given to a callee with these elements."""
-    inner = [program.computations[ref] for _, refs in node.calls for ref in refs]
-    return len(node.row.reads) == 1 and all(
-        any(each.elements.get(parameter) == elements for parameter in each.new.parameters) for each in inner
-    )
+    given = [[each.elements.get(parameter) for parameter in each.new.parameters] for each in inner]
+    return len(node.row.reads) == 1 and all(elements in each for each in given)
 
 
 def _returns_what_it_takes(program: _ReplayedProgram, node: _ResultNode) -> bool:
     """Whether a loop of StableHLO returns each kept value under the number that it has as a parameter of the body."""
-    inner = [program.computations[ref] for _, refs in node.calls for ref in refs][-1:]
-    if not inner or not inner[0].is_paired or inner[0].is_printed:
-        return True
-    root = inner[0].nodes.get(inner[0].root)
+    body = [inner for _, inner in program.callees(node)][-1:]
+    root = body[0].nodes.get(body[0].root) if body and body[0].is_paired and not body[0].is_printed else None
     if root is None or root.before is None or root.is_rewired:
         return True
-    count = len(root.before.operands)
-    returned = root.positions if root.positions is not None else {n: n for n in range(count)}
-    taken = inner[0].numbers
-    return all(taken[n] == m for n, m in returned.items() if n in taken)
+    return all(body[0].numbers.get(n, m) == m for n, m in root.kept.items())
 
 
 def _loop_agrees(
-    program: _ReplayedProgram, made: _ReplayedComputation, node: _ResultNode, elements: Mapping[int, int]
+    made: _ReplayedComputation, node: _ResultNode, inner: Sequence[_ReplayedComputation], elements: Mapping[int, int]
 ) -> bool:
     """Whether a loop has these elements throughout.
 
     An edit that names all operands of a tuple is enough for either the initial or the final tuple, but not for both.
     """
-    callees = [program.computations[ref] for _, refs in node.calls for ref in refs]
-    if not callees or not all(inner.is_paired and not inner.is_printed for inner in callees):
+    if not inner or not all(each.is_paired and not each.is_printed for each in inner):
         return False
-    body = callees[-1]
-    if made.script.old.stage == "stablehlo":
-        for inner in callees:
-            own = {n: m for n, m in inner.numbers.items() if n in elements or m in elements.values()}
-            if any(elements.get(n) != m for n, m in own.items()):
-                return False
-        return body.is_rewired(body.root) or _consists_of(body, body.root, elements)
+    if made.is_stablehlo:
+        numbers = [(n, m) for each in inner for n, m in each.numbers.items() if n in elements or m in elements.values()]
+        body = inner[-1]
+        is_returned_so = body.is_rewired(body.root) or _consists_of(body, body.root, elements)
+        return is_returned_so and all(elements.get(n) == m for n, m in numbers)
     ((begin, _),) = node.row.reads
-    tuples = [(made, begin)]
-    for inner in callees:
-        if any(inner.elements.get(parameter) != elements for parameter in inner.new.parameters):
-            return False
-        if inner.new.instructions[inner.new.root].shape.tuple_shapes:
-            tuples.append((inner, inner.root))
+    tuples = [
+        (made, begin),
+        *((each, each.root) for each in inner if each.new.instructions[each.new.root].shape.tuple_shapes),
+    ]
+    if any(each.elements.get(parameter) != elements for each in inner for parameter in each.new.parameters):
+        return False
     named = [one.is_rewired(place) for one, place in tuples]
     if begin in made.nodes and made.nodes[begin].row.opcode == "parameter":  # passed by callers
-        passed = ((caller, each.row.reads[:1]) for caller, _, each in program.callers(made.index))
-        named[0] |= any(caller.is_rewired(source) for caller, reads in passed for source, _ in reads)
+        named[0] |= any(
+            caller.is_rewired(source) for caller, _, each in made.callers() for source, _ in each.row.reads[:1]
+        )
     fits = (is_named or _consists_of(*each, elements) for each, is_named in zip(tuples, named, strict=True))
     return all(fits) and not all(named)
 
@@ -977,7 +955,7 @@ def _consists_of(made: _ReplayedComputation, place: int, elements: Mapping[int, 
         return False
     if before.opcode not in _RETURNS or before.opcode != node.row.opcode:
         return made.elements.get(place) == elements
-    return (node.positions if node.positions is not None else {n: n for n in range(len(before.operands))}) == elements
+    return node.kept == elements
 
 
 def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, int]) -> bool:
@@ -985,7 +963,7 @@ def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, i
 
     In StableHLO each operand says which result it reads, so a wrong one differs from the new program.
     """
-    if made.script.old.stage == "stablehlo":
+    if made.is_stablehlo:
         return True
     numbers = set(map(str, elements))
     for at, node in made.nodes.items():
@@ -998,18 +976,6 @@ def _takes_only(made: _ReplayedComputation, place: int, elements: Mapping[int, i
         elif not (it.opcode in _CARRIERS and made.elements.get(at) == elements) and not node.is_rewired:
             return False
     return True
-
-
-def _is_returned_so(
-    program: _ReplayedProgram, made: _ReplayedComputation, place: int, elements: Mapping[int, int]
-) -> bool:
-    """Whether callers read renumbered results by their new numbers; the results of the program need an edit."""
-    if place != made.root:
-        return True
-    callers = [(caller, at) for caller, at, each in program.callers(made.index) if each.before is not None]
-    if made.index == 0:
-        return "shape" in made.nodes[place].settings
-    return all(caller.elements.get(at) == elements for caller, at in callers)
 
 
 # 7. The whole program
@@ -1027,7 +993,7 @@ class _ReplayedProgram:
     """
 
     script: EditScript
-    computations: Sequence[_ReplayedComputation]
+    computations: Sequence[_ReplayedComputation] = ()
     calls: Graph = field(default_factory=nx.MultiDiGraph)
 
     def connect(self) -> None:
@@ -1039,20 +1005,18 @@ class _ReplayedProgram:
                     for number, ref in enumerate(refs):
                         self.calls.add_edge(made.index, ref, key=(place, name, number))
 
-    def callers(self, index: int) -> Iterator[tuple[_ReplayedComputation, int, _ResultNode]]:
-        """Call sites of a computation: the caller, the place of the call and its node."""
-        for caller, place in sorted({(caller, key[0]) for caller, _, key in self.calls.in_edges(index, keys=True)}):
-            made = self.computations[caller]
-            yield made, place, made.nodes[place]
+    def callees(self, node: _ResultNode) -> Iterator[tuple[str, _ReplayedComputation]]:
+        """What an instruction of the result calls, each with its attribute."""
+        return ((name, self.computations[ref]) for name, refs in node.calls for ref in refs)
 
     def new_calls(self, calls: Calls) -> Calls:
         """Calls by the indices of computations of the new program, as an instruction has them."""
         return tuple((name, tuple(self.script.pairs[ref].new for ref in refs)) for name, refs in calls)
 
 
-def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
+def _check_calls(made: _ReplayedComputation) -> Iterator[str]:
     """A kept instruction has the same callees; an edit reports added and removed ones."""
-    pairs, computations = program.script.pairs, program.computations
+    pairs, computations = made.program.script.pairs, made.program.computations
     for place, node in made.nodes.items():
         before = node.before
         if before is None or not (node.calls or before.calls):
@@ -1078,7 +1042,7 @@ def _check_calls(program: _ReplayedProgram, made: _ReplayedComputation) -> Itera
 _THREAD = "execution_thread"
 
 
-def _check_attributes(program: _ReplayedProgram, made: _ReplayedComputation) -> Iterator[str]:
+def _check_attributes(made: _ReplayedComputation) -> Iterator[str]:
     """A computation keeps its attributes, including the execution thread, unless an edit changes them.
 
     A changed thread is reported by an edit of a caller.
@@ -1093,7 +1057,7 @@ def _check_attributes(program: _ReplayedProgram, made: _ReplayedComputation) -> 
                 yield f"an edit of the attributes of %{made.old.name} changes nothing"
             ours[step.name] = step.value
     changed = {name for name in ours | theirs if ours.get(name) != theirs.get(name)}
-    callers = (node for _, _, node in program.callers(made.index)) if _THREAD in changed else ()
+    callers = (node for _, _, node in made.callers()) if _THREAD in changed else ()
     if _THREAD in changed and not any("thread" in node.settings or node.old < 0 for node in callers):
         yield f"%{made.old.name} runs on another thread, {_SILENT}"
     if changed - {_THREAD}:
@@ -1150,14 +1114,15 @@ def _check_header(program: _ReplayedProgram) -> Iterator[str]:
         and before.opcode == (after := new.entry_computation.instructions[place]).opcode == "parameter"
     ]
     yield from _check_numbers(arguments)
-    donated = donated_results(old), donated_results(new)
+    donated = grammar.donated_results(old), grammar.donated_results(new)
     for before, after, node in arguments:
         now: dict[str, str | None] = {**donated[0].get(before.number, {})}
         now |= {name[9:]: text for name, text in node.settings.items() if name.startswith("donation:")}
         if {k: v for k, v in now.items() if v is not None} != donated[1].get(after.number, {}):
             yield f"the donation of argument {after.literal} (%{after.name}) changed, {_SILENT}"
     # The entry layout repeats the shapes: if those are equal, so is the layout.
-    (olds, our_result), (news, their_result) = (layout_parts(module.attribute(_LAYOUT) or "") for module in (old, new))
+    layouts = [grammar.layout_parts(module.attribute(_LAYOUT) or "") for module in (old, new)]
+    (olds, our_result), (news, their_result) = layouts
     if _LAYOUT not in settings and our_result and their_result:
         for before, after, _ in arguments:
             if before.shape == after.shape and olds.get(before.number) != news.get(after.number):
