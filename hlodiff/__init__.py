@@ -1,7 +1,7 @@
 """Records what JAX functions compile to, and shows what a change did to the compiled programs.
 
-The one door: every public name is listed in `_HOME`. A name is imported when it is first used, so that
-`import hlodiff` costs milliseconds and imports neither jax, jaxlib, networkx, rich nor click.
+The one door: every public name is listed below as an import. It is imported when it is first used, so that `import
+hlodiff` costs milliseconds and imports neither jax, jaxlib, networkx, rich nor click.
 
 Example:
     >>> import hlodiff
@@ -16,6 +16,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from hlodiff.lazy_names import exports
 from hlodiff.renderers import RENDERERS
 
 if TYPE_CHECKING:
@@ -50,35 +51,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "AcceptResult": "hlodiff.workflows.accept",
-    "Case": "hlodiff.registry",
-    "CheckResult": "hlodiff.workflows.check",
-    "Edit": "hlodiff.differ.result",
-    "FusionChange": "hlodiff.differ.result",
-    "HlodiffError": "hlodiff.errors",
-    "LimitHit": "hlodiff.differ.limits",
-    "Limits": "hlodiff.differ.limits",
-    "Module": "hlodiff.hlo.model",
-    "ModuleDiff": "hlodiff.differ.result",
-    "Program": "hlodiff.policy.assertions",
-    "Progress": "hlodiff.progress",
-    "Target": "hlodiff.capture.devices",
-    "UpdateResult": "hlodiff.workflows.update",
-    "abstract": "hlodiff.registry",
-    "accept": "hlodiff.workflows.accept",
-    "capture_program": "hlodiff.workflows.capture_program",
-    "check": "hlodiff.workflows.check",
-    "diff": "hlodiff.differ",
-    "normalize": "hlodiff.normalizer",
-    "read": "hlodiff.hlo",
-    "read_text": "hlodiff.hlo",
-    "register": "hlodiff.registry",
-    "scenario": "hlodiff.registry",
-    "update": "hlodiff.workflows.update",
-    "variants": "hlodiff.registry",
-    "watch": "hlodiff.tracing.watch",
-}
+_HOME = exports(__spec__)
 __all__ = list(_HOME)
 
 

@@ -1,73 +1,39 @@
 """Captures programs. The only package that uses JAX and Equinox, and only in worker processes."""
 
-from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder
-from hlodiff.capture.imports import Inputs, file_digest, package_version
-from hlodiff.capture.jobs import capture
-from hlodiff.capture.messages import (
-    CalledProgram,
-    CallResult,
-    CapturedProgram,
-    CaptureFailure,
-    DiscoveredFunction,
-    DiscoveredScenario,
-    Discovery,
-    Event,
-    Executable,
-    GrowthRequest,
-    GrowthResult,
-    NotChecked,
-    Outcome,
-    ParityRequest,
-    PassTime,
-    Request,
-    ScenarioRun,
-    SizedProgram,
-    TargetStatus,
-    VariantRun,
-    VariantsResult,
-)
-from hlodiff.capture.pool import Answer, Job, discover, targets, worker_reuse
-from hlodiff.capture.run_reader import RawProgram, read_raw
-from hlodiff.capture.scenario_runs import ran
-from hlodiff.capture.targets import is_target
-from hlodiff.capture.temporary import TemporaryFolder
-
-__all__ = [
-    "COMPILE_CACHE",
-    "Answer",
-    "CacheFolder",
-    "CallResult",
-    "CalledProgram",
-    "CaptureFailure",
-    "CapturedProgram",
-    "DiscoveredFunction",
-    "DiscoveredScenario",
-    "Discovery",
-    "Event",
-    "Executable",
-    "GrowthRequest",
-    "GrowthResult",
-    "Inputs",
-    "Job",
-    "NotChecked",
-    "Outcome",
-    "ParityRequest",
-    "PassTime",
-    "RawProgram",
-    "Request",
-    "ScenarioRun",
-    "SizedProgram",
-    "TargetStatus",
-    "TemporaryFolder",
-    "VariantRun",
-    "VariantsResult",
-    "capture",
-    "discover",
-    "file_digest",
-    "is_target",
-    "package_version",
-    "ran",
-    "read_raw",
-    "targets",
-    "worker_reuse",
-]
+from hlodiff.capture.cache_folder import COMPILE_CACHE as COMPILE_CACHE
+from hlodiff.capture.cache_folder import CacheFolder as CacheFolder
+from hlodiff.capture.imports import Inputs as Inputs
+from hlodiff.capture.imports import file_digest as file_digest
+from hlodiff.capture.imports import package_version as package_version
+from hlodiff.capture.jobs import capture as capture
+from hlodiff.capture.messages import CalledProgram as CalledProgram
+from hlodiff.capture.messages import CallResult as CallResult
+from hlodiff.capture.messages import CapturedProgram as CapturedProgram
+from hlodiff.capture.messages import CaptureFailure as CaptureFailure
+from hlodiff.capture.messages import DiscoveredFunction as DiscoveredFunction
+from hlodiff.capture.messages import DiscoveredScenario as DiscoveredScenario
+from hlodiff.capture.messages import Discovery as Discovery
+from hlodiff.capture.messages import Event as Event
+from hlodiff.capture.messages import Executable as Executable
+from hlodiff.capture.messages import GrowthRequest as GrowthRequest
+from hlodiff.capture.messages import GrowthResult as GrowthResult
+from hlodiff.capture.messages import NotChecked as NotChecked
+from hlodiff.capture.messages import Outcome as Outcome
+from hlodiff.capture.messages import ParityRequest as ParityRequest
+from hlodiff.capture.messages import PassTime as PassTime
+from hlodiff.capture.messages import Request as Request
+from hlodiff.capture.messages import ScenarioRun as ScenarioRun
+from hlodiff.capture.messages import SizedProgram as SizedProgram
+from hlodiff.capture.messages import TargetStatus as TargetStatus
+from hlodiff.capture.messages import VariantRun as VariantRun
+from hlodiff.capture.messages import VariantsResult as VariantsResult
+from hlodiff.capture.pool import Answer as Answer
+from hlodiff.capture.pool import Job as Job
+from hlodiff.capture.pool import discover as discover
+from hlodiff.capture.pool import targets as targets
+from hlodiff.capture.pool import worker_reuse as worker_reuse
+from hlodiff.capture.run_reader import RawProgram as RawProgram
+from hlodiff.capture.run_reader import read_raw as read_raw
+from hlodiff.capture.scenario_runs import ran as ran
+from hlodiff.capture.targets import is_target as is_target
+from hlodiff.capture.temporary import TemporaryFolder as TemporaryFolder

@@ -58,59 +58,6 @@ if TYPE_CHECKING:
     from hlodiff.differ.verify import replay as replay
 
 
-_HOME = {
-    "CLASSES": "classify",
-    "Cost": "result",
-    "Edit": "result",
-    "ExecutedCount": "metrics",
-    "FieldChange": "result",
-    "FrameTree": "repeats",
-    "FusionChange": "result",
-    "Growth": "growth",
-    "LimitHit": "limits",
-    "Limits": "limits",
-    "ModuleDiff": "result",
-    "ProgramAnalysis": "program_analysis",
-    "ProgramComparison": "comparison",
-    "QUANTITIES": "growth",
-    "Repeat": "repeats",
-    "Replay": "verify",
-    "STATUSES": "comparison",
-    "Site": "result",
-    "Status": "comparison",
-    "Table": "program_analysis",
-    "UncountedLoop": "loops",
-    "analyze_program": "program_analysis",
-    "classes_of": "classify",
-    "count": "metrics",
-    "diff": "pipeline",
-    "donated_parameters": "comparison",
-    "donations": "placement",
-    "executed": "metrics",
-    "executed_table": "metrics",
-    "flat_facts": "comparison",
-    "format_loops": "loops",
-    "format_memory_space": "placement",
-    "format_sharding": "placement",
-    "format_partition": "placement",
-    "growth_series": "growth",
-    "longest_common_subsequence": "subsequence",
-    "metrics_by_kind": "metrics",
-    "metrics_of": "metrics",
-    "module_metrics": "metrics",
-    "op_counts": "metrics",
-    "part_costs": "program_analysis",
-    "placements": "placement",
-    "platform_of": "placement",
-    "raw_metrics": "metrics",
-    "replay": "verify",
-    "runs": "metrics",
-    "static_costs": "metrics",
-    "summarize": "result",
-    "with_compiler": "comparison",
-}
-
-
 if not TYPE_CHECKING:
     # Import a name on first access, so that counting operations does not load the differ.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

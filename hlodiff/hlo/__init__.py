@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from hlodiff.hlo.text_fingerprint import TextFingerprinter as TextFingerprinter
 
 
-_HOME = {
-    "LazyComputations": "parser",
-    "TextFingerprinter": "text_fingerprint",
-    "contents": "fingerprint",
-    "print_hlo": "printer",
-    "print_instruction": "printer",
-    "print_stablehlo": "stablehlo_printer",
-    "read_hlo": "parser",
-    "read_stablehlo": "stablehlo_parser",
-}
-
-
 if not TYPE_CHECKING:
     # Import a reader or printer on first use.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

@@ -27,15 +27,7 @@ if TYPE_CHECKING:
     from hlodiff.inspect.variants import variants_markdown as variants_markdown
     from hlodiff.inspect.variants import variants_text as variants_text
 
-_FILES = {
-    "passes": "PassesView passes_json passes_markdown passes_text passes_view",
-    "profile": "Profile profiles_json profiles_markdown profiles_text",
-    "summary": "file_reasons file_summary reasons_text summary_text",
-    "variants": "variants_json variants_markdown variants_text",
-}
-_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
-
 
 if not TYPE_CHECKING:
     # Import a name on first use: a command needs one of them.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

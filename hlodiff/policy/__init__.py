@@ -31,18 +31,7 @@ if TYPE_CHECKING:
     from hlodiff.policy.verdict import closest_margins as closest_margins
     from hlodiff.policy.verdict import judge as judge
 
-_FILES = {
-    "parity": "Parity ParityProgram judge_parity",
-    "growth": "changed_growth checked_record growth_record judge_growth",
-    "findings": "CLEAN FAILED PROGRAM_RULES SCENARIO_RULES UNJUDGED Finding Judgement Severity exit_code of_policy"
-    " over_programs",
-    "rules": "RULES_BY_NAME Rule",
-    "scenarios": "judge_scenarios",
-    "verdict": "closest_margins judge",
-}
-_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
-
 
 if not TYPE_CHECKING:
     # Import a name on first use: a diff of two files needs no budgets or rules.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

@@ -57,58 +57,6 @@ if TYPE_CHECKING:
     from hlodiff.report.wording import format_count as format_count
 
 
-_HOME = {
-    "AnalysisNote": "program_analysis",
-    "EditGroup": "grouping",
-    "FORMS": "forms",
-    "FORM_NAMES": "forms",
-    "Line": "lines",
-    "Report": "report",
-    "ReportView": "view",
-    "SAVED_FORM_NAMES": "forms",
-    "Timing": "report",
-    "ToolchainChange": "report",
-    "analysis_notes": "program_analysis",
-    "build_view": "view_builder",
-    "by_how_much": "numbers",
-    "edit_words": "passes",
-    "explained": "parity",
-    "format_bytes": "wording",
-    "format_checked": "headline",
-    "format_cost": "edits",
-    "format_count": "wording",
-    "format_edit": "edits",
-    "format_field_change": "edits",
-    "format_number": "numbers",
-    "format_totals": "headline",
-    "growing_tables": "growth",
-    "growth_json": "growth",
-    "growth_markdown": "growth",
-    "growth_text": "growth",
-    "json_text": "lines",
-    "lay_out": "lines",
-    "listed": "program_analysis",
-    "parity_markdown": "parity",
-    "parity_text": "parity",
-    "printable": "lines",
-    "program_analysis_json": "program_analysis",
-    "read_result": "untrusted_result",
-    "read_untrusted_view": "untrusted_result",
-    "saved_to_form": "forms",
-    "to_comment": "comment",
-    "to_form": "forms",
-    "to_json": "json_form",
-    "to_markdown": "markdown",
-    "to_sarif": "sarif",
-    "to_terminal": "text",
-    "toolchain_changes": "report",
-    "unordered": "lines",
-    "upgrade_json": "upgrade_table",
-    "upgrade_markdown": "upgrade_table",
-    "upgrade_text": "upgrade_table",
-}
-
-
 if not TYPE_CHECKING:
     # Import a name on first use: git drivers render one file each, and escaping text needs no differ.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

@@ -80,25 +80,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.yaml_format import SUMMARY_VERSION as SUMMARY_VERSION
     from hlodiff.snapshots.yaml_format import FutureFormatError as FutureFormatError
 
-_FILES = {
-    "backup": "Backup back_up digests restore",
-    "keys": "PYTEST Key is_safe keys_of",
-    "paths": "BlockedError",
-    "pending": "OWN_FOLDER CaptureOrigin Pending PendingRecord digest drop_pending drop_record holding keep_pending"
-    " keep_record program_id read_pending read_record record_digest record_id tidy_pending",
-    "provenance": "attach_source name_arguments name_results numbered restored source_of",
-    "read": "SnapshotListing Snapshot StaleError is_stale list_snapshots marked_stale read_snapshot"
-    " read_summary read_whole_snapshot stale_of table_in unpack",
-    "records": "RECORDS RecordedTraces list_growth list_records read_growth read_traces recorded_text remove_growth"
-    " remove_traces scenarios_of traces_of traces_table write_growth write_traces",
-    "trees": "FolderTree GitTree Tree open_revision",
-    "write": "MAX_FILE_BYTES is_unfinished recover remove_snapshot rewrite_snapshot tidy write_new_snapshot"
-    " write_snapshot writing",
-    "yaml_format": "SUMMARY_VERSION FutureFormatError",
-}
-_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
-
 
 if not TYPE_CHECKING:
     # Import names on first use: a diff of two files reads no snapshot.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

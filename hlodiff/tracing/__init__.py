@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     from hlodiff.tracing.records import call_row as call_row
 
 
-_HOME = {
-    "Call": "records",
-    "CapturedValue": "records",
-    "Compilation": "records",
-    "Function": "records",
-    "FunctionCounts": "counts",
-    "Leaf": "records",
-    "Observer": "observer",
-    "Trace": "records",
-    "TraceCounts": "counts",
-    "call_of": "records",
-    "call_row": "records",
-    "observing": "observer",
-}
-
-
 if not TYPE_CHECKING:
     # Import a record on first use.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

@@ -23,22 +23,7 @@ if TYPE_CHECKING:
     from hlodiff.workflows.update import update_json as update_json
     from hlodiff.workflows.upgrade import compare_environments as compare_environments
 
-_FILES = {
-    "accept": "PendingReview Selection decisions_json",
-    "configuration": "load load_if_any",
-    "diff": "diff_sides",
-    "growth": "PythonLoops",
-    "passes": "folder_dumps is_dump_folder",
-    "pending_writer": "pending_folder",
-    "set_up": "set_up_project",
-    "sides": "open_side",
-    "staleness": "Freshness",
-    "update": "update_json",
-    "upgrade": "compare_environments",
-}
-_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
-
 
 if not TYPE_CHECKING:
     # Import a name on first use: a command needs one of them.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)

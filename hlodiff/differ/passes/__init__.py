@@ -17,15 +17,7 @@ if TYPE_CHECKING:
     from hlodiff.differ.passes.steps import followed as followed
     from hlodiff.differ.passes.steps import pass_steps as pass_steps
 
-_FILES = {
-    "blame": "PassBlame",
-    "dumps": "Dump dumps_of",
-    "origin": "InstructionOrigin PassHistory origin_of",
-    "steps": "PassStep followed pass_steps",
-}
-_HOME = {name: file for file, names in _FILES.items() for name in names.split()}
-
 
 if not TYPE_CHECKING:
     # Import a name on first use: a command needs one of them.
-    __getattr__ = lazy_names(__name__, _HOME)
+    __getattr__ = lazy_names(__spec__)
