@@ -4,7 +4,10 @@ import re
 from dataclasses import replace
 from typing import Any, Literal
 
+import jax
+import jax.numpy as jnp
 import pytest
+from jax.nn import gelu
 
 import hlodiff
 from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramComparison, Site
@@ -1374,3 +1377,46 @@ def test_a_number_that_is_shared_is_no_evidence_for_operations_on_other_values()
     assert [edit.fields for edit in found.edits if edit.old and edit.old.opcode == "subtract"] == [("operands",)]
     kinds = [edit.kind for edit in found.reported if (site := edit.new or edit.old) and site.opcode == "subtract"]
     assert sorted(kinds) == ["added", "removed"]
+
+
+def _fused_update(rows: str, arrays: str) -> hlodiff.Module:
+    """The step of one weight in a fusion, with its moments; a row is a name, an opcode or a number, and operands."""
+    arguments = [f'  {n} = f32[8] parameter({k}), metadata={{op_name="{n}"}}' for k, n in enumerate(arrays + "g")]
+    lines = arguments.copy()
+    for name, opcode, *operands in (row.split() for row in rows.split(", ")):
+        if opcode[0] == "0":
+            lines += [f"  c{name} = f32[] constant({opcode})", f"  {name} = f32[8] broadcast(c{name}), dimensions={{}}"]
+        else:
+            lines.append(f"  {name} = f32[8] {opcode}({', '.join(operands)})")
+    types = ", ".join(["f32[8]"] * len(arrays))
+    body = "\n".join([*lines, f"  ROOT r = ({types}) tuple({', '.join('new_' + n for n in arrays)})"])
+    call = f"  ROOT step = ({types}) fusion({', '.join(arrays + 'g')}), kind=kLoop, calls=fused"
+    return module(f"fused {{\n{body}\n}}\nENTRY main {{\n" + "\n".join([*arguments, call]) + "\n}")
+
+
+ADAM = (
+    "a 0.9, b 0.1, c 0.95, d 0.05, m1 multiply m a, m2 multiply g b, new_m add m1 m2, v1 multiply v c, "
+    "gg multiply g g, v2 multiply gg d, new_v add v1 v2, root sqrt new_v, u divide new_m root, new_w subtract w u"
+)
+LION = (
+    "a 0.9, b 0.1, c 0.99, d 0.01, m1 multiply m a, m2 multiply g b, sum add m1 m2, v1 multiply m c, "
+    "v2 multiply g d, new_m add v1 v2, u sign sum, new_w subtract w u"
+)
+
+
+def test_work_on_one_moment_does_not_become_work_on_another_one() -> None:
+    found = hlodiff.diff(_fused_update(ADAM, "wmv"), _fused_update(LION, "wm"))
+    assert found.replay().complete
+    changed = [edit.new.opcode for edit in found.reported if edit.kind == "changed" and edit.new]
+    assert set(changed) == {"fusion", "tuple"}
+
+
+def test_operations_that_rest_on_each_other_alone_were_removed_and_added() -> None:
+    """The derivative of a tanh and that of an erfc are products of products, none of which is one of the other's."""
+    old, new = (
+        hlodiff.read_text(jax.jit(jax.grad(function, (0, 1, 2))).lower(*[jnp.ones((8, 8), jnp.bfloat16)] * 3).as_text())
+        for function in (lambda x, w, y: (gelu(x @ w) @ y).sum(), lambda x, w, y: (gelu(x @ w, False) @ y).sum())
+    )
+    found = hlodiff.diff(old, new)
+    assert found.replay().complete
+    assert not [edit for edit in found.reported if edit.kind == "changed" and edit.cause is None]

@@ -490,3 +490,36 @@ def test_gradients_of_one_shape_are_told_apart_by_the_weight_that_they_belong_to
     assert found.summary == {"added": 9, "removed": 0, "changed": len(fields), "moved": 0}
     names_of = [(old.name, new.name) for edit in found.edits for old, new in edit.sites if old and new]
     assert all(old == new or old == "top" for old, new in names_of)
+
+
+def _fused_step(names: str, kept: str) -> str:
+    """One fusion for each array of one shape, which returns the array and its moments in this order."""
+    shape, types = "f32[4]{0}", ", ".join(["f32[4]{0}"] * len(kept))
+    given = [*kept, "g"]
+    body = [f"  {n} = {shape} parameter({k})" for k, n in enumerate(given)]
+    body += [f"  new_{n} = {shape} {_OPCODES[n]}({n}, {'m' if given[0] == n else 'g'})" for n in kept]
+    body.append(f"  ROOT r = ({types}) tuple({', '.join(f'new_{n}' for n in kept)})")
+    arguments = [f"{which}_{n}" for which in sorted(kept) for n in names]
+    rows = [f'{a} = {shape} parameter({k}), metadata={{op_name="{a}"}}' for k, a in enumerate(arguments)]
+    gradient = "w_a"
+    for n in names:
+        rows.append(f"g_{n} = {shape} negate({gradient})")
+        gradient = f"g_{n}"
+    for n in names:
+        rows.append(f"step_{n} = ({types}) fusion({', '.join(f'{w}_{n}' for w in given)}), kind=kLoop, calls=fused")
+        rows += [f"new_{w}_{n} = {shape} get-tuple-element(step_{n}), index={k}" for k, w in enumerate(kept)]
+    results = ", ".join(f"new_{which}_{n}" for which in sorted(kept) for n in names)
+    rows.append(f"ROOT all = ({', '.join([shape] * len(kept) * len(names))}) tuple({results})")
+    inside, outside = "\n".join(body), "\n  ".join(rows)
+    return f"fused {{\n{inside}\n}}\n\nENTRY main {{\n  {outside}\n}}"
+
+
+_OPCODES = {"w": "subtract", "m": "multiply", "v": "add"}
+
+
+def test_the_fused_step_of_each_array_stays_its_own_if_a_moment_is_gone() -> None:
+    """They take less, in another order, and gradients from elsewhere: the arrays that they read say which is which."""
+    found = diff(module(_fused_step("abcdef", "vmw")), module(_fused_step("fabedc", "wm")))
+    names = [(old.name, new.name) for edit in found.edits for old, new in edit.sites if old and new]
+    steps = [(old, new) for old, new in names if old.startswith("step_")]
+    assert sorted(steps) == [(f"step_{n}", f"step_{n}") for n in "abcdef"]

@@ -160,6 +160,7 @@ class MatchGraph:
         order: positions, operands before users.
         is_entry: its parameters are the program's; those of other computations are names for operands of the caller.
         names: which instructions are such names.
+        unordered: which instructions name their operands by parameters of their own: the order of those means nothing.
         functions: the Python functions through which a frame was called.
     """
 
@@ -174,6 +175,7 @@ class MatchGraph:
     order: tuple[int, ...]
     is_entry: bool
     names: tuple[bool, ...]
+    unordered: tuple[bool, ...]
     functions: Callable[[int], str]
 
     def origin(self, position: int) -> tuple[str, str]:
@@ -236,6 +238,7 @@ class MatchGraph:
             tuple(operands_first(computation)),
             entry,
             tuple(not entry and it.opcode == "parameter" for it in instructions),
+            tuple([it.opcode == "fusion" for it in instructions]),
             functions,
         )
 
@@ -967,14 +970,16 @@ def _assign_once(
         for level in (STRUCTURE, TYPE):
             alike.setdefault(new.labels[level][news[column]], []).append(column)
     scores: dict[tuple[int, int], float] = {}
+    places = pairing.places(old, new)
     for row, one in ours.items():
         place = row / len(olds)
         labels = old.labels[STRUCTURE][olds[row]], old.labels[TYPE][olds[row]]
         for column in sorted({n for label in labels for n in alike.get(label, ())}):
             if score := _score(old, new, olds[row], news[column], one, theirs[column]):
-                # Of equal scores prefer one origin, then equal rank, the same from either side; squares, as pairs that
-                # do not cross have the smaller sum of squares of the distances.
+                # Of equal scores prefer one place and origin, then equal rank, the same from either side; squares, as
+                # pairs that do not cross have the smaller sum of squares of the distances.
                 score += 0.25 * (old.origin(olds[row]) == new.origin(news[column]))
+                score -= 0.5 * are_apart(places[0][olds[row]], places[1][news[column]])
                 scores[row, column] = score - 0.01 * (place - column / len(news)) ** 2
     beside: _Near = (set(), set())
     for row, column in assignment(scores):
@@ -1096,12 +1101,14 @@ class Neighbourhood(NamedTuple):
         A search, which gives `most`, may change each match: it takes all neighbours of a new instruction as matched.
         """
         mapping, labels = (pairing.old, pairing.new)[which], side.labels[STRUCTURE]
-        uses, slots = side.uses[position], side.operand_edges[position]
+        uses, slots, unordered = side.uses[position], side.operand_edges[position], side.unordered
         marks: list[Marks] = []
-        for around in (uses[:most], slots[:most]):
+        for around, is_used in ((uses[:most], True), (slots[:most], False)):
             paired: list[tuple[int, int]] = []
             free: list[tuple[int, int]] = []
             for n, slot, _ in around:
+                if unordered[n if is_used else position]:
+                    slot = 0
                 matched = mapping[n]
                 if matched < 0:
                     free.append((labels[n], slot))

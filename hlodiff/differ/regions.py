@@ -20,6 +20,7 @@ from hlodiff.differ.arguments import ArgumentChanges, argument_changes, path_of
 from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.instruction_matches import are_apart
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, family, stem
@@ -96,7 +97,7 @@ class _Regions:
             {new: old for old, new in forth.items()},
         )
         self.computations = {pair.old: pair.new for pair in reversed(found.pairs)}
-        self.bodies = {(pair.old, pair.new): pair.pairing for pair in found.pairs}
+        self.pairs = {(pair.old, pair.new): pair for pair in found.pairs}
         self.of_pair = {(edit.old, edit.new): edit for edit in edits}
         self.at: tuple[dict[Place, int], dict[Place, int]] = ({}, {})
         for index, edit in enumerate(edits):
@@ -140,7 +141,7 @@ class _Regions:
             # Users of a constant may be in another region.
             left = [region for region in left if not constants.isdisjoint(region)]
         self._mark_kept()
-        # Amid much other work, another number, question or values of another type are there by chance.
+        # Amid much other work, another number, question, values of another type or none as before are there by chance.
         amid: set[int] = set()
         for region in regions:
             removed, added, kept = self._work(region)
@@ -152,7 +153,7 @@ class _Regions:
             is_number = "literal" in fields or any(change.literals for change in edit.changes)
             is_chosen = is_number or not fields.isdisjoint(_COMPARED)
             if n in amid:
-                edit.is_weak |= is_chosen or {"element_type", "operands"} <= fields
+                edit.is_weak |= is_chosen or {"element_type", "operands"} <= fields or self._takes_others(edit)
             elif is_chosen and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
             edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit)
@@ -341,7 +342,10 @@ class _Regions:
             return True  # one was removed and the other added
         if self._are_other_values(edit, one, other, fields):
             return True
-        if "operands" in fields and of_program and self._is_of_other_argument(edit.old, edit.new):
+        if "operands" in fields and (
+            self._is_at_another_place(edit.old, edit.new)
+            or (of_program and self._is_of_other_argument(edit.old, edit.new))
+        ):
             return True
         if "opcode" in fields:
             is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
@@ -448,6 +452,24 @@ class _Regions:
         line = own_place(self.modules[side].stack(it.frame))
         return it.opcode, shape_text(it.shape, False), it.attribute("dimensions"), it.op_name, line
 
+    def _takes_others(self, edit: RawEdit) -> bool:
+        """Whether an operation takes none of the values that it took."""
+        if not (edit.old and edit.new) or all(change.field != "operands" for change in edit.changes):
+            return False
+        it = at(self.modules[0], edit.old)
+        if it.opcode in CARRIERS | CALLS or it.called:
+            return False
+        return not self._shares_operand(edit.old, edit.new, keeps_values=True)
+
+    def _is_at_another_place(self, old: Place, new: Place) -> bool:
+        """Whether the two share no operand, nor a parameter nearest to them: one works on a weight, one on a bias."""
+        pair = self.pairs.get((old[0], new[0]))
+        if pair is None or pair.pairing is None or pair.old_side is None or pair.new_side is None:
+            return False
+        places = pair.pairing.places(pair.old_side, pair.new_side)
+        is_apart = are_apart(places[0][old[1]], places[1][new[1]])
+        return is_apart and not self._shares_operand(old, new, keeps_values=True)
+
     def _is_of_other_argument(self, old: Place, new: Place) -> bool:
         """Whether an argument that was removed, or added, is all that one of two instructions takes beside numbers."""
         comes_and_goes = self._arguments.removed, self._arguments.added
@@ -487,7 +509,8 @@ class _Regions:
             return False
         pair = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
         callees = tuple(it.called[0] for it in pair if it.opcode == "fusion")
-        pairing = self.bodies.get((callees[0], callees[1])) if len(callees) == 2 else None
+        pair_inside = self.pairs.get((callees[0], callees[1])) if len(callees) == 2 else None
+        pairing = pair_inside.pairing if pair_inside else None
         if pairing is None:
             return False
         results = [_results(module.computations[n]) for module, n in zip(self.modules, callees, strict=True)]
@@ -509,9 +532,9 @@ class _Regions:
         """
         callees = [at(module, place).called for module, place in zip(self.modules, (old, new), strict=True)]
         for one, other in zip(*callees, strict=False):
-            if (one, other) not in self.bodies:
+            if (one, other) not in self.pairs:
                 continue
-            pairing = self.bodies[one, other]  # of one body that several fusions call, each match counts
+            pairing = self.pairs[one, other].pairing  # of one body that several fusions call, each match counts
             if pairing is None:
                 return True
             for n, it in enumerate(self.modules[0].computations[one].instructions):
@@ -576,8 +599,8 @@ class _Regions:
     def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
         """Whether the two share a user, directly or through broadcasts, by a match on more than weak evidence.
 
-        The user may be unedited even though one of its operands was replaced. With `keeps_values` the user must also
-        take the same values.
+        The user may be unedited even though one of its operands was replaced; it has to rest on something else then.
+        With `keeps_values` the user must also take the same values.
         """
         theirs = set(self.users(1, new))
         for user in self.users(0, old):
@@ -586,12 +609,25 @@ class _Regions:
                 continue
             if at(self.modules[0], user).opcode in _FEEDERS:
                 is_shared = self._shares_user(user, matched, keeps_values=keeps_values)
+            elif keeps_values:
+                is_shared = self._are_kept(user, matched)
             else:
-                is_shared = not keeps_values or self._are_kept(user, matched)
+                is_shared = self._rests_on_another(user, matched, old)
             if is_shared:
                 return True
         is_root = [module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True)]
         return all(is_root)
+
+    def _rests_on_another(self, old: Place, new: Place, apart: Place) -> bool:
+        """Whether two instructions share an operand other than `apart` and more than a number, or a user."""
+        after = {(new[0], operand) for operand in at(self.modules[1], new).operands}
+        beside = [(old[0], operand) for operand in at(self.modules[0], old).operands]
+        beside = [place for place in beside if place != apart and not self._is_literal(0, place)]
+        after.update(self.users(1, new))
+        near = [*beside, *self.users(0, old)]
+        if any(self.mapping[0].get(place) in after and not self._marked(place) for place in near):
+            return True
+        return all(module.computations[p[0]].root == p[1] for module, p in zip(self.modules, (old, new), strict=True))
 
     def _is_another(self, place: Place) -> bool:
         """Whether the match of an old instruction is weak, between two different operations, or of other values."""
