@@ -128,8 +128,8 @@ def open_loop(inside: int = 1, outside: int = 2) -> str:
 def test_an_unknown_trip_count_is_compared_turn_by_turn_or_not_at_all() -> None:
     same = compared(open_loop(), open_loop(inside=2))
     turn = "per turn of the loop %w"
-    assert f"all-reduces 2 + 1 {turn} -> 2 + 2 {turn}" in headline(same)
-    assert words_of(same)["all-reduce"] == (f"2 + 1 {turn} -> 2 + 2 {turn} (executed)", "")
+    assert f"all-reduces 1 {turn} -> 2 {turn}" in headline(same)
+    assert words_of(same)["all-reduce"] == (f"1 -> 2 {turn} (executed)", "+100 %")
     other = compared(copies(4), open_loop())
     assert f"all-reduces 4 -> 2 + 1 {turn}" in headline(other)
     assert words_of(other)["all-reduce"][1] == ""
@@ -187,10 +187,9 @@ def test_a_condition_that_is_printed_in_another_order_is_the_same() -> None:
     ("old", "new", "words"),
     [
         (
-            open_loop(), open_loop(inside=3).replace("constant(2)", "constant(3)"),
-            "worse on cpu: temp +50 %, total work cannot be judged (all-reduce 1 -> 3 per turn of the loop %w)",
+            copies(4), open_loop(),
+            "worse on cpu: temp +50 %, total work cannot be judged (all-reduce 4 -> 2 + 1 per turn of the loop %w);",
         ),
-        (copies(4), open_loop(), "worse on cpu: temp +50 %, total work cannot be judged;"),
         (loop(), loop(inside=3), "worse on cpu: +4 all-reduces (128 B), bytes accessed +54 %;"),
     ],
 )  # fmt: skip
@@ -199,10 +198,32 @@ def test_memory_says_nothing_of_work_that_hangs_on_unknown_turns(old: str, new: 
 
 
 def test_the_same_memory_says_nothing_of_it_either() -> None:
+    program = replace(compared(copies(4), open_loop()), old_facts={}, new_facts={})
+    known = "total work cannot be judged (all-reduce 4 -> 2 + 1 per turn of the loop %w)"
+    assert f"mixed on cpu: {known}" in first_line(program)
+
+
+def test_a_loop_with_another_tolerance_is_compared_at_equal_trip_counts() -> None:
     other = open_loop(inside=3).replace("constant(2)", "constant(3)")
     program = replace(compared(open_loop(), other), old_facts={}, new_facts={})
-    known = "total work cannot be judged (all-reduce 1 -> 3 per turn of the loop %w)"
-    assert f"mixed on cpu: {known}" in first_line(program)
+    words = "worse on cpu at equal trip counts: more all-reduces (1 -> 3 per turn of the loop %w), "
+    assert f"{words}more bytes accessed (149 B -> 277 B per turn)" in first_line(program)
+
+
+def test_work_outside_of_a_loop_that_data_ends_weighs_little() -> None:
+    """One operation more before the loop is half a turn; the turn itself has the threshold of its own."""
+    more = DATA.replace("constant(9)", "constant(900)")
+    before = more.replace(
+        "ROOT %n = f32[8]{0} negate(%r1)", "%m = f32[8]{0} sine(%r1)\n  ROOT %n = f32[8]{0} negate(%m)"
+    )
+    assert words_of(compared(more, before))["flops"] == ("24 -> 32 outside of the loop %w (executed)", "+33 %")
+    assert not next(one for one in judged_numbers(compared(more, before)) if one.name == "flops").relevant
+    turn = more.replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
+    assert "more flops" in first_line(replace(compared(more, turn), old_facts={}, new_facts={}))
+
+
+def judged_numbers(program: ProgramComparison) -> tuple[Number, ...]:
+    return build_view(Report("diff", "a", "b", (program,))).programs[0].numbers
 
 
 def two_loops(bounded: str, unbounded: str) -> str:
@@ -263,14 +284,14 @@ def test_more_turns_at_most_are_more_where_each_turn_does_more_too() -> None:
     raised = BOUNDED.replace("constant(9)", "constant(18)")
     assert raised != BOUNDED
     found = marks(compared(BOUNDED, raised))
-    assert found["flops"] == found["bytes accessed"] == ""
+    assert not {"flops", "bytes accessed"} & found.keys(), "one turn does the same"
     more = raised.replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
     assert marks(compared(BOUNDED, more))["bytes accessed"] == "worse"
     assert marks(compared(more, BOUNDED))["bytes accessed"] == "better"
 
 
-@pytest.mark.parametrize(("turns", "is_slight"), [(3990, True), (3000, False)])
-def test_a_range_that_hardly_moved_leaves_no_doubt(turns: int, is_slight: bool) -> None:
+@pytest.mark.parametrize("turns", [3990, 3000])
+def test_a_limit_that_fell_leaves_no_doubt(turns: int) -> None:
     """Two copies more outside of a loop, and ten or a thousand of up to 4,000 fewer in it."""
     old = DATA.replace("constant(9)", "constant(4000)").replace("tanh(%i0)", "copy(%i0)")
     old = old.replace(
@@ -282,8 +303,9 @@ def test_a_range_that_hardly_moved_leaves_no_doubt(turns: int, is_slight: bool) 
     )
     less = {"memory.temp": 8000.0}, {"memory.temp": 4000.0}
     program = replace(compared(old, new), old_facts=less[0], new_facts=less[1])
-    assert marks(program)["copies"] == ""
-    assert ("cannot be judged" not in first_line(program)) is is_slight
+    assert "better on cpu: temp -50 %, but more bytes accessed (229 B -> 373 B outside of the loop" in first_line(
+        program
+    )
 
 
 CHOSEN = loop(known=False, turns=4, inside=0).replace(
@@ -297,7 +319,7 @@ CHOSEN = loop(known=False, turns=4, inside=0).replace(
 def test_more_stages_of_a_solver_are_more_work() -> None:
     """A Runge-Kutta method that may begin with the last stage of the previous step has one stage less to compute."""
     program = replace(compared(CHOSEN, CHOSEN.replace("constant(4)", "constant(7)")), old_facts={}, new_facts={})
-    sizes = "more bytes accessed (at most 579 B -> 834 B), more launches (at most 20 -> 29)"
+    sizes = "more bytes accessed (494 B to 579 B -> 749 B to 834 B), more launches (17 to 20 -> 26 to 29)"
     assert f"worse on cpu at equal trip counts: {sizes}; a loop turns 6-7 times instead of 3-4" in first_line(program)
     assert words_of(program)["flops"][0] == "51 to 60 -> 78 to 87 (executed)"
 
@@ -313,12 +335,12 @@ def ended(turns: int, by_data: bool) -> str:
     [
         (
             ended(9, True), ended(9, False),
-            "worse on cpu: more flops, more all-reduces; a loop turns 9 times instead of at most 9",
+            "worse on cpu: more all-reduces (2 + 1 per turn of the loop %w -> 11), more flops (24 + 17 per turn of",
         ),
         (ended(9, False), ended(9, True), "a loop turns at most 9 times instead of 9"),
         (
             ended(9, True), ended(4, False),
-            "mixed on cpu: total work cannot be judged (flops 24 to 177 -> 92); "
+            "mixed on cpu: total work cannot be judged (all-reduce 2 + 1 per turn of the loop %w -> 6); "
             "a loop turns 4 times instead of at most 9",
         ),
         (ended(9, True), open_loop(), "a loop may turn any number of times instead of at most 9"),
@@ -343,16 +365,16 @@ def on(target: str, old: str, new: str, temp: float) -> ProgramComparison:
 
 
 def test_work_that_cannot_be_judged_on_one_target_stands_beside_no_number_of_another() -> None:
-    """One target does more in each turn; of the other only memory is known, because another condition ends its loop."""
+    """One target does more in each turn; of the other only memory is known, because it had no loop."""
     more = open_loop().replace("tanh(%i0)\n", "cosine(%y)\n  %y = f32[8]{0} tanh(%i0)\n")
-    other = open_loop(inside=3).replace("constant(2)", "constant(3)")
-    programs = on("cpu", open_loop(), more, 8e6), on("gpu", open_loop(), other, 4e7)
+    programs = on("cpu", open_loop(), more, 8e6), on("gpu", copies(4), open_loop(), 4e7)
     text = " ".join(to_terminal(Report("diff", "a", "b", programs), width=400).split())
     assert "worse on 2 targets" in text and "more bytes accessed" in text
     assert "cannot be judged" not in text
-    programs = on("cpu", more, open_loop(), 8e6), on("gpu", open_loop(), other, 4e6)
+    programs = on("cpu", more, open_loop(), 8e6), on("gpu", copies(4), open_loop(), 4e6)
     text = " ".join(to_terminal(Report("diff", "a", "b", programs), width=400).split())
-    assert "mixed on gpu: temp -50 %, total work cannot be judged (all-reduce 1 -> 3 per turn of the loop %w)" in text
+    known = "total work cannot be judged (all-reduce 4 -> 2 + 1 per turn of the loop %w)"
+    assert f"mixed on gpu: temp -50 %, {known}" in text
     assert "better on cpu" in text
 
 
@@ -422,17 +444,16 @@ def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     return ExecutedCount(outside, outside, tuple(zip(loops, turns, turns, strict=True)))
 
 
-def test_several_loops_of_unknown_length_are_counted_and_the_one_that_changed_most_is_named() -> None:
+def test_of_several_loops_of_unknown_length_the_one_that_changed_is_named_or_a_turn_of_each_counted() -> None:
     """A differential equation and its adjoint have three; what a turn of each does fills four lines."""
     old, new = several_loops(10, 20, 30), several_loops(10, 22, 90)
-    assert format_executed_pair(old, new) == (
-        "30 per turn of the loop at model.py:3 + 2 other loops of unknown length",
-        "90 per turn of the loop at model.py:3 + 2 other loops of unknown length",
-    )
-    more = several_loops(10, 22, 90, outside=4)
-    assert format_executed_pair(old, more) == ("0 + 3 loops of unknown length", "4 + 3 loops of unknown length")
-    one, other = several_loops(10, outside=2), several_loops(12, outside=2)
-    assert format_executed_pair(one, other)[1] == "2 + 12 per turn of the loop at model.py:1"
+    each = "with one turn of each loop of unknown length"
+    assert format_executed_pair(old, new) == (f"60 {each}", f"122 {each}")
+    only = several_loops(10, 20, 90)
+    assert format_executed_pair(old, only)[1] == "90 per turn of the loop at model.py:3"
+    more = several_loops(10, 20, 30, outside=4)
+    outside = "outside of the 3 loops of unknown length"
+    assert format_executed_pair(old, more) == (f"0 {outside}", f"4 {outside}")
     loops = several_loops(1, 1).per_turn
     cost = Cost(1, 128, 512, 512, loops=tuple(loop for loop, _, _ in loops))
     assert format_cost(None, cost).endswith(", counting one turn of each of 2 loops")

@@ -188,17 +188,22 @@ def condition_and_body(it: Instruction) -> tuple[int, int] | None:
     return (condition[0], body[0]) if condition and body else None
 
 
-def condition_fingerprint(module: Module, it: Instruction) -> str:
+def condition_fingerprint(module: Module, it: Instruction, numbers: bool = True) -> str:
     """What the condition of a `while` does: operations, literals and attributes, without names.
 
     Used to compare loops of two programs with unknown trip counts.
+
+    Args:
+        module: a program of either stage.
+        it: the `while`.
+        numbers: whether literals count.
     """
     computations = condition_and_body(it)
-    lines = islice(_condition_lines(module, computations[0]), _MOST_CONDITION_LINES) if computations else ()
+    lines = islice(_condition_lines(module, computations[0], numbers), _MOST_CONDITION_LINES) if computations else ()
     return blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
 
 
-def _condition_lines(module: Module, index: int, depth: int = 0) -> Iterator[str]:
+def _condition_lines(module: Module, index: int, numbers: bool, depth: int = 0) -> Iterator[str]:
     """What its result is made of, in the order of the operands: the order of the text means nothing."""
     owner = module.computations[index]
     order = postorder([owner.root], lambda position: owner.instructions[position].operands)
@@ -207,9 +212,10 @@ def _condition_lines(module: Module, index: int, depth: int = 0) -> Iterator[str
         it = owner.instructions[position]
         attributes = [f"{name}={value}" for name, value in it.attributes if name not in ("metadata", "backend_config")]
         operands = tuple(number[operand] for operand in it.operands)
-        yield f"{depth} {it.opcode} {operands} {it.literal} {attributes} {it.shape.element_type}"
+        literal = it.literal if numbers else ""
+        yield f"{depth} {it.opcode} {operands} {literal} {attributes} {it.shape.element_type}"
         for callee in it.called if depth < 4 else ():
-            yield from _condition_lines(module, callee, depth + 1)
+            yield from _condition_lines(module, callee, numbers, depth + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from hlodiff.differ.loops import (
     TripCount,
     UncountedLoop,
     condition_and_body,
+    condition_fingerprint,
     condition_runs,
     scan_length,
     trip_counts,
@@ -388,6 +389,32 @@ _TABLES = ("collectives.", "collective_bytes.", "custom_calls.")
 _MOST = 10**15
 
 
+ASSUMED = 64
+"""Iterations of a loop whose trip count data decides, unless it has a lower limit, where parts of work are weighed."""
+_SHORTER = 8  # how many times fewer iterations a loop in such a loop is assumed to have, as stages of a solver
+OUTSIDE = UncountedLoop("", "")
+"""In place of a loop: the work outside of all loops that data ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTurn:
+    """What one iteration of a loop does, without loops in it that data ends too.
+
+    Args:
+        loop: the loop, or `OUTSIDE`.
+        work: of one iteration.
+        reached: how often the loop is entered in one call, with one iteration of each such loop around it.
+        runs: how often it iterates in one call, if data decides on `ASSUMED` iterations.
+        test: a digest of its condition without numbers; equal for a loop with another tolerance or limit.
+    """
+
+    loop: UncountedLoop
+    work: int
+    reached: int = 1
+    runs: int = 1
+    test: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutedCount:
     """A count of what one call of a program does.
@@ -396,13 +423,42 @@ class ExecutedCount:
         least, most: bounds of what happens outside of loops with unknown trip counts; equal if exact; `most` is None if
             it is too large to count.
         per_turn: for each loop with unknown trip count what one iteration does, as (loop, least, most).
-        once: with one iteration of each loop that data may end at once, and all of the others; None if unknown.
+        outside: what happens outside of all loops that data ends, also of those with a known limit; None if unknown.
+        turns: those loops, each with one iteration of it.
     """
 
     least: int = 0
     most: int | None = 0
     per_turn: tuple[tuple[UncountedLoop, int, int | None], ...] = ()
-    once: int | None = field(default=None, compare=False, repr=False)
+    outside: int | None = field(default=None, compare=False, repr=False)
+    turns: tuple[LoopTurn, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def once(self) -> int | None:
+        """With one iteration of each loop that data ends, and all of the others; None if unknown."""
+        return None if self.outside is None else self.outside + sum(one.work * one.reached for one in self.turns)
+
+    def parts(self, other: ExecutedCount) -> list[tuple[LoopTurn, LoopTurn]]:
+        """Work outside of loops that data ends, then one iteration of each, on both sides; [] if there are other loops.
+
+        Loops whose conditions compare the same, with whatever numbers, are the same; others are paired in their order.
+        """
+        (first, *old), (second, *new) = self.loop_turns(), other.loop_turns()
+        found = [(first, second)]
+        for turn in old if len(old) == len(new) else ():
+            place = next((n for n, one in enumerate(new) if one.test == turn.test), None)
+            if place is not None:
+                found.append((turn, new.pop(place)))
+        known = [one for one, _ in found]
+        found += zip([turn for turn in old if not any(turn is one for one in known)], new, strict=False)
+        return found if len(found) == len(old) + 1 else []
+
+    def loop_turns(self) -> list[LoopTurn]:
+        """Work outside of loops that data ends, then one iteration of each; a range counts as its upper bound."""
+        if self.outside is not None:
+            return [LoopTurn(OUTSIDE, self.outside), *self.turns]
+        turns = [(OUTSIDE, self.least, self.most, 1), *((*one, ASSUMED) for one in self.per_turn)]
+        return [LoopTurn(loop, least if most is None else most, 1, runs) for loop, least, most, runs in turns]
 
     @property
     def exact(self) -> int | None:
@@ -535,7 +591,7 @@ def executed(
     turns = trip_counts(module)
     totals = [_Total() for _ in module.computations]
     for index in callees_first(module):
-        for part in (totals[index].least, totals[index].most, totals[index].once):
+        for part in (totals[index].least, totals[index].most, totals[index].outside):
             _add(part, own[index], 1)
         for position, it in enumerate(module.computations[index].instructions):
             if not it.calls or is_continuation(it.opcode):
@@ -546,10 +602,12 @@ def executed(
             for callee, times in _calls(module, (index, position), turns):
                 totals[index].add(totals[callee], times)
     total = totals[module.entry]
-    loops = {place: uncounted_loop(module, place) for place in sorted(total.per_turn)}
+    loops = {place: uncounted_loop(module, place) for place in sorted(total.turns)}
+    whiles = {place: module.computations[place[0]].instructions[place[1]] for place in loops}
+    tests = {place: condition_fingerprint(module, it, numbers=False) for place, it in whiles.items()}
     parts = [total.most, *(most for _, most in total.per_turn.values())]
     tables = {name for part in parts for name in part if name.startswith(_TABLES)}
-    return {name: _number(total, name, loops) for name in [*names, *sorted(tables)]}
+    return {name: _number(total, name, loops, tests) for name in [*names, *sorted(tables)]}
 
 
 def static_costs(module: Module, costs: Sequence[Mapping[str, int]] | None = None) -> dict[str, int]:
@@ -602,34 +660,49 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
                     if callee != index:
                         found[callee].add_runs(found[index], times)
     loops = {place: uncounted_loop(module, place) for place in dict.fromkeys(p for one in found for p in one.per_turn)}
-    return tuple(_number(one, "runs", loops) for one in found)
+    return tuple(_number(one, "runs", loops, {}) for one in found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """How often one call site calls; `most` is None for a loop without known limit, `once` counts one iteration."""
+    """How often one call site calls; `most` is None for a loop without known limit, `ended` a loop that data ends."""
 
     least: int = 1
     most: int | None = 1
-    once: int = 1
-    loop: LoopPlace | None = None
+    ended: LoopPlace | None = None
+
+    @property
+    def loop(self) -> LoopPlace | None:
+        """The loop, if its trip count has no known limit."""
+        return self.ended if self.most is None else None
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One iteration of a loop that data ends; see `LoopTurn`."""
+
+    work: Counter[str] = field(default_factory=Counter)
+    reached: int = 1
+    runs: int = 1
 
 
 @dataclass(slots=True)
 class _Total:
     """What one run of a computation does: at least, at most, and per iteration of loops with unknown trip count.
 
-    `once` has one iteration of each loop that data may end at once.
+    `outside` and `turns` are for loops that data may end, with a known limit or not.
     """
 
     least: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
-    once: Counter[str] = field(default_factory=Counter)
+    outside: Counter[str] = field(default_factory=Counter)
+    turns: dict[LoopPlace, _Turn] = field(default_factory=dict)
     per_turn: dict[LoopPlace, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
 
     def add(self, callee: _Total, times: _Times) -> None:
         """Add a callee as often as it is called; what it does per iteration of a loop stays per iteration."""
         self._add(callee, times)
+        self._add_turns(callee, times)
         if times.loop is not None:
             self._add_per_turn(times.loop, callee.least, callee.most, _Times())
         if times.loop is not None or times.most:
@@ -646,9 +719,21 @@ class _Total:
 
     def _add(self, other: _Total, times: _Times) -> None:
         # In a loop without known limit the condition runs at least once; all else is known for one iteration only.
-        _add(self.once, other.once, times.once)
         _add(self.least, other.least, times.least)
         _add(self.most, other.most, times.least if times.loop is not None else times.most or 0)
+
+    def _add_turns(self, callee: _Total, times: _Times) -> None:
+        """Add the parts of a callee; those of a loop that data ends are parts of an iteration."""
+        reached = runs = times.most or 0
+        if times.ended is not None:
+            reached, runs = 1, ASSUMED if times.most is None else min(times.most, ASSUMED)
+            _add(self.turns.setdefault(times.ended, _Turn(runs=runs)).work, callee.outside, 1)
+            runs = -(-runs // _SHORTER)
+        _add(self.outside, callee.outside, times.least if times.ended is not None else reached)
+        for place, inner in callee.turns.items():
+            turn = self.turns.setdefault(place, _Turn(inner.work, 0, 0))
+            turn.reached = min(turn.reached + inner.reached * reached, _MOST)
+            turn.runs = min(turn.runs + inner.runs * runs, _MOST)
 
     def _add_per_turn(self, loop: LoopPlace, least: Mapping[str, int], most: Mapping[str, int], times: _Times) -> None:
         low, high = self.per_turn.setdefault(loop, (Counter(), Counter()))
@@ -672,12 +757,12 @@ def _calls(module: Module, place: LoopPlace, turns: Mapping[LoopPlace, TripCount
             return []
         condition, body = computations
         if known is None:
-            return [(condition, _Times(1, None, 2, place)), (body, _Times(0, None, 1, place))]
-        once = known.turns if known.least else min(known.turns, 1)
-        least, most, at_once = (condition_runs(it, n) for n in (known.least, known.turns, once))
-        return [(condition, _Times(least, most, at_once)), (body, _Times(known.least, known.turns, once))]
+            return [(condition, _Times(1, None, place)), (body, _Times(0, None, place))]
+        ended = place if known.turns > known.least == 0 else None
+        least, most = (condition_runs(it, n) for n in (known.least, known.turns))
+        return [(condition, _Times(least, most, ended)), (body, _Times(known.least, known.turns, ended))]
     if (length := scan_length(it, owner)) is not None:
-        return [(callee, _Times(length, length, length)) for callee in it.called]
+        return [(callee, _Times(length, length)) for callee in it.called]
     called = it.called
     if it.opcode in CONDITIONALS and len(called) > 1:
         return [(callee, _Times(0)) for callee in called]
@@ -690,18 +775,25 @@ def _one_of(branches: Sequence[_Total]) -> _Total:
     found = _Total(
         Counter({name: min(branch.least[name] for branch in branches) for name in names}),
         Counter({name: max(branch.most[name] for branch in branches) for name in names}),
-        Counter({name: max(branch.once[name] for branch in branches) for name in names}),
+        Counter({name: max(branch.outside[name] for branch in branches) for name in names}),
     )
     for branch in branches:
         found.per_turn |= branch.per_turn
+        found.turns |= branch.turns
     return found
 
 
-def _number(total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop]) -> ExecutedCount:
+def _number(
+    total: _Total, name: str, loops: Mapping[LoopPlace, UncountedLoop], tests: Mapping[LoopPlace, str]
+) -> ExecutedCount:
     most = total.most[name]
     per_turn = tuple(
         (loops[place], low[name], high[name] if high[name] < _MOST else None)
         for place, (low, high) in sorted(total.per_turn.items())
         if high[name]
     )
-    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, total.once[name])
+    turns = tuple(
+        LoopTurn(loops[place], one.work[name], one.reached, one.runs, tests[place])
+        for place, one in sorted(total.turns.items())
+    )
+    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, total.outside[name], turns)

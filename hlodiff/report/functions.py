@@ -15,6 +15,7 @@ from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.result import ModuleDiff
+from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.edits import NAMED, format_listed
 from hlodiff.report.grouping import (
     EditGroup,
@@ -31,10 +32,11 @@ from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
-    format_per_turn,
-    format_range_change,
+    format_number,
     key_numbers,
+    part_of,
     pass_lines,
+    short_part,
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
@@ -60,7 +62,6 @@ from hlodiff.report.verdict import (
     decisive_numbers,
     format_short,
     has_unknown,
-    is_undecided,
     is_unknown_work,
     judged,
     other_memory,
@@ -87,7 +88,6 @@ _OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new arguments?|arguments
 _RENUMBERED = re.compile(r" instead of output | are donated to other results")
 _OF_SHARDING = re.compile(r"[\d,]+ (?:argument|result)s? of another shape on each device: [^;]*$")
 _LONGEST_CAUSE = 80  # characters
-_OF_WHICH_LOOPS = re.compile(r"( per turn of .*|, \+ [\d,]+ loops? of unknown length)")
 # No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
 
@@ -154,7 +154,6 @@ def _program_view(program: ProgramComparison, threshold: float) -> ProgramView:
             numbers,
             reordered_write(diff) is not None or is_unknown_work(diff, numbers),
             other_work(program) if diff else (),
-            is_undecided(program, numbers),
         ),
     )
 
@@ -212,7 +211,7 @@ def _function_view(
     # Where the compiled program is the same, its loops turn as often and it rounds alike, whatever StableHLO says.
     same = {programs[n].target for n in numbers if (programs[n].stage, programs[n].status) == ("compiled", "identical")}
     by_target = {target: report.programs[n] for target, n in chosen.items() if target not in same}
-    verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target, report.root)
+    verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target)
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
@@ -293,7 +292,7 @@ def _rank(one: TargetVerdict) -> float:
 
 
 def _verdict_in_words(
-    verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison], root: str
+    verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison]
 ) -> tuple[Verdict, str, str]:
     """The verdict over all targets, its sentence and its first numbers."""
     diffs = {target: program.diff for target, program in programs.items()}
@@ -318,12 +317,12 @@ def _verdict_in_words(
             one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)
         ]
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
-        words[verdict] = [*first, *_numbers(verdict, group, programs=programs, root=root)]
+        words[verdict] = [*first, *_numbers(verdict, group, with_sizes=True)]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
             where = f" on {' and '.join(unjudged)}" if len(unjudged) < len(targets) else ""
-            size = _per_turn(of_memory, programs, root) or _flops(of_memory)
+            size = _unknown_work(of_memory)
             doubt = f", total work cannot be judged{where}{size}"
         elif verdict != "worse" and any(has_unknown(one.numbers) for one in group):
             doubt = ", as far as trip counts are known"
@@ -336,12 +335,12 @@ def _verdict_in_words(
         listed = ", ".join(words[verdict]) or ("" if doubt.startswith(", total") else "no number changed")
         if verdict == "better":  # less of one thing does not hide more of another
             dearer = sorted(group, key=lambda one: not decisive_numbers(one.numbers, "worse"))
-            listed = ", but ".join(filter(None, (listed, *_numbers("worse", dearer, programs=programs, root=root)[:1])))
+            listed = ", but ".join(filter(None, (listed, *_numbers("worse", dearer, with_sizes=True)[:1])))
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = ", as far as trip counts are known" if any(has_unknown(one.numbers) for one in verdicts) else ""
-        doubt = f"{doubt}{_per_turn(verdicts, programs, root)}" if doubt else _at_equal_turns(verdicts, diffs)
+        doubt = f"{doubt}{_unknown_work(verdicts)}" if doubt else _at_equal_turns(verdicts, diffs)
         targets = [target for one in verdicts for target in one.targets]
         unknown = [target for target in targets if target in programs and other_work(programs[target])]
         only = _on(unknown, compared) if len(unknown) < len(targets) else ""
@@ -352,24 +351,15 @@ def _verdict_in_words(
     return overall, "; ".join(parts), ", ".join(numbers[: 3 if main == "mixed" else 1])
 
 
-def _per_turn(group: Iterable[TargetVerdict], programs: Mapping[str | None, ProgramComparison], root: str) -> str:
-    """The work per iteration of the first target that has it, for programs whose total work is unknown."""
-    targets = [target for one in group for target in one.targets or (None,)]
-    found = ((target, format_per_turn(programs[target], root)) for target in targets if target in programs)
-    target, words = next(filter(lambda one: one[1], found), (None, ""))
-    on = f" on {target}" if len(targets) > 1 else ""
-    return f" ({words}{on})" if words else ""
-
-
-def _flops(group: Sequence[TargetVerdict]) -> str:
-    """Both sides of the flops of the first target where they are a range on one side, and no more than that."""
-    found = ((one.targets, number) for one in group for number in one.numbers if number.name == "flops")
-    unknown = ((on, one) for on, one in found if not one.comparable and not one.mark)
-    ranges = ((on, one) for on, one in unknown if " of " not in f"{one.old_words}{one.new_words}")  # of loops
-    targets, number = next(ranges, ((), None))
+def _unknown_work(group: Sequence[TargetVerdict]) -> str:
+    """Both sides of the first number of work without direction: collectives, else flops, else any."""
+    found = [(one.targets, number) for one in group for number in one.numbers if has_unknown((number,))]
+    found.sort(key=lambda item: (item[1].name not in FAMILIES, item[1].name != "flops"))
+    if not found:
+        return ""
+    targets, number = found[0]
     is_only = sum(len(one.targets) for one in group) < 2
-    on = "" if is_only or not targets else f" on {targets[0]}"
-    return f" ({both_sides(number)}{on})" if number else ""
+    return f" ({both_sides(number, '' if is_only or not targets else targets[0])})"
 
 
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
@@ -390,31 +380,26 @@ def _numbers(
     verdict: Verdict,
     group: Sequence[TargetVerdict],
     show: Callable[[Number, str], str] = format_short,
-    programs: Mapping[str | None, ProgramComparison] | None = None,
-    root: str = "",
+    with_sizes: bool = False,
 ) -> list[str]:
     """The decisive numbers of the first target, and of one that has none of these, where they are largest.
 
     A number names its target if others have it with another value, or not at all.
 
-    With `programs`, by how much a number changed that is a range or per iteration.
+    With sizes, by how much a number changed that is a range or per iteration.
     """
     found = []
     before = ""
     for of, number in _decisive_of_all(verdict, group):
         target = of.targets[0] if of.targets else None
-        program = (programs or {}).get(target)
         looks = number.name, show(number, "")
         is_same = all(any(looks == (other.name, show(other, "")) for other in one.numbers) for one in group)
-        if program and not number.comparable and (by := format_range_change(number, program, root)):
-            pair, *loops = _OF_WHICH_LOOPS.split(by, maxsplit=1)
+        if with_sizes and not number.comparable:
+            pair, which = part_of(number)
             is_only = sum(len(one.targets) for one in group) == 1
             where = "" if is_only or target is None else f" on {target}"
-            which = loops[0] if loops else ""
-            told = which if which != before else " per turn" if which.startswith(" per turn") else ""
-            found.append(
-                f"{looks[1]} ({pair}{where}{told})" if which[:1] == "," else f"{looks[1]} ({pair}{told}{where})"
-            )
+            size = f"{pair}{short_part(which, before)}" if pair else format_number(replace(number, per=""))
+            found.append(f"{looks[1]} ({size}{where})")
             before = which
         else:
             found.append(show(number, "" if is_same or target is None else target))

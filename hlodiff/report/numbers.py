@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import program_bytes
-from hlodiff.differ.loops import UncountedLoop, have_same_bounds
-from hlodiff.differ.metrics import ZERO, ExecutedCount
+from hlodiff.differ.metrics import OUTSIDE, ZERO, ExecutedCount, LoopTurn
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
@@ -25,7 +23,6 @@ from hlodiff.report.wording import (
     format_change,
     format_count,
     format_pair,
-    format_sides,
     many,
 )
 
@@ -135,17 +132,13 @@ def format_number(number: Number) -> str:
     Example:
         >>> format_number(Number("all-gather", 0, 2, "count", 0, 24576))
         '0 -> 2 (24.0 KiB)'
-        >>> words = [f"{count} + 3 loops of unknown length" for count in (4, 9)]
+        >>> words = [f"{count} per turn of the loop at model.py:9" for count in (4, 9)]
         >>> format_number(Number("copies", 4, 9, "count", 0, 0, "", False, *words))
-        '4 -> 9, + 3 loops of unknown length'
+        '4 -> 9 per turn of the loop at model.py:9'
     """
     words = format_arrow(number.old, number.new, FORMATS[number.unit])
     if is_expression(number):
-        (old, _, rest), (new, _, others) = number.old_words.rpartition(" + "), number.new_words.rpartition(" + ")
-        words = format_pair(number.old_words, number.new_words)
-        if old and new and rest == others and rest.endswith(OF_LOOPS):  # an equal number of other loops
-            words = f"{format_pair(old, new)}, + {rest}"
-        words = printable(words)
+        words = printable("".join(part_of(number)) or format_pair(number.old_words, number.new_words))
     if number.old_bytes or number.new_bytes:
         sizes = [
             size for count, size in ((number.old, number.old_bytes), (number.new, number.new_bytes)) if count or size
@@ -155,8 +148,11 @@ def format_number(number: Number) -> str:
 
 
 def by_how_much(number: Number) -> str:
-    """The change of a number: `+17 %`; of its bytes if the count is the same; "" if the sides cannot be compared."""
-    if not number.comparable:
+    """The change of a number: `+17 %`; of its bytes if the count is the same; "" if the sides cannot be compared.
+
+    Of work that depends on data it is the change of the part that is shown, if it has a direction.
+    """
+    if not number.comparable and not (number.mark and any(part_of(number))):
         return ""
     if number.old != number.new:
         return format_change(number.old, number.new)
@@ -186,129 +182,104 @@ def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "")
 
 
 def format_executed_pair(old: ExecutedCount, new: ExecutedCount, unit: Unit = "count") -> tuple[str, str]:
-    """Both sides of a number; of several loops with unknown trip counts only the one that changed most.
+    """Both sides of a number; where data ends loops, only the part that changed, see `changed_part`.
 
     Pages and `metrics_executed` in JSON have the numbers per iteration of every loop.
 
     Example:
+        >>> from hlodiff.differ.loops import UncountedLoop
         >>> loops = [UncountedLoop(str(line), "w", "model.py", line) for line in (3, 9)]
         >>> old, new = (ExecutedCount(4, 4, ((loops[0], 1, 1), (loops[1], n, n))) for n in (2, 5))
-        >>> format_executed_pair(old, new)[1]
-        '4 + 5 per turn of the loop at model.py:9 + 1 other loop of unknown length'
-        >>> format_executed_pair(old, ExecutedCount(9, 9, old.per_turn))
-        ('4 + 2 loops of unknown length', '9 + 2 loops of unknown length')
+        >>> format_executed_pair(old, new)
+        ('2 per turn of the loop at model.py:9', '5 per turn of the loop at model.py:9')
+        >>> format_executed_pair(old, ExecutedCount(9, 9, old.per_turn))[1]
+        '9 outside of the 2 loops of unknown length'
+        >>> format_executed_pair(old, ExecutedCount(9, 9))
+        ('7 with one turn of each loop of unknown length', '9')
     """
-    if max(len(one.per_turn) for one in (old, new)) < 2:
-        return format_executed(old, unit), format_executed(new, unit)
-    chosen = None
-    if (old.least, old.most) == (new.least, new.most) and len(old.per_turn) == len(new.per_turn):
-        changes = [_by(pair) for pair in zip(old.per_turn, new.per_turn, strict=True)]
-        chosen = changes.index(max(changes))
-    before, after = (_with_one_loop(one, chosen, unit) for one in (old, new))
-    return before, after
+    if found := changed_part(old, new):
+        before, after, where = found
+        return f"{FORMATS[unit](before)}{where}", f"{FORMATS[unit](after)}{where}"
+    words = [_with_turns(one, unit) for one in (old, new)]
+    return words[0], words[1]
 
 
-_LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
-_PerTurn = tuple[UncountedLoop, int, int | None]
+def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str] | None:
+    """The part of a number that changed, on both sides, and where it is, as ` per turn of the loop at model.py:9`.
 
-
-def _by(pair: tuple[_PerTurn, _PerTurn]) -> float:
-    """The change per iteration, as a share of the smaller side."""
-    one, other = ((most if most is not None else least) for _, least, most in pair)
-    return abs(other - one) / max(min(one, other), 1)
-
-
-def _with_one_loop(one: ExecutedCount, chosen: int | None, unit: Unit) -> str:
-    """A number with the work per iteration of one loop or none; the other loops are only counted."""
-    listed = () if chosen is None else (one.per_turn[chosen],)
-    left = len(one.per_turn) - len(listed)
-    outside = format_executed(ExecutedCount(one.least, one.most), unit) if one.most != 0 or not listed else ""
-    turn = format_executed(ExecutedCount(0, 0, listed), unit) if listed else ""
-    others = f"{many(left, 'other loop' if listed else 'loop')}{OF_LOOPS}" if left else ""
-    return " + ".join(filter(None, (outside, turn, others)))
-
-
-def format_per_turn(program: ProgramComparison, root: str = "") -> str:
-    """Both sides of the work per iteration, for the first number and the loop that changed most.
-
-    Args:
-        program: a program with both sides.
-        root: the project's folder.
-
-    Returns:
-        `flops 404 -> 812 per turn of the loop at model.py:14`; "" if no loop on both sides changed its work.
-
-    Example:
-        >>> format_per_turn(ProgramComparison("f", "cpu", "compiled", "identical"))
-        ''
+    One iteration of each loop together if several changed; None if no loop is ended by data, if the loops of both sides
+    differ, or if nothing changed.
     """
-    for metric, name, unit, _ in (*families(program), *_EXECUTED[::-1]):
-        if found := _one_turn(*executed_pair(program, metric), unit, root):
-            return f"{name} {found}"
-    return ""
-
-
-def _one_turn(old: ExecutedCount, new: ExecutedCount, unit: Unit, root: str) -> str:
-    """Both sides of the work per iteration of the loop that changed most; "" if none did."""
-    pair = _turn_that_changed(old, new, root)
-    return _turn_words(pair, unit, root) if pair else ""
-
-
-def _turn_words(pair: tuple[_PerTurn, _PerTurn], unit: Unit, root: str) -> str:
-    sides = (ExecutedCount(*one[1:]).words(FORMATS[unit]) for one in pair)
-    return f"{format_pair(*sides)} per turn of {pair[1][0].words(root)}"
-
-
-def _turn_that_changed(old: ExecutedCount, new: ExecutedCount, root: str) -> tuple[_PerTurn, _PerTurn] | None:
-    """The loop on both sides whose work per iteration changed most; None if none did."""
-    if len(old.per_turn) != len(new.per_turn):
+    parts = old.parts(new)
+    changed = [pair for pair in parts if pair[0].work != pair[1].work]
+    if len(parts) < 2 or not changed:
         return None
-    pairs = [
-        pair
-        for pair in zip(old.per_turn, new.per_turn, strict=True)
-        if _by(pair) >= _LEAST_CHANGE and pair[0][0].words(root) == pair[1][0].words(root)
-    ]
-    return max(pairs, key=_by, default=None)
+    chosen = max(changed, key=_by)
+    rest = [pair for pair in changed if pair is not chosen and OUTSIDE not in (pair[0].loop, pair[1].loop)]
+    before, after = (sum(pair[side].work * pair[side].reached for pair in parts) for side in (0, 1))
+    is_same_way = (after - before) * (chosen[1].work - chosen[0].work) > 0
+    if is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest):
+        return before, after, _EACH_TURN
+    where = f" per turn of {chosen[1].loop.words()}"
+    if chosen[1].loop == OUTSIDE:
+        every = {turn.loop.words() for _, turn in parts[1:]}
+        where = f" outside of {every.pop() if len(every) == 1 else f'the {len(parts) - 1:,} loops{OF_LOOPS}'}"
+    return chosen[0].work, chosen[1].work, where
 
 
-def format_range_change(number: Number, program: ProgramComparison, root: str = "") -> str:
-    """By how much a number changed that is a range or per iteration; "" if that is unknown.
+_EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
+_LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
 
-    Args:
-        number: a number of the program.
-        program: a program with both sides.
-        root: the project's folder.
 
-    Returns:
-        `at most 4.10 M -> 8.19 M`, or `404 -> 812 per turn of the loop at model.py:14`.
+def _by(pair: tuple[LoopTurn, LoopTurn]) -> int:
+    return abs(pair[1].work - pair[0].work) * min(one.runs for one in pair)
+
+
+def _share(pair: tuple[LoopTurn, LoopTurn]) -> float:
+    """The change per iteration, as a share of the smaller side."""
+    return abs(pair[1].work - pair[0].work) / max(min(one.work for one in pair), 1)
+
+
+def _with_turns(one: ExecutedCount, unit: Unit) -> str:
+    """A number with one iteration of each loop that data ends."""
+    outside, *turns = one.loop_turns()
+    if not turns:
+        return format_executed(one, unit)
+    if len(turns) == 1:
+        turn = f"{FORMATS[unit](turns[0].work)} per turn of {turns[0].loop.words()}"
+        return f"{FORMATS[unit](outside.work)} + {turn}" if outside.work else turn
+    return f"{FORMATS[unit](sum(turn.work * turn.reached for turn in (outside, *turns)))}{_EACH_TURN}"
+
+
+_OF_PART = re.compile(r"(?P<number>[^ ]+(?: [KMGT]i?B?| B)?)(?P<where> (?:per turn of|outside of|with one turn) .*)")
+
+
+def part_of(number: Number) -> tuple[str, str]:
+    """Both sides of a number that is a part of the work, and which: `("404 -> 812", " per turn of ...")`.
 
     Example:
-        >>> format_range_change(Number("flops", 1, 1), ProgramComparison("f", "cpu", "compiled", "identical"))
-        ''
+        >>> words = [f"{n} per turn of the loop at model.py:9" for n in (2, 5)]
+        >>> part_of(Number("flops", 2, 5, "count", 0, 0, "", False, *words))
+        ('2 -> 5', ' per turn of the loop at model.py:9')
+        >>> part_of(Number("flops", 2, 5))
+        ('', '')
     """
-    metrics = (
-        (metric, unit) for metric, name, unit, _ in (*families(program), *_COPIES, *_EXECUTED) if name == number.name
-    )
-    metric, unit = next(metrics, ("", "count"))
-    old, new = executed_pair(program, metric)
-    loops, by_turn = len(new.per_turn), ""
-    least = 0
-    if turn := _turn_that_changed(old, new, root):
-        by_turn, least = _turn_words(turn, unit, root), abs(turn[1][1] - turn[0][1])
-    if old.most is None or new.most is None or len(old.per_turn) != loops:
-        return by_turn
-    if program.diff is not None and not have_same_bounds(program.diff.old, program.diff.new):
-        return by_turn
-    # A loop that ends after so many turns at most may do more than one turn of a loop of which nothing is known.
-    if abs(new.most - old.most) <= least or (old.most < new.most) != (number.mark == "worse"):
-        return by_turn
-    which, before, after = "at most ", old.most, new.most
-    if (old.least, new.least) == (before, after):
-        which = ""
-    elif abs(after - before) < _LEAST_CHANGE * before and abs(new.least - old.least) >= _LEAST_CHANGE * old.least:
-        which, before, after = "at least ", old.least, new.least
-    pair = format_pair(*format_sides(before, after, FORMATS[unit]))
-    return f"{which}{pair}" + (f", + {many(loops, 'loop')}{OF_LOOPS}" if loops else "")
+    sides = [_OF_PART.fullmatch(words) for words in (number.old_words, number.new_words)]
+    if not (sides[0] and sides[1]) or sides[0]["where"] != sides[1]["where"]:
+        return "", ""
+    return format_pair(*(side["number"] for side in sides if side)), printable(sides[0]["where"])
+
+
+def short_part(which: str, told: str) -> str:
+    """A part of the work in short if a number before it was about the same part.
+
+    Example:
+        >>> short_part(" per turn of the loop at model.py:9", " per turn of the loop at model.py:9")
+        ' per turn'
+    """
+    if which != told:
+        return which
+    return " per turn" if which.startswith(" per turn") else ""
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
@@ -334,11 +305,8 @@ def _differs(metrics: Mapping[str, tuple[float, float]], metric: str, sides: tup
 
 def _is_as_much(old: ExecutedCount, new: ExecutedCount) -> bool:
     """Whether the work outside of loops and per iteration of each loop is the same, whatever ends the loops."""
-    if old == new or (old.least, old.most) != (new.least, new.most):
-        return old == new
-    return Counter((low, high) for _, low, high in old.per_turn) == Counter(
-        (low, high) for _, low, high in new.per_turn
-    )
+    parts = old.parts(new)
+    return old == new or (len(parts) > 1 and all(before.work == after.work for before, after in parts))
 
 
 def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterator[tuple[str, Number]]:
@@ -364,7 +332,8 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
             yield metric, Number(name, old.least, new.least, unit, *carried, per)
         else:
             words = format_executed_pair(old, new, unit)
-            yield metric, Number(name, old.least, new.least, unit, *carried, per, False, *words)
+            pair = (changed_part(old, new) or (old.least, new.least))[:2]
+            yield metric, Number(name, *pair, unit, *carried, per, False, *words)
 
 
 # --- How much of a pair of programs is the same.

@@ -17,7 +17,7 @@ from hlodiff.report.numbers import key_numbers
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
-from hlodiff.report.verdict import MARKS, VERDICT_NAMES, both_sides, is_undecided, judged, other_work, verdict_of
+from hlodiff.report.verdict import MARKS, VERDICT_NAMES, both_sides, judged, other_work, verdict_of
 from hlodiff.report.view import Number, Verdict
 from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import Unit, format_names, format_pair, many
@@ -106,7 +106,7 @@ def _change_of(name: str, target: str, stages: Sequence[ProgramComparison], thre
     found = judged(last, key_numbers(last), threshold) if last.diff is not None else ()
     changes = tuple(sorted((one for one in found if one.relevant), key=lambda one: -one.rank))
     doubtful = reordered_write(last.diff) is not None
-    cost = verdict_of(found, doubtful, other_work(last), is_undecided(last, found))
+    cost = verdict_of(found, doubtful, other_work(last))
     return UpgradeChange(name, target, verdict, classes, numbers, cost=cost, changes=changes)
 
 

@@ -11,14 +11,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log2, sqrt
+from operator import sub
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import has_data_loop, have_same_bounds
-from hlodiff.differ.metrics import ExecutedCount
+from hlodiff.differ.loops import has_data_loop
+from hlodiff.differ.metrics import OUTSIDE, ExecutedCount, LoopTurn
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Module
-from hlodiff.report.numbers import MEMORY, by_how_much, executed_pair, format_number, memory_numbers
+from hlodiff.report.numbers import (
+    MEMORY,
+    by_how_much,
+    executed_pair,
+    format_number,
+    memory_numbers,
+    part_of,
+    short_part,
+)
 from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 
@@ -34,6 +43,7 @@ _ALWAYS = frozenset(["host transfers", "host callbacks"])  # each one waits for 
 _MOST_DOUBLINGS = 3.0
 _DOMINATES = 4  # the larger side decides if it is this many times the other
 _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
+_OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part must change its whole, such as bytes of copies of all bytes
 _SMALL = 0.25
 _ALMOST = 0.95  # the share of the largest number that counts as the largest
@@ -68,6 +78,7 @@ _METRICS = {
     "copies": "copies", "host transfers": "host_transfers", "host callbacks": "host_callbacks", "launches": "launches",
     "flops": "flops", "bytes accessed": "bytes_accessed",
 }  # fmt: skip
+_SIZES = {"copies": "copy_bytes"}
 # Numbers whose difference says more than a percentage, with the noun for one.
 _COUNTED = {"host transfers": "host transfer", "host callbacks": "host callback", "copies": "copy"}
 
@@ -94,13 +105,13 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     pairs = [pair for name, pair in program.metrics().items() if name in _PARTS]
     wholes = {
         "memory": max(sum(pair[side] for pair in pairs) for side in (0, 1)) if pairs else 0,
-        "bytes": max(_known(one) for one in executed_pair(program, "bytes_accessed")),
+        "bytes": max(_assumed(one) for one in executed_pair(program, "bytes_accessed")),
     }
-    ways = [_way(program, number) for number in numbers]
+    ways = [_way(program, number, threshold) for number in numbers]
     if {1, -1} <= {way for number, (way, _, _) in zip(numbers, ways, strict=True) if number.name in FAMILIES}:
         # One kind of collective may have replaced another, so the ratio within a kind says little: each kind counts
         # by its share of the bytes of all collectives.
-        wholes["collectives"] = max(_known(one) for one in executed_pair(program, "collective_bytes"))
+        wholes["collectives"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
     needed = _needed_memory(program)
     found = [_judged(program, *one, wholes, threshold) for one in zip(numbers, ways, strict=True)]
     return tuple(
@@ -169,11 +180,15 @@ def _judged(
         is_unknown = bool(weight) and not (number.comparable or is_same or _is_slight(program, number, threshold))
         return replace(number, relevant=always or by >= threshold or is_unknown)
     whole = wholes.get(weight.whole, 0)
-    difference = abs(number.new_bytes - number.old_bytes) if weight.whole == "bytes" else abs(number.new - number.old)
+    difference = abs(number.new - number.old)
+    if weight.whole == "bytes":
+        size = _SIZES.get(number.name, f"collective_bytes.{number.name}")
+        difference = abs(sub(*map(_assumed, executed_pair(program, size))))
     share = difference / whole if whole else 1.0
-    relevant = always or (by >= threshold and share >= threshold * _OF_WHOLE)
-    # Of a range the reader sees both ends: it may change more where a loop ends after its first iteration.
-    relevant = relevant and (always or number.comparable or not _is_slight(program, number, threshold))
+    if not number.comparable and not weight.whole:  # the work of one iteration may be a small part of all
+        old, new = map(_assumed, executed_pair(program, _metric(number)))
+        share = abs(new - old) / max(old, new, 1)
+    relevant = always or (by >= threshold and (share >= threshold * _OF_WHOLE or not weight.whole))
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
     if number.name == "copies" and whole:  # copies cost time in proportion to their bytes
         doublings = min(doublings, log2(1 + share))
@@ -194,15 +209,19 @@ _PARTS = ("memory.argument", "memory.output", "memory.temp")
 _Change = tuple[int, float, float]  # see `_way`
 
 
-def _known(count: ExecutedCount) -> float:
-    return float(count.most if count.most is not None else count.least)
+def _assumed(count: ExecutedCount) -> float:
+    """A number if data decides on so many iterations of each loop, see `LoopTurn.runs`."""
+    return float(sum(turn.work * turn.runs for turn in count.loop_turns()))
 
 
-def _way(program: ProgramComparison, number: Number) -> _Change:
+def _way(program: ProgramComparison, number: Number, threshold: float) -> _Change:
     """The direction (1 is more), the number of doublings, and the change as a share of the old number."""
     pairs = [(number.old, number.new)]
     if not number.comparable:
-        pairs = _parts(program, number)
+        sides = executed_pair(program, _metric(number))
+        if len(parts := sides[0].parts(sides[1])) > 1:
+            return _way_of_parts(parts, threshold)
+        pairs = _ranges(*sides)
     elif _is_by_bytes(number):
         if _is_more_by_count(number):
             return 0, 0.0, abs(number.new - number.old) / number.old if number.old else 1.0
@@ -213,6 +232,32 @@ def _way(program: ProgramComparison, number: Number) -> _Change:
     old, new = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
     doublings = abs(log2(new / old)) if old > 0 and new > 0 else _MOST_DOUBLINGS
     return ways.pop(), doublings, abs(new - old) / abs(old) if old else 1.0
+
+
+def _way_of_parts(parts: Sequence[tuple[LoopTurn, LoopTurn]], threshold: float) -> _Change:
+    """The change of work that data decides on, at equal trip counts.
+
+    Work outside of the loops weighs little against that of a loop, which may run many times. The work of one iteration
+    has the threshold of its own, unless its change is a very small part of all.
+    """
+    runs = [min(old.runs, new.runs) for old, new in parts]
+    change = [(new.work - old.work) * n for n, (old, new) in zip(runs, parts, strict=True)]
+    way = _dominating(change)
+    turns = [(old, new) for old, new in parts if new.loop != OUTSIDE]
+    once = _dominating([(new.work - old.work) * new.reached for old, new in turns])
+    if not way or once not in (way, 0) or (not once and any(old.work != new.work for old, new in turns)):
+        return 0, 0.0, 0.0  # more in one loop and less in another: that depends on how often each runs
+    whole = [sum(n * pair[side].work for n, pair in zip(runs, parts, strict=True)) for side in (0, 1)]
+    share = abs(sum(change)) / whole[0] if whole[0] else 1.0
+    largest = max(abs(new.work - old.work) / max(old.work, 1) for old, new in turns)
+    doublings = abs(log2(whole[1] / whole[0])) if all(whole) else _MOST_DOUBLINGS
+    return way, doublings, max(share, largest if share >= threshold * _OF_LOOPS else 0.0)
+
+
+def _dominating(changes: Sequence[float]) -> int:
+    """The direction of most of some changes; 0 if neither direction has far more, or nothing changed."""
+    more, less = (sum(max(way * by, 0) for by in changes) for way in (1, -1))
+    return 0 if min(more, less) * _DOMINATES > max(more, less) else _sign((less, more))
 
 
 def _is_by_bytes(number: Number) -> bool:
@@ -236,62 +281,40 @@ def _metric(number: Number) -> str:
 
 
 def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> bool:
-    """Whether a range moved by less than the threshold of its maximum, as by one copy of up to thousands."""
+    """Whether a range, or work that data decides on, changed by less than the threshold of its maximum."""
     old, new = executed_pair(program, _metric(number))
+    if len(parts := old.parts(new)) > 1:
+        runs = [min(pair[0].runs, pair[1].runs) for pair in parts]
+        by = sum(n * abs(after.work - before.work) for n, (before, after) in zip(runs, parts, strict=True))
+        return by < threshold * sum(n * before.work for n, (before, _) in zip(runs, parts, strict=True))
     (least, most), (fewest, highest) = old.bounds, new.bounds
     if most is None or highest is None:
         return False
     return max(abs(fewest - least), abs(highest - most)) < threshold * max(most, highest)
 
 
-def _parts(program: ProgramComparison, number: Number) -> list[tuple[float, float]]:
-    """Both sides of each part of a number that is a range or per iteration; [] if the sides have different loops.
-
-    If trip counts may be higher than before, a larger maximum is not an increase: only the work per iteration counts.
-    """
-    old, new = executed_pair(program, _metric(number))
+def _ranges(old: ExecutedCount, new: ExecutedCount) -> list[tuple[float, float]]:
+    """Both sides of a number that is a range, or that depends on different loops; [] if the sides do not compare."""
     for (_, most), (least, _), way in ((old.bounds, new.bounds, 1), (new.bounds, old.bounds, -1)):
         if most is not None and least > most:  # whatever the trip counts
             return [(most, least) if way > 0 else (least, most)]
         if most is not None and least >= _ALMOST * most:  # a loop now always does about what it did at most
             return [(_middle(old), _middle(new))]
-    loops = [tuple(loop.condition for loop, _, _ in one.per_turn) for one in (old, new)]
-    if loops[0] != loops[1]:
+    if len(old.loop_turns()) > 1 or len(new.loop_turns()) > 1:
         return []
-    # That no iteration runs says nothing: one is compared, and as many as possible.
-    once = _once(old), _once(new)
-    turns = [[n for _, *both in one.per_turn for n in both] for one in (old, new)]
-    if program.diff is not None and not have_same_bounds(program.diff.old, program.diff.new):
-        is_both_ways = _sign((old.least, new.least)) * _sign((_known(old), _known(new))) < 0
-        return [] if is_both_ways else _known_pairs([once[0], *turns[0]], [once[1], *turns[1]])
-    if loops[0]:
-        return _known_pairs([once[0], old.most, *turns[0]], [once[1], new.most, *turns[1]])
-    if all(_once(one) == one.most for one in (old, new)):  # ranges of branches, not of loops
-        return _known_pairs([old.least, old.most], [new.least, new.most])
-    is_both_ways = _sign(once) * _sign((_known(old), _known(new))) < 0
-    return [] if is_both_ways else [(_middle(old), _middle(new))]
-
-
-def _once(count: ExecutedCount) -> float:
-    return _known(count) if count.once is None else count.once
+    return [(old.least, new.least), (_assumed(old), _assumed(new))]  # ranges of branches
 
 
 def _middle(count: ExecutedCount) -> float:
     """The geometric mean of one iteration of each loop and of as many as possible: data decides how many run."""
-    return sqrt(_once(count) * _known(count))
-
-
-def _known_pairs(old: Sequence[float | None], new: Sequence[float | None]) -> list[tuple[float, float]]:
-    return [(a, b) for a, b in zip(old, new, strict=True) if a is not None and b is not None]
+    return sqrt((_assumed(count) if count.once is None else count.once) * _assumed(count))
 
 
 def _sign(pair: tuple[float, float]) -> int:
     return (pair[1] > pair[0]) - (pair[1] < pair[0])
 
 
-def verdict_of(
-    numbers: Sequence[Number], doubtful: bool = False, others: Iterable[OtherWork] = (), undecided: bool = False
-) -> Verdict:
+def verdict_of(numbers: Sequence[Number], doubtful: bool = False, others: Iterable[OtherWork] = ()) -> Verdict:
     """The verdict on the numbers of one program.
 
     Args:
@@ -299,12 +322,11 @@ def verdict_of(
         doubtful: whether something without a number may cost more, such as a buffer written in another order; then
             nothing is certainly "better".
         others: changes that no number shows, see `other_work`.
-        undecided: whether no direction is known of what changed, see `is_undecided`.
 
     Returns:
         "mixed" if some cost more and some less, and neither side is more than four times the other, or if memory was
-        traded for a tenth of the flops, or if only less memory is certainly better, or if undecided; "same" if none is
-        relevant.
+        traded for a tenth of the flops, or if only less memory is certainly better, or if no direction is known of what
+        changed; "same" if none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.1)])
@@ -325,7 +347,7 @@ def verdict_of(
     better, worse = most["better"], most["worse"]
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
-        return "mixed" if doubtful or undecided else "same"
+        return "mixed" if doubtful or has_unknown(numbers) else "same"
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     verdict: Verdict = "better" if better > worse else "worse"
@@ -340,27 +362,6 @@ def is_unknown_work(diff: ModuleDiff | None, numbers: Iterable[Number]) -> bool:
         False
     """
     return has_unknown(numbers) and diff is not None and has_data_loop(diff.old) != has_data_loop(diff.new)
-
-
-def is_undecided(program: ProgramComparison, numbers: Iterable[Number]) -> bool:
-    """Whether some listed numbers have no direction although one turn of each loop does something else.
-
-    Where it does the same, only the highest number of turns differs. Whether a solver with another `max_steps` turns
-    more often, nobody knows; at equal trip counts it costs the same.
-
-    Example:
-        >>> is_undecided(ProgramComparison("f", "cpu", "compiled", "changed"), [])
-        False
-    """
-    return any(has_unknown((one,)) and not _is_other_bound(program, one) for one in numbers)
-
-
-def _is_other_bound(program: ProgramComparison, number: Number) -> bool:
-    """Whether one turn of each loop does the same, and only the highest number of turns differs."""
-    if program.diff is None or have_same_bounds(program.diff.old, program.diff.new):
-        return False
-    parts = _parts(program, number)
-    return bool(parts) and all(old == new for old, new in parts)
 
 
 def has_unknown(numbers: Iterable[Number]) -> bool:
@@ -453,6 +454,7 @@ def _words_and_size(number: Number) -> tuple[str, str]:
 
 
 _MOST_OF_A_TARGET = 3
+_WORK = ("flops", "bytes accessed")  # they say more than counts of copies and launches
 
 
 def format_numbers(numbers: Sequence[Number], below: int) -> str:
@@ -476,12 +478,19 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     if collective and collective not in shown and (own := [one for one in shown if one.mark == collective.mark]):
         shown[shown.index(own[-1])] = collective
     # A range or per iteration; collectives are named even if more of them transfer less.
-    shown += [one for one in numbers if not one.mark and (not one.comparable or one.name in FAMILIES)]
+    open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
+    kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
+    shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
     shown = shown or [*numbers[:2]]
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
     parts = []
+    before = ""
     for mark, alike in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
-        listed = [both_sides(one) for one in shown if one.mark == mark]
+        listed = []
+        for one in [one for one in shown if one.mark == mark]:
+            which = part_of(one)[1]
+            listed.append(both_sides(one, told=before))
+            before = which or before
         if (left := len(alike) - len(listed)) and (mark or listed):
             listed.append(f"{left} more" if listed else many(left, "number"))
         words = ", ".join(listed)
@@ -489,12 +498,13 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
 
-def both_sides(number: Number, on: str = "") -> str:
+def both_sides(number: Number, on: str = "", told: str = "") -> str:
     """A number with both sides and the change: `temp 1.0 KiB -> 3.0 KiB (+200 %)`.
 
     Args:
         number: a changed number.
         on: the target, if it is to be named.
+        told: the part of the work that a number before it was about, see `part_of`; the same is not repeated.
 
     Example:
         >>> both_sides(Number("flops", 100, 150))
@@ -503,7 +513,9 @@ def both_sides(number: Number, on: str = "") -> str:
     by = by_how_much(number) if number.old and number.new and not (number.old_bytes or number.new_bytes) else ""
     if by and not 1 / _MANY_TIMES < number.new / number.old < _MANY_TIMES:
         by = ""  # both sides are clearer than +273913698 %
-    words = f"{number.name} {format_number(replace(number, per=''))}" + (f" ({by})" if by else "")
+    pair, which = part_of(number)
+    shown = f"{pair}{short_part(which, told)}" if pair else format_number(replace(number, per=""))
+    words = f"{number.name} {shown}" + (f" ({by})" if by else "")
     return f"{words} on {on}" if on else words
 
 
@@ -587,7 +599,7 @@ def _group_work(diff: ModuleDiff) -> OtherWork | None:
     if len({before < after for _, before, after in found}) != 1:
         return None
     (name, before, after), size = found.most_common(1)[0]
-    others = max(_known(diff.executed["collective_bytes"][1]) - found.total(), 0)
+    others = max(_assumed(diff.executed["collective_bytes"][1]) - found.total(), 0)
     sent = [sum(_SENT[one](sizes[side]) * n for (one, *sizes), n in found.items()) for side in (0, 1)]
     by = (others + sent[1]) / (others + sent[0])
     if abs(by - 1) < THRESHOLD:
