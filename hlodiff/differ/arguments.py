@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Instruction, Module
 
 # A string up to its end or that of the name: searching again at each quote would take quadratic time.
@@ -84,7 +83,7 @@ def argument_changes(old: Module, new: Module) -> ArgumentChanges:
     for module in (old, new):
         entry = module.entry_computation if module.computations else None
         arguments = [entry.instructions[n] for n in entry.parameters] if entry else []
-        listed.append([(path_of(it), shape_text(it.shape, False)) for it in arguments])
+        listed.append([(path_of(it), it.shape.bare.text) for it in arguments])
     ours, theirs = map(dict, listed)
     if any("" in side or len(side) != len(rows) for side, rows in zip((ours, theirs), listed, strict=True)):
         return ArgumentChanges()

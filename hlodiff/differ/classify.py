@@ -22,7 +22,6 @@ from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
-from hlodiff.hlo.fingerprint import without_layout
 from hlodiff.hlo.metadata import REMATERIALISED, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import call_sites, preorder
@@ -101,7 +100,7 @@ def _hashes(
 
 def _without_layouts(computation: Computation) -> Computation:
     instructions = (
-        replace(it, shape=without_layout(it.shape), attributes=(*it.attributes, *_called(it)), calls=())
+        replace(it, shape=it.shape.bare, attributes=(*it.attributes, *_called(it)), calls=())
         for it in computation.instructions
     )
     return replace(computation, instructions=tuple(instructions))
@@ -133,7 +132,7 @@ def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
     attributes = [(key, _without_note(it, key, value)) for key, value in it.attributes if field_of(key) != "precision"]
     return replace(
         it,
-        shape=_shape(without_layout(it.shape)),
+        shape=_shape(it.shape.bare),
         operands=tuple(n for n, _ in taken),
         results=tuple(r for _, r in taken) if any(r for _, r in taken) else (),
         attributes=tuple((key, value) for key, value in [*attributes, *_called(it)] if value is not None),

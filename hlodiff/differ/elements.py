@@ -19,7 +19,6 @@ from hlodiff.differ.instruction_matches import Elements, InstructionMap, MatchGr
 from hlodiff.differ.operands import keeps_operands, same_value
 from hlodiff.differ.result import FieldChange
 from hlodiff.differ.subsequence import longest_common_subsequence
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
 from hlodiff.hlo.traversal import operands_first
 
@@ -92,7 +91,7 @@ class Roles:
             for role, count in given[parameter].items() if parameter < len(given) else ():
                 yield from (hash((it.opcode, rank, role)),) * count
         if not inner:
-            yield hash((it.opcode, shape_text(it.shape, False), 0 if is_commutative(it) else slot))
+            yield hash((it.opcode, it.shape.bare.text, 0 if is_commutative(it) else slot))
 
     def _inside(self, it: Instruction, number: int) -> Iterator[int]:
         for rank, callee in enumerate(it.called):
@@ -123,7 +122,7 @@ class Roles:
                 roles = inner[result] if result < len(inner) else None
             if roles is None:
                 it = owner.instructions[operand]
-                roles = Counter([hash((it.opcode, shape_text(it.shape, False))), below_of[operand]])
+                roles = Counter([hash((it.opcode, it.shape.bare.text)), below_of[operand]])
             found.append(roles)
         return found
 
@@ -138,7 +137,7 @@ class Roles:
             hashes[position] = hash(
                 (
                     it.opcode,
-                    shape_text(it.shape, False),
+                    it.shape.bare.text,
                     None if it.opcode == "parameter" else it.literal,
                     () if is_carried else tuple(sorted(it.attributes)),
                     () if is_carried else tuple(sorted(below) if is_commutative(it) else below),
@@ -311,7 +310,7 @@ def _count(side: MatchGraph, position: int) -> int:
 
 
 def _types(side: MatchGraph, places: Iterable[int]) -> list[str]:
-    return [shape_text(side.computation.instructions[place].shape, False) for place in places]
+    return [side.computation.instructions[place].shape.bare.text for place in places]
 
 
 def _of_loop(roles: Roles, side: MatchGraph, position: int) -> Sequence[_Roles]:
@@ -357,7 +356,7 @@ def result_elements(
         ours, theirs = (_of_results(roles, it) for roles, it in zip(held.roles, (one, other), strict=True))
         if not ours or not theirs:
             continue
-        types = [[shape_text(shape, False) for shape in it.shape.tuple_shapes] for it in (one, other)]
+        types = [[shape.bare.text for shape in it.shape.tuple_shapes] for it in (one, other)]
 
         def likeness(a: int, b: int, ours: Sequence[_Roles] = ours, theirs: Sequence[_Roles] = theirs) -> int:
             return (ours[a] & theirs[b]).total()
