@@ -24,6 +24,7 @@ from hlodiff.differ.elements import (
     keeps_elements,
     match_elements,
     match_indistinguishable,
+    may_renumber,
     of_tuple,
     result_elements,
 )
@@ -395,8 +396,8 @@ def _open(
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
         pair.limits_hit.append("assignment")
-    held = _held(old, new, pair)
-    match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, held)
+    if may_renumber(pair.old_side.computation):
+        match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, _held(old, new, pair))
     elements = _likely_elements(old, new, pair, call.elements if call else None)
     for source, which in elements.items():
         match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
@@ -463,9 +464,11 @@ def _likely_elements(
         given: the elements of their parameters, if those were renumbered.
     """
     assert pair.pairing and pair.old_side and pair.new_side
+    pair.pairing.results.clear()
+    if not may_renumber(pair.old_side.computation):
+        return {}
     both = pair.old_side, pair.new_side, pair.pairing
     held = _held(old, new, pair)
-    pair.pairing.results.clear()
     is_numbered = old.module.stage == "stablehlo"
     found: dict[int, Elements] = {}
     for elements in (result_elements(*both, held), carried_elements(*both, held, given)):

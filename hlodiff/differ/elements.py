@@ -32,6 +32,11 @@ RETURNS = frozenset(["tuple", "return"])
 _CALLS = CALLS | CONDITIONALS | {"fusion"}
 
 
+def may_renumber(computation: Computation) -> bool:
+    """Whether a computation has loops, or calls with several results: only their elements have numbers."""
+    return any(it.shape.tuple_shapes or it.opcode in CARRIERS for _, it in computation.calling)
+
+
 # --- What a program does with a value, whatever its number is.
 
 _Roles = Counter[int]
