@@ -200,6 +200,15 @@ def three_and_another(ws, x):
 
 def side_by_side(ws, x):
     return layer(x, ws[0]) + layer(x, ws[1]) + layer(x, ws[2]) + layer(x, ws[3])
+
+
+def each_row(how):
+    def loss(w, xs):
+        row = lambda x: jnp.tanh(jax.nn.softmax(jnp.sin(x @ w) @ w) @ w)
+        if how == "map":
+            return jnp.sum(jax.lax.map(row, xs) ** 2)
+        return jnp.sum((jax.vmap(row)(xs) if how == "vmap" else jnp.stack([row(x) for x in xs])) ** 2)
+    return loss
 """
 W, X = jnp.ones((12, 8, 8)), jnp.ones((4, 8))
 LAYERS = [{"in": jnp.ones((8, 8)), "out": jnp.ones((8, 8))} for _ in range(12)]
@@ -386,6 +395,22 @@ def test_a_loop_of_another_length_or_body_is_not_what_a_loop_became(programs: Mo
     assert sentences(scanned, read(programs.forward, W[:11], X)) == []
     assert sentences(scanned, read(programs.fibonacci, X)) == []
     assert sentences(scanned, read(programs.heads_in_a_loop, W, X)) == []
+
+
+@pytest.mark.parametrize("of", [lambda function: function, jax.grad], ids=["loss", "gradient"])
+def test_turns_that_need_nothing_of_each_other_are_done_at_once(
+    programs: ModuleType, of: Callable[[Callable[..., object]], Callable[..., object]]
+) -> None:
+    """As by `vmap` where `lax.map` was, or in a list of calls: one change, not a loop that is gone beside others."""
+    xs = jnp.ones((6, 5, 8))
+    mapped, batched, listed = (read(of(programs.each_row(how)), W[0], xs) for how in ("map", "vmap", "list"))
+    loop = f"the loop of programs.py:{line_of('jax.lax.map(row')} (each_row.loss)"
+    assert happened(hlodiff.diff(mapped, batched)) == [f"{loop} became operations on all 6 turns at once"]
+    assert happened(hlodiff.diff(batched, mapped)) == [f"{loop} was operations on all 6 turns at once"]
+    (words,) = happened(hlodiff.diff(mapped, listed))
+    assert words.startswith(f"{loop} became 6 copies of its body")
+    fewer = read(of(programs.each_row("vmap")), W[0], xs[:5])
+    assert not [one for one in happened(hlodiff.diff(mapped, fewer)) if "at once" in one]
 
 
 def test_compiled_programs_say_nothing_of_copies(programs: ModuleType, folder: Path) -> None:

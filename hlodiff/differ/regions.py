@@ -341,7 +341,7 @@ class _Regions:
         if self._are_other_values(edit, one, other, fields):
             return True
         if "operands" in fields and (
-            self._is_at_another_place(edit.old, edit.new)
+            self._is_at_another_place(edit.old, edit.new, alone)
             or (of_program and self._is_of_other_argument(edit.old, edit.new))
         ):
             return True
@@ -459,14 +459,19 @@ class _Regions:
             return False
         return not self._shares_operand(edit.old, edit.new, keeps_values=True)
 
-    def _is_at_another_place(self, old: Place, new: Place) -> bool:
-        """Whether the two share no operand, nor a parameter nearest to them: one works on a weight, one on a bias."""
+    def _is_at_another_place(self, old: Place, new: Place, alone: bool) -> bool:
+        """Whether the two share no operand, nor a parameter nearest to them: one works on a weight, one on a bias.
+
+        Where nothing else came or went, the same operations are connected differently.
+        """
         pair = self.pairs.get((old[0], new[0]))
         if pair is None or pair.pairing is None or pair.old_side is None or pair.new_side is None:
             return False
         places = pair.pairing.places(pair.old_side, pair.new_side)
-        is_apart = are_apart(places[0][old[1]], places[1][new[1]])
-        return is_apart and not self._shares_operand(old, new, keeps_values=True)
+        if not are_apart(places[0][old[1]], places[1][new[1]]) or self._shares_operand(old, new, keeps_values=True):
+            return False
+        sides = (self.mapping[side].get(place) for side in (0, 1) for place in self._taken(side, (old, new)[side]))
+        return not alone or None in sides
 
     def _is_of_other_argument(self, old: Place, new: Place) -> bool:
         """Whether an argument that was removed, or added, is all that one of two instructions takes beside numbers."""

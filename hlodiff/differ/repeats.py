@@ -411,7 +411,7 @@ _MOVES = frozenset(
     ["slice", "dynamic_slice", "dynamic_update_slice", "reshape", "broadcast_in_dim", "broadcast", "transpose", "pad",
      "concatenate", "gather", "convert", "select", "compare", "iota", "constant"]
 )  # fmt: skip
-_COUNTING = frozenset(["s32", "u32", "s64", "u64", "pred"])
+COUNTING = frozenset(["s32", "u32", "s64", "u64", "pred"])
 _DEEPEST = 8
 _OPENED = _NAMES | {"while", "if", "case", "conditional"}
 
@@ -467,7 +467,7 @@ def computed(
                 for callee in it.called
                 for inner, known in zip(module.computations[callee].instructions, labels[callee], strict=True)
             ]
-        elif stands_alone(it) and it.opcode not in _MOVES and it.shape.element_type not in _COUNTING:
+        elif stands_alone(it) and it.opcode not in _MOVES and it.shape.element_type not in COUNTING:
             found[label] += 1
     return found
 

@@ -1,4 +1,4 @@
-"""Finds loops of one program version that are unrolled copies in the other."""
+"""Finds loops of one program version that are unrolled copies, or operations on all turns at once, in the other."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from hlodiff.differ.program_analysis import turning
-from hlodiff.differ.repeats import FrameTree, Repeat, computed, copies_of, labels_of, own_line
-from hlodiff.hlo.model import Frame, Module
+from hlodiff.differ.repeats import COUNTING, FrameTree, Repeat, computed, copies_of, labels_of, own_line
+from hlodiff.hlo.model import CALLS, Computation, Frame, Module
 
 _SHARED = 0.75  # gradients of a scan and of its copies differ in a few operations: 0.88 is the least observed
 _MOST_FUNCTIONS = 20
@@ -123,6 +123,102 @@ def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
         if _shared({label: times * count for label, count in one.items()}, several) >= _SHARED:
             return PartialUnrolling(where, (before, after), (1, times) if before > after else (times, 1))
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """A loop of one program whose turns, which need nothing of each other, are done at once in the other.
+
+    Args:
+        loop: its line.
+        turns: its trip count.
+        copies: whether each turn is a copy of its body, as in a list of calls, and not all together one operation, as
+            `vmap` does what `lax.map` did.
+    """
+
+    loop: FrameTree
+    turns: int
+    copies: bool
+
+
+def batching(looped: Module, batched: Module) -> Batching | None:
+    """The first loop of one program that the other one does not have, but its operations on arrays of all turns.
+
+    Args:
+        looped: the program with the loop.
+        batched: the other one.
+
+    Returns:
+        None unless three quarters of what the loop does is new there in the same Python functions, with one dimension
+        more or that many times.
+    """
+    if looped.stage != "stablehlo" or batched.stage != "stablehlo":
+        return None
+    kept = {(where.function, turns) for where, turns, _ in _turning_lines(batched)}
+    loops: dict[tuple[FrameTree, int], list[int]] = {}
+    for where, turns, body in _turning_lines(looped):
+        if (where.function, turns) not in kept:
+            loops.setdefault((where, turns), []).append(body)
+    if not loops:
+        return None
+    labels = _sized(looped), _sized(batched)
+    here, there = (
+        sum((computed(c.instructions, own, module, each) for c, own in _plain(module, each)), Counter[bytes]())
+        for module, each in zip((looped, batched), labels, strict=True)
+    )
+    fresh = there - here
+    for (where, turns), bodies in loops.items():
+        for each, times in ((_sized(looped, turns), 1), (labels[0], turns)):
+            parts = (computed(looped.computations[n].instructions, each[n], looped, each) for n in bodies)
+            work = sum(parts, Counter[bytes]())
+            if work and _shared({label: times * count for label, count in work.items()}, fresh) >= _SHARED:
+                return Batching(where, turns, times > 1)
+    return None
+
+
+def _turning_lines(module: Module) -> Iterator[tuple[FrameTree, int, int]]:
+    """Loops with exactly known trip counts: their lines, these counts, and their bodies."""
+    for it, turns, body in turning(module):
+        where = own_line(module, it.frame)
+        if where is not None and turns > 1 and not _needs_the_last(module, module.computations[body]):
+            yield where, turns, body
+
+
+def _needs_the_last(module: Module, body: Computation) -> bool:
+    """Whether a turn computes with numbers of the turn before: not where it writes into an array or adds to a sum."""
+    users = body.users
+    for parameter, value in zip(body.parameters, body.instructions[body.root].operands, strict=False):
+        it = owner = body.instructions[value]
+        if value == parameter or it.shape.element_type in COUNTING:
+            continue
+        if it.opcode in CALLS and it.called:
+            callee = module.computations[it.called[0]]
+            owner = callee.instructions[callee.instructions[callee.root].operands[0]]
+        is_sum = it.opcode == "add" and parameter in it.operands and len(users[parameter]) == 1
+        if not is_sum and owner.opcode != "dynamic_update_slice":
+            return True
+    return False
+
+
+def _plain(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[tuple[Computation, Sequence[bytes]]]:
+    """Computations that are no functions: what a function does is counted at its calls."""
+    called = {n for one in module.computations for it in one.instructions if it.opcode in CALLS for n in it.called}
+    return ((one, own) for n, (one, own) in enumerate(zip(module.computations, labels, strict=True)) if n not in called)
+
+
+def _sized(module: Module, turns: int = 1) -> list[list[bytes]]:
+    """What each operation does: opcode, Python function, type and sizes in any order, for so many turns at once."""
+    found = []
+    for one in module.computations:
+        row = []
+        for it in one.instructions:
+            where, sizes = (
+                own_line(module, it.frame),
+                sorted([*it.shape.dimensions, turns][: None if turns > 1 else -1]),
+            )
+            row.append(f"{it.opcode} {where and where.function} {it.shape.element_type}{sizes}".encode())
+        found.append(row)
+    return found
 
 
 def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopBody]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from itertools import chain, islice
 from typing import Concatenate, ParamSpec
 
 from hlodiff.differ.classify import classes_of_edit, is_argument
@@ -849,7 +850,7 @@ def _minor_to_major(shape: Shape) -> Sequence[int]:
 
 @_about("while")
 def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
-    """One sentence if copies of a body replaced a loop or some of its iterations, or the reverse.
+    """One sentence if copies of a body, or operations on all turns, replaced a loop or some turns, or the reverse.
 
     Args:
         diff: of two programs.
@@ -859,8 +860,9 @@ def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
     """
     if diff.old.stage != "stablehlo":
         return
-    sentences = [*_sentence(diff.old, diff.new, "became"), *_sentence(diff.new, diff.old, "was"), *_partly(diff)]
-    yield from sentences[:1]
+    sides = (diff.old, diff.new, "became"), (diff.new, diff.old, "was")
+    found = (*(_sentence(*side) for side in sides), _partly(diff), *(_batched(*side) for side in sides))
+    yield from islice(chain.from_iterable(found), 1)
 
 
 def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
@@ -871,6 +873,20 @@ def _sentence(looped: Module, unrolled: Module, verb: str) -> Iterator[str]:
     if found is not None:
         here = "" if found.copies.where == found.loop else f" ({place_of(found.copies.where)})"
         yield f"the loop of {place_of(found.loop)} {verb} {found.copies.copies:,} copies of its body{here}"
+
+
+def _batched(looped: Module, batched: Module, verb: str) -> Iterator[str]:
+    from hlodiff.differ.unrolling import batching
+    from hlodiff.report.program_analysis import place_of
+
+    found = batching(looped, batched)
+    if found is not None:
+        what = (
+            f"{found.turns:,} copies of its body"
+            if found.copies
+            else f"operations on all {found.turns:,} turns at once"
+        )
+        yield f"the loop of {place_of(found.loop)} {verb} {what}"
 
 
 def _partly(diff: ModuleDiff) -> Iterator[str]:
