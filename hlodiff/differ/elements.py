@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hlodiff.differ.instruction_matches import Elements, InstructionMap, MatchGraph
 from hlodiff.differ.operands import keeps_operands, same_value
 from hlodiff.differ.result import FieldChange
 from hlodiff.differ.subsequence import longest_common_subsequence
+from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
 from hlodiff.hlo.traversal import operands_first
 
@@ -30,11 +32,6 @@ RETURNS = frozenset(["tuple", "return"])
 """Opcodes whose operands are the elements that a computation returns."""
 # Opcodes whose results are what their callees return.
 _CALLS = CALLS | CONDITIONALS | {"fusion"}
-
-
-def may_renumber(computation: Computation) -> bool:
-    """Whether a computation has loops, or calls with several results: only their elements have numbers."""
-    return any(it.shape.tuple_shapes or it.opcode in CARRIERS for _, it in computation.calling)
 
 
 # --- What a program does with a value, whatever its number is.
@@ -96,7 +93,7 @@ class Roles:
             for role, count in given[parameter].items() if parameter < len(given) else ():
                 yield from (hash((it.opcode, rank, role)),) * count
         if not inner:
-            yield hash((it.opcode, it.shape.bare.text, 0 if is_commutative(it) else slot))
+            yield hash((it.opcode, shape_text(it.shape, False), 0 if is_commutative(it) else slot))
 
     def _inside(self, it: Instruction, number: int) -> Iterator[int]:
         for rank, callee in enumerate(it.called):
@@ -127,7 +124,7 @@ class Roles:
                 roles = inner[result] if result < len(inner) else None
             if roles is None:
                 it = owner.instructions[operand]
-                roles = Counter([hash((it.opcode, it.shape.bare.text)), below_of[operand]])
+                roles = Counter([hash((it.opcode, shape_text(it.shape, False))), below_of[operand]])
             found.append(roles)
         return found
 
@@ -142,7 +139,7 @@ class Roles:
             hashes[position] = hash(
                 (
                     it.opcode,
-                    it.shape.bare.text,
+                    shape_text(it.shape, False),
                     None if it.opcode == "parameter" else it.literal,
                     () if is_carried else tuple(sorted(it.attributes)),
                     () if is_carried else tuple(sorted(below) if is_commutative(it) else below),
@@ -159,11 +156,27 @@ class ElementContext:
         roles: of the modules that contain them.
         down: for each side, each instruction with everything that it is computed from.
         hashes: for each side, the content of each computation.
+
+    What the elements of loops have in common does not depend on matches, and is found once.
     """
 
     roles: tuple[Roles, Roles]
     down: tuple[Sequence[bytes], Sequence[bytes]]
     hashes: tuple[Sequence[str], Sequence[str]]
+    _of_loops: dict[tuple[int, int], tuple[Sequence[_Roles], Sequence[_Roles]]] = field(default_factory=dict)
+    _alike: dict[tuple[tuple[int, int], int, int], int] = field(default_factory=dict)
+
+    def alike(self, old: MatchGraph, new: MatchGraph, loop: tuple[int, int], one: int, other: int) -> int:
+        """How many uses two elements of two loops have in common."""
+        found = self._alike.get((loop, one, other))
+        if found is None:
+            if loop not in self._of_loops:
+                ours, theirs = self.roles
+                self._of_loops[loop] = _of_loop(ours, old, loop[0]), _of_loop(theirs, new, loop[1])
+            both = self._of_loops[loop]
+            found = min((both[0][one] & both[1][other]).total(), _MOST_ALIKE)
+            self._alike[loop, one, other] = found
+        return found
 
     def are_equal(self, one: Instruction, other: Instruction) -> bool:
         """Whether two calls call equal computations."""
@@ -238,12 +251,7 @@ def _same_elements(
         for a in begins[0]
     ]
     theirs = [held.down[1][b] for b in begins[1]]
-    roles: list[Sequence[_Roles]] = []
-
-    def alike(a: int, b: int) -> int:
-        if not roles:
-            roles.extend(_of_loop(*each) for each in zip(held.roles, (old, new), loop, strict=True))
-        return min((roles[0][a] & roles[1][b]).total(), _MOST_ALIKE)
+    alike = partial(held.alike, old, new, loop)
 
     if len(ours) != len(theirs):
         kept = of_tuple(old, new, pairing, one.operands[0], other.operands[0]) if len(one.operands) == 1 else None
@@ -315,7 +323,7 @@ def _count(side: MatchGraph, position: int) -> int:
 
 
 def _types(side: MatchGraph, places: Iterable[int]) -> list[str]:
-    return [side.computation.instructions[place].shape.bare.text for place in places]
+    return [shape_text(side.computation.instructions[place].shape, False) for place in places]
 
 
 def _of_loop(roles: Roles, side: MatchGraph, position: int) -> Sequence[_Roles]:
@@ -361,7 +369,7 @@ def result_elements(
         ours, theirs = (_of_results(roles, it) for roles, it in zip(held.roles, (one, other), strict=True))
         if not ours or not theirs:
             continue
-        types = [[shape.bare.text for shape in it.shape.tuple_shapes] for it in (one, other)]
+        types = [[shape_text(shape, False) for shape in it.shape.tuple_shapes] for it in (one, other)]
 
         def likeness(a: int, b: int, ours: Sequence[_Roles] = ours, theirs: Sequence[_Roles] = theirs) -> int:
             return (ours[a] & theirs[b]).total()
