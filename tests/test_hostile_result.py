@@ -19,7 +19,6 @@ from markdown_it import MarkdownIt
 from hlodiff.cli.entry import COMMANDS, FORMER
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_result, read_untrusted_view, saved_to_form
 from hlodiff.report.known_text import ORDERS, WITHHELD, known_text
-from hlodiff.report.untrusted_result import known_command
 from tests.known_words import FILE, NEEDED, PROGRAMS
 
 Ask = Callable[..., tuple[int, str, str]]
@@ -236,7 +235,7 @@ MISSING = {"name": "g", "target": "tpu-v5e", "stage": "compiled", "status": "not
 
 def with_next(said: str) -> str:
     programs = [PROGRAM, MISSING | {"advice": EVIL}, PROGRAM | {"name": "train/small"}, PROGRAM | {"name": "-x"}]
-    programs += [PROGRAM | {"name": name} for name in ("$(id)", "a;b", "../up", "--all")]
+    programs += [PROGRAM | {"name": name} for name in ("$(id)", "a;b", "../up", "--all", "con")]
     sheet = {"command": "check", "old": "a", "new": "b", "programs": programs, "findings": [FINDING], "next": said}
     return json.dumps({"format_version": "1.0", "sheet": sheet | {"text": [{"indent": 2, "text": f"hint: {EVIL}"}]}})
 
@@ -275,6 +274,7 @@ def test_the_next_command_is_made_of_known_words(command: str) -> None:
         EVIL,
         "hlodiff record -- bash x.sh",
         "hlodiff update unknown",
+        "hlodiff update con",  # a name that cannot be registered
         "hlodiff update f f f f",
         "hlodiff update f ",
         "hlodiff  update f",
@@ -297,10 +297,6 @@ def test_no_other_command_is_shown(command: str) -> None:
     sheet = read_untrusted_view(with_next(command))
     assert sheet.next == ""
     assert "next" not in saved_to_form(sheet, "comment")
-
-
-def test_names_that_cannot_be_registered_are_in_no_command() -> None:
-    assert known_command("hlodiff update con", {"con"}) == ""
 
 
 # How strangers would have somebody type something: %s is the command.
