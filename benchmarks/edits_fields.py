@@ -10,7 +10,6 @@ from typing import Any
 
 from benchmarks.truth import Bench, Made, around, changed
 from benchmarks.workbench import Body, Node, descendants
-from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Layout, Shape
 
 _NUMBER = re.compile(r"(?<![\w.#])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -76,8 +75,8 @@ def _header_fits(bench: Bench) -> bool:
 
 def _entry_layout(bench: Bench) -> str:
     entry = bench.piece.entry
-    inside = ", ".join(print_shape(node.shape) for node in entry.parameters())
-    return f"{{({inside})->{print_shape(entry.root.shape)}}}"
+    inside = ", ".join(node.shape.text for node in entry.parameters())
+    return f"{{({inside})->{entry.root.shape.text}}}"
 
 
 def _reshape(bench: Bench, body: Body, node: Node, shape: Shape) -> bool:

@@ -21,8 +21,7 @@ from hlodiff.capture.arguments import module_type
 from hlodiff.capture.messages import NamedTable
 from hlodiff.capture.pass_dumps import written_text
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
-from hlodiff.hlo.grammar import ELIDED_CONSTANT_LINE
-from hlodiff.hlo.model import bits_of
+from hlodiff.hlo.grammar import ELIDED_CONSTANT_LINE, bits_of
 from hlodiff.hlo.proto import fields, with_field
 from hlodiff.normalizer.constants import content_note
 from hlodiff.registry import Case

@@ -250,7 +250,8 @@ def donation_settings(claim: EditClaims, old: Module, new: Module, numbers: tupl
     """
     if "alias" not in claim.edit.fields:
         return
-    ours, theirs = (donated_results(module).get(number, {}) for module, number in zip((old, new), numbers, strict=True))
+    donated = donated_results(old.attributes), donated_results(new.attributes)
+    ours, theirs = (of_side.get(number, {}) for of_side, number in zip(donated, numbers, strict=True))
     for inside in dict.fromkeys([*ours, *theirs]):
         if ours.get(inside) != theirs.get(inside):
             yield SettingChange(f"donation:{inside}", theirs.get(inside))

@@ -19,7 +19,7 @@ from hlodiff.differ.instruction_matches import Elements
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.prepare import DiffInput
 from hlodiff.differ.result import FusionChange, Kind
-from hlodiff.hlo.fingerprint import renumbered, shape_text
+from hlodiff.hlo.fingerprint import renumbered
 from hlodiff.hlo.model import Computation, is_commutative
 from hlodiff.hlo.traversal import operands_first
 
@@ -203,7 +203,7 @@ def is_reversed(old: ProgramSide, new: ProgramSide) -> bool:
         for program, shared in ((old, set(new.hashes)), (new, set(old.hashes)))
     )
     kinds = [
-        Counter([(it.opcode, shape_text(it.shape), it.literal, it.attributes) for c in side for it in c.instructions])
+        Counter([(it.opcode, it.shape.text, it.literal, it.attributes) for c in side for it in c.instructions])
         for side in (ours, theirs)
     ]
     # The lines as text, made only here because most kinds are on both sides and need none.
@@ -230,7 +230,7 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
             below = [hashes.get(operand, "") for operand in it.operands]
             text = "\n".join(
                 (
-                    f"{it.opcode} {shape_text(it.shape)} {it.literal} {it.attributes}",
+                    f"{it.opcode} {it.shape.text} {it.literal} {it.attributes}",
                     *(sorted(below) if is_commutative(it) else below),
                 )
             )

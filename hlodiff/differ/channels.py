@@ -22,7 +22,6 @@ from hlodiff.differ.prepare import channel_of, tuning_of
 from hlodiff.differ.regions import joined_halves, with_joined
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, continued_steps, is_step
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import scheduled
 from hlodiff.normalizer.backend_config import split_backend_config
@@ -274,7 +273,7 @@ def _plain_and_begun(
                 half = replace(edit, sites=tuple(first), count=len(first) if len(places) == edit.count else 0)
             if half.count and is_step(it) == (which == side):
                 groups = it.attribute("replica_groups") or it.attribute("source_target_pairs")
-                key = it.opcode, shape_text(it.shape, False), groups, it.attribute("dimensions"), edit.op_name
+                key = it.opcode, it.shape.bare.text, groups, it.attribute("dimensions"), edit.op_name
                 found.setdefault(key, ({}, {}))[which][n] = half
     for olds, news in found.values():
         if olds and sum(edit.count for edit in olds.values()) == sum(edit.count for edit in news.values()):

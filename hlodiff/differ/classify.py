@@ -22,7 +22,6 @@ from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
-from hlodiff.hlo.fingerprint import without_layout
 from hlodiff.hlo.metadata import REMATERIALISED, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import call_sites, preorder
@@ -101,7 +100,7 @@ def _hashes(
 
 def _without_layouts(computation: Computation) -> Computation:
     instructions = (
-        replace(it, shape=without_layout(it.shape), attributes=(*it.attributes, *_called(it)), calls=())
+        replace(it, shape=it.shape.bare, attributes=(*it.attributes, *_called(it)), calls=())
         for it in computation.instructions
     )
     return replace(computation, instructions=tuple(instructions))
@@ -133,7 +132,7 @@ def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
     attributes = [(key, _without_note(it, key, value)) for key, value in it.attributes if field_of(key) != "precision"]
     return replace(
         it,
-        shape=_shape(without_layout(it.shape)),
+        shape=_shape(it.shape.bare),
         operands=tuple(n for n, _ in taken),
         results=tuple(r for _, r in taken) if any(r for _, r in taken) else (),
         attributes=tuple((key, value) for key, value in [*attributes, *_called(it)] if value is not None),
@@ -502,32 +501,22 @@ def classes_of_edit(edit: Edit, diff: ModuleDiff) -> tuple[Class, ...]:
 def is_argument(edit: Edit, diff: ModuleDiff) -> bool:
     """Whether an edit is about an argument of the whole program, not of a computation inside it."""
     sides = ((edit.old, diff.old), (edit.new, diff.new))
-    return all(site is not None and _is_entry_parameter(site, module.entry) for site, module in sides)
+    return all(site and (site.opcode, site.computation) == ("parameter", module.entry) for site, module in sides)
 
 
-def signature(module: Module) -> tuple[tuple[object, ...], tuple[object, ...]]:
-    """Element types and dimensions of the arguments by number and of the results.
+def signature(module: Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The types of the arguments by number and of the results, without layouts.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> signature(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[2] parameter(0)\\n}"))[1]
-        (('f32', (2,), ()),)
+        ('f32[2]',)
     """
     if not module.computations:
         return (), ()
     entry = module.entry_computation
-    arguments = tuple(_type(entry.instructions[index].shape) for index in entry.parameters)
-    return arguments, tuple(map(_type, module.result_shapes))
-
-
-def _type(shape: Shape) -> object:
-    if shape.tuple_shapes:
-        return tuple(_type(part) for part in shape.tuple_shapes)
-    return (shape.element_type, shape.dimensions, shape.dynamic)
-
-
-def _is_entry_parameter(site: Site, entry: int) -> bool:
-    return site.opcode == "parameter" and site.computation == entry
+    arguments = tuple(entry.instructions[index].shape.bare.text for index in entry.parameters)
+    return arguments, tuple(shape.bare.text for shape in module.result_shapes)
 
 
 def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
@@ -561,7 +550,7 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
 
 def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
     """Class of an added or removed instruction."""
-    if _is_entry_parameter(site, module.entry):
+    if (site.opcode, site.computation) == ("parameter", module.entry):
         return "interface", False
     if _is_placing(site):
         is_jax_own = site.opcode in _CONSTRAINTS and is_on_no_mesh(site.instruction_in(module), module)

@@ -24,6 +24,7 @@ from hlodiff.differ.elements import (
     keeps_elements,
     match_elements,
     match_indistinguishable,
+    may_renumber,
     of_tuple,
     result_elements,
 )
@@ -197,7 +198,7 @@ class ComputationMatch:
         old, new: indices into the modules' computations.
         old_side, new_side: the matcher's graphs; None if the two are equal by content and were never opened.
         pairing: the matches of instructions; None if equal.
-        held: their context for the elements of tuples; None if equal.
+        held: their context for the elements of tuples; None if nothing in them has elements that may be renumbered.
         count: how many call sites lead here on both sides.
         callers: the pairs that call this one, and whether they apply it to elements.
         limits_hit: names of the limits that cut the search for the shortest script short.
@@ -397,8 +398,9 @@ def _open(
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
         pair.limits_hit.append("assignment")
-    held = pair.held = _held(old, new, pair)
-    match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, held)
+    if may_renumber(pair.old_side.computation):
+        pair.held = _held(old, new, pair)
+        match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, pair.held)
     elements = _likely_elements(old, new, pair, call.elements if call else None)
     for source, which in elements.items():
         match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
@@ -464,9 +466,11 @@ def _likely_elements(
         old, new, pair: the two computations.
         given: the elements of their parameters, if those were renumbered.
     """
-    assert pair.pairing and pair.old_side and pair.new_side and pair.held
-    both, held = (pair.old_side, pair.new_side, pair.pairing), pair.held
+    assert pair.pairing and pair.old_side and pair.new_side
     pair.pairing.results.clear()
+    if pair.held is None:
+        return {}
+    both, held = (pair.old_side, pair.new_side, pair.pairing), pair.held
     is_numbered = old.module.stage == "stablehlo"
     found: dict[int, Elements] = {}
     for elements in (result_elements(*both, held), carried_elements(*both, held, given)):

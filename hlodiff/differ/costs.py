@@ -294,13 +294,13 @@ class _FunctionCalls:
         """Functions that several calls brought, and what they call: these calls have the cost."""
         if called:
             several = [callee for callee, count in called.items() if count > 1]
-            calls = _call_sites(
-                module, {place for place in edited if place not in alone or place[0] not in of_one_side}
-            )
+            whole = call_graph(module)
+            apart = {place for place in edited if place not in alone or place[0] not in of_one_side}
+            calls = _call_sites(module, whole, apart)
             below = several + [callee for layer in nx.bfs_layers(calls, several) for callee in layer] if several else []
             self.inside = {callee for callee in below if callee in of_one_side}
             self._apart = {place for place in edited if place not in alone or place[0] not in self.inside}
-            self._graph, self._applied = _call_sites(module, self._apart), applied_bodies(module)
+            self._graph, self._applied = _call_sites(module, whole, self._apart), applied_bodies(module)
 
     def callee(self, place: Place) -> int | None:
         """The function that an instruction calls."""
@@ -323,13 +323,13 @@ class _FunctionCalls:
         return replace(added_up(costs) or Cost(0, 0), runs=times.times)
 
 
-def _call_sites(module: Module, apart: Container[Place] = ()) -> nx.DiGraph[int]:
-    """The call graph for `_summed`, without the calls of some instructions."""
+def _call_sites(module: Module, whole: nx.DiGraph[int], apart: Container[Place] = ()) -> nx.DiGraph[int]:
+    """The call graph of a module for `_summed`, without the calls of some instructions."""
     import networkx as nx
 
     calls: nx.DiGraph[int] = nx.DiGraph()
     calls.add_nodes_from(range(len(module.computations)))
-    for caller, callee, edge in call_graph(module).edges(data=True):
+    for caller, callee, edge in whole.edges(data=True):
         sites: Sequence[CallSite] = edge["sites"]
         instructions = module.computations[caller].instructions
         left = [site for site in sites if (caller, site.instruction) not in apart]
@@ -342,7 +342,7 @@ def _call_sites(module: Module, apart: Container[Place] = ()) -> nx.DiGraph[int]
 
 def _runs(module: Module, turns: LoopTurns, wanted: Iterable[int]) -> dict[int, _Runs]:
     """How often computations run in one call of the program, over all callers."""
-    return _summed(_call_sites(module), module.entry, wanted, partial(turns.in_one_run, module))
+    return _summed(_call_sites(module, call_graph(module)), module.entry, wanted, partial(turns.in_one_run, module))
 
 
 _Any = TypeVar("_Any", bound=Hashable)

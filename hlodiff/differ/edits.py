@@ -346,7 +346,7 @@ _ELSEWHERE = frozenset(["input_output_alias", "buffer_donor", "is_scheduled", "e
 def header_donations(module: Module) -> dict[tuple[int, str], str]:
     """Donated arguments: (parameter number, index inside it) -> "output {0}", or "any output" for mere donors."""
     found: dict[tuple[int, str], str] = {}
-    for one in donated_parts(module):
+    for one in donated_parts(module.attributes):
         must = ", must alias" if one.kind == "must-alias" else ""
         found[one.parameter, one.inside] = "any output" if one.result is None else f"output {{{one.result}}}{must}"
     return found

@@ -20,7 +20,6 @@ from hlodiff.differ.instruction_matches import Elements, InstructionMap, MatchGr
 from hlodiff.differ.operands import keeps_operands, same_value
 from hlodiff.differ.result import FieldChange
 from hlodiff.differ.subsequence import longest_common_subsequence
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
 from hlodiff.hlo.traversal import operands_first
 
@@ -32,6 +31,11 @@ RETURNS = frozenset(["tuple", "return"])
 """Opcodes whose operands are the elements that a computation returns."""
 # Opcodes whose results are what their callees return.
 _CALLS = CALLS | CONDITIONALS | {"fusion"}
+
+
+def may_renumber(computation: Computation) -> bool:
+    """Whether a computation has loops, or calls with several results: only their elements have numbers."""
+    return any(it.shape.tuple_shapes or it.opcode in CARRIERS for _, it in computation.calling)
 
 
 # --- What a program does with a value, whatever its number is.
@@ -93,7 +97,7 @@ class Roles:
             for role, count in given[parameter].items() if parameter < len(given) else ():
                 yield from (hash((it.opcode, rank, role)),) * count
         if not inner:
-            yield hash((it.opcode, shape_text(it.shape, False), 0 if is_commutative(it) else slot))
+            yield hash((it.opcode, it.shape.bare.text, 0 if is_commutative(it) else slot))
 
     def _inside(self, it: Instruction, number: int) -> Iterator[int]:
         for rank, callee in enumerate(it.called):
@@ -124,7 +128,7 @@ class Roles:
                 roles = inner[result] if result < len(inner) else None
             if roles is None:
                 it = owner.instructions[operand]
-                roles = Counter([hash((it.opcode, shape_text(it.shape, False))), below_of[operand]])
+                roles = Counter([hash((it.opcode, it.shape.bare.text)), below_of[operand]])
             found.append(roles)
         return found
 
@@ -139,7 +143,7 @@ class Roles:
             hashes[position] = hash(
                 (
                     it.opcode,
-                    shape_text(it.shape, False),
+                    it.shape.bare.text,
                     None if it.opcode == "parameter" else it.literal,
                     () if is_carried else tuple(sorted(it.attributes)),
                     () if is_carried else tuple(sorted(below) if is_commutative(it) else below),
@@ -323,7 +327,7 @@ def _count(side: MatchGraph, position: int) -> int:
 
 
 def _types(side: MatchGraph, places: Iterable[int]) -> list[str]:
-    return [shape_text(side.computation.instructions[place].shape, False) for place in places]
+    return [side.computation.instructions[place].shape.bare.text for place in places]
 
 
 def _of_loop(roles: Roles, side: MatchGraph, position: int) -> Sequence[_Roles]:
@@ -369,7 +373,7 @@ def result_elements(
         ours, theirs = (_of_results(roles, it) for roles, it in zip(held.roles, (one, other), strict=True))
         if not ours or not theirs:
             continue
-        types = [[shape_text(shape, False) for shape in it.shape.tuple_shapes] for it in (one, other)]
+        types = [[shape.bare.text for shape in it.shape.tuple_shapes] for it in (one, other)]
 
         def likeness(a: int, b: int, ours: Sequence[_Roles] = ours, theirs: Sequence[_Roles] = theirs) -> int:
             return (ours[a] & theirs[b]).total()

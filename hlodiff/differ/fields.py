@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from hlodiff.differ.placement import format_memory_space
 from hlodiff.differ.result import FieldChange
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.grammar import Unbalanced, load_json, print_layout, split_commas, unquote
 from hlodiff.hlo.model import Instruction, Layout, Shape
 from hlodiff.normalizer.constants import is_elided
@@ -117,7 +116,7 @@ def in_order(changes: list[FieldChange]) -> list[FieldChange]:
 @lru_cache(maxsize=10_000)
 def _shape_changes(old: Shape, new: Shape, platform: str = "") -> tuple[FieldChange, ...]:
     if skeleton(old) != skeleton(new):
-        return (FieldChange("shape", shape_text(old, False), shape_text(new, False)),)
+        return (FieldChange("shape", old.bare.text, new.bare.text),)
     pairs = list(zip(old.leaves, new.leaves, strict=False))
     changes: list[FieldChange] = []
     are_others = has_other_elements(old, new)
@@ -126,8 +125,8 @@ def _shape_changes(old: Shape, new: Shape, platform: str = "") -> tuple[FieldCha
         # Position does not identify the elements here: only those of one type and size are compared, in order.
         free: dict[str, list[Shape]] = {}
         for _, theirs in pairs:
-            free.setdefault(shape_text(theirs, False), []).append(theirs)
-        groups = [(ours, free.get(shape_text(ours, False))) for ours, _ in pairs]
+            free.setdefault(theirs.bare.text, []).append(theirs)
+        groups = [(ours, free.get(ours.bare.text)) for ours, _ in pairs]
         pairs = [(ours, group.pop(0)) for ours, group in groups if group]
     types = [(a.element_type, b.element_type) for a, b in pairs]
     if any(a != b for a, b in types):
@@ -136,7 +135,7 @@ def _shape_changes(old: Shape, new: Shape, platform: str = "") -> tuple[FieldCha
     sizes = [tuple([(leaf.dimensions, leaf.dynamic, leaf.is_array) for leaf in pair]) for pair in pairs]
     if not are_others and any(a != b for a, b in sizes):
         place = next(n for n, (a, b) in enumerate(sizes) if a != b)
-        changes.append(FieldChange("shape", *(shape_text(shape, False) for shape in pairs[place])))
+        changes.append(FieldChange("shape", *(shape.bare.text for shape in pairs[place])))
     layouts = [
         (_arrangement(a), _arrangement(b))
         for a, b in pairs
@@ -169,7 +168,7 @@ def has_other_elements(old: Shape, new: Shape) -> bool:
 
 def _other_elements(pairs: list[tuple[Shape, Shape]]) -> tuple[str, str]:
     """For each tuple an element that only it has; if both have the same ones, the first at a different position."""
-    texts = [[shape_text(pair[side], False) for pair in pairs] for side in (0, 1)]
+    texts = [[pair[side].bare.text for pair in pairs] for side in (0, 1)]
     counts = [Counter(side) for side in texts]
     alone = [next(iter((counts[n] - counts[1 - n]).elements()), "") for n in (0, 1)]
     return (alone[0], alone[1]) if all(alone) else _first(list(zip(*texts, strict=True)))

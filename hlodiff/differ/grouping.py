@@ -17,7 +17,6 @@ from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import is_library, own_frame, own_place
 from hlodiff.hlo.model import BROADCASTS, Frame, Instruction, Module
 from hlodiff.hlo.traversal import call_sites, multiplicities
@@ -367,7 +366,7 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
     for module, place in ((old, edit.old), (new, edit.new)):
         it = at(module, place) if place else None
         literal = it.literal if it and it.opcode == "constant" else None
-        sides.append(it and (it.opcode, shape_text(it.shape), literal, tuple(sorted(it.attributes))))
+        sides.append(it and (it.opcode, it.shape.text, literal, tuple(sorted(it.attributes))))
     changes = tuple(
         (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, *(c.literals or ())) for c in edit.changes
     )

@@ -13,7 +13,8 @@ from typing import Literal
 from hlodiff.differ.metrics import count
 from hlodiff.differ.program_analysis import ProgramAnalysis
 from hlodiff.differ.repeats import FrameTree, InLoop, Repeat, own_line, repeats, stands_alone
-from hlodiff.hlo.model import Instruction, Module, bits_of
+from hlodiff.hlo.grammar import bits_of
+from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
 
 Class = Literal["constant", "logarithmic", "linear", "quadratic", "more"]

@@ -283,6 +283,8 @@ _RESERVING = frozenset(["AllocateBuffer"])
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
+# A fusion without these, and without buffers that operands and results share, moves whole values.
+_IN_PART = _SLICING | _UPDATING | {"fusion", "bitcast"}
 _TRIANGULAR = frozenset(["cholesky", "triangular-solve"])  # they read half of their first operand
 _MOST_NESTED = 8  # fusions in fusions
 _ALIASED = re.compile(r"\{(\d*)\}: \(")  # the number of a result that is in the buffer of an operand
@@ -335,7 +337,11 @@ def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:
     it = computation.instructions[place[1]]
     operands = [computation.instructions[operand].shape for operand in it.operands]
     if it.opcode in FUSIONS and len(it.called) == 1:
-        return _FusionTraffic(module).of(it, operands)
+        body = module.computations[it.called[0]]
+        is_read = all(body.users[parameter] or parameter == body.root for parameter in body.parameters)
+        is_whole = is_read and _IN_PART.isdisjoint([one.opcode for one in body.instructions])
+        if not is_whole or any(name == "output_to_operand_aliasing" for name, _ in it.attributes):
+            return _FusionTraffic(module).of(it, operands)
     return _read(it, operands), _written(it, operands)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hlodiff.differ.limits import Limits
 from hlodiff.hlo.collectives import family
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction, is_commutative
 from hlodiff.hlo.traversal import operands_first, preorder
 
@@ -206,7 +205,7 @@ class MatchGraph:
         """
         computation: Computation = graph.graph["computation"]
         instructions = computation.instructions
-        kinds = [shape_text(it.shape, False) for it in instructions]
+        kinds = [it.shape.bare.text for it in instructions]
         rows = [
             _labels(it, hashes, intern, entry, kind, tuple([kinds[o] for o in it.operands]))
             for it, kind in zip(instructions, kinds, strict=True)
@@ -259,7 +258,7 @@ def _labels(
         call = "argument" if entry else "parameter"
     groups = it.attribute("replica_groups") if attributes else None
     number = intern.setdefault
-    own = number((OWN, it.opcode, shape_text(it.shape), literal, attributes), len(intern))
+    own = number((OWN, it.opcode, it.shape.text, literal, attributes), len(intern))
     return (
         number((EXACT, own, called), len(intern)),
         number((SIGNED, own, operand_kinds), len(intern)),

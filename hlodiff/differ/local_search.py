@@ -32,7 +32,6 @@ from hlodiff.differ.instruction_matches import (
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import OrderFree, operands_changed, same_operands_in_any_order, same_value
 from hlodiff.differ.parameters import Expectation
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Computation, Instruction
 
 # --- Cost of a matching, in edits, updated while a search changes it; every change can be rolled back.
@@ -80,7 +79,7 @@ class Bodies:
             for it in self.computation(computation).instructions:
                 if it.opcode != "parameter":  # a kind is text because its hash is cached
                     literal = it.literal if it.opcode == "constant" and not it.shape.dimensions else None
-                    kind = f"{it.opcode} {shape_text(it.shape)} {literal!r}"
+                    kind = f"{it.opcode} {it.shape.text} {literal!r}"
                     if it.attributes:
                         kind += f" {sorted([pair for pair in it.attributes if pair[0] not in _SPELLED])}"
                     kinds[kind] = number = kinds.get(kind, 0) + 1

@@ -87,10 +87,11 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
         return module._trip_counts
     except AttributeError:
         found: dict[LoopPlace, TripCount] = {}
-        loops = LoopSolver(module)
+        loops = None
         for index, computation in enumerate(module.computations):
-            for position, it in enumerate(computation.instructions):
+            for position, it in computation.calling:
                 if it.opcode == "while":
+                    loops = loops or LoopSolver(module)
                     known = loops.trip_count(index, position)
                     if known is not None:
                         found[index, position] = known
@@ -627,4 +628,4 @@ def _turns(module: Module, known: TripCount | None, it: Instruction) -> str:
 
 def whiles(module: Module) -> Iterator[Instruction]:
     """All loops of a program."""
-    yield from (it for computation in module.computations for it in computation.instructions if it.opcode == "while")
+    yield from (it for computation in module.computations for _, it in computation.calling if it.opcode == "while")

@@ -18,7 +18,6 @@ from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
 
 _HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
@@ -309,7 +308,7 @@ def _groups(
         for place in places:
             it = at(program.module, place)
             inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode in _WHOLE else ()
-            what = (it.opcode, shape_text(it.shape, False), it.literal, inside)
+            what = (it.opcode, it.shape.bare.text, it.literal, inside)
             key = (*what, len(it.operands), tuple(sorted(it.attributes)))
             groups.setdefault(key, ([], []))[which].append(place)
     return [(olds, news) for olds, news in groups.values() if olds and news]
@@ -459,4 +458,4 @@ def _whole(diff: ModuleDiff, kind: str) -> Iterator[tuple[Edit, tuple[str, str],
             continue
         computation = (diff.new if kind == "added" else diff.old).computations[site.computation]
         it = computation.instructions[site.instruction]
-        yield edit, (it.opcode, shape_text(it.shape, False)), compute_place(computation, it)
+        yield edit, (it.opcode, it.shape.bare.text), compute_place(computation, it)

@@ -54,7 +54,6 @@ from hlodiff.differ.prepare import DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.errors import DiffError
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Module, Shape, with_each_other, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import KINDS
@@ -365,7 +364,7 @@ def share_in_common(
 
 
 def _type(shape: Shape, sized: bool) -> Hashable:
-    return shape_text(shape, False) if sized else tuple([(it.element_type, len(it.dimensions)) for it in shape.leaves])
+    return shape.bare.text if sized else tuple([(it.element_type, len(it.dimensions)) for it in shape.leaves])
 
 
 def _counted(module: Module, copies: Mapping[int, int], sized: bool) -> Counter[Hashable]:

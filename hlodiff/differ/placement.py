@@ -314,7 +314,7 @@ def donations(module: Module) -> dict[int, str]:
         {0: 'result 1'}
     """
     found: dict[int, str] = {}
-    for one in donated_parts(module):
+    for one in donated_parts(module.attributes):
         part = f" (part {one.inside})" if one.inside else ""
         if one.result is not None:
             found[one.parameter] = f"result {one.result}".strip() + part

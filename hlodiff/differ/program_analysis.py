@@ -29,7 +29,6 @@ from hlodiff.differ.repeats import (
     unknown,
 )
 from hlodiff.hlo.fingerprint import computation_hashes, digest
-from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import Computation, Instruction, Module
 from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities, preorder, source_through
 
@@ -73,7 +72,7 @@ def tables(module: Module, least: int = LARGE_LITERAL_BYTES) -> tuple[Table, ...
         for position, it in enumerate(module.computations[index].instructions if weight.total else ()):
             if it.opcode == "constant" and it.shape.bytes >= least and not _is_splat(it):
                 where = own_line(module, _reader(module, index, position))
-                shape = print_shape(it.shape).partition("{")[0]
+                shape = it.shape.text.partition("{")[0]
                 data = _HEX.fullmatch(it.literal or "")
                 digest = sha256(bytes.fromhex(data[1])).hexdigest() if data else ""
                 found.append(Table(shape, it.shape.bytes, where, digest, weight.total))
@@ -199,7 +198,7 @@ def _twice(
         costly = [one for one in map(computation.instructions.__getitem__, counted) if one.opcode not in _CHEAP]
         operations = sum(size_of(one, sizes) for one in costly if is_operation(one))
         if operations >= LEAST_OPERATIONS:
-            shape = print_shape(it.shape).partition("{")[0]
+            shape = it.shape.text.partition("{")[0]
             found.append(
                 RepeatedComputation(
                     f"{it.opcode} {shape}",
@@ -220,7 +219,7 @@ def _values(computation: Computation, hashes: Sequence[str]) -> list[bytes]:
             continue
         inputs = [values[o] for o in it.operands]
         results = ",".join(map(str, it.results))
-        own = f"{it.opcode} {print_shape(it.shape)} {it.attributes} {it.literal} {results}"
+        own = f"{it.opcode} {it.shape.text} {it.attributes} {it.literal} {results}"
         values.append(digest([own.encode(), *(hashes[c].encode() for c in it.called), *inputs]))
     return values
 

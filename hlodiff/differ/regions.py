@@ -16,16 +16,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.arguments import ArgumentChanges, argument_changes, path_of
 from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_matches import are_apart
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.result import Edit, FieldChange
+from hlodiff.differ.result import ArgumentChanges, Edit, FieldChange, argument_changes
 from hlodiff.hlo.collectives import FAMILIES, family, stem
-from hlodiff.hlo.fingerprint import shape_text
-from hlodiff.hlo.metadata import own_place
+from hlodiff.hlo.metadata import own_place, path_of
 from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Frame, Instruction, Module, Shape, is_commutative
 from hlodiff.hlo.traversal import source_through
 
@@ -450,7 +448,7 @@ class _Regions:
 
     def _collective(self, side: int, it: Instruction) -> object:
         line = own_place(self.modules[side].stack(it.frame))
-        return it.opcode, shape_text(it.shape, False), it.attribute("dimensions"), it.op_name, line
+        return it.opcode, it.shape.bare.text, it.attribute("dimensions"), it.op_name, line
 
     def _takes_others(self, edit: RawEdit) -> bool:
         """Whether an operation takes none of the values that it took."""

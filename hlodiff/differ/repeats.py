@@ -22,7 +22,7 @@ from typing import Literal
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS
-from hlodiff.hlo.fingerprint import computation_hashes, digest, shape_text
+from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame
 from hlodiff.hlo.model import CALLS, COMMUTATIVE, CONDITIONALS, Computation, Frame, Instruction, Module, Shape
 from hlodiff.hlo.traversal import called_by, callees_first, is_continuation, multiplicities, operands_first
@@ -298,7 +298,7 @@ class Repetition:
 def _type_of(it: Instruction, result: int) -> str:
     """The type of one result."""
     several = it.shape.tuple_shapes
-    return shape_text(several[result] if result < len(several) else it.shape, False)
+    return (several[result] if result < len(several) else it.shape).bare.text
 
 
 def _edge(user: int, operands: Sequence[int], at: Mapping[int, tuple[int, int]]) -> _Edge | str:
@@ -440,7 +440,7 @@ def labels_of(module: Module) -> tuple[tuple[bytes, ...], ...]:
 def _label(it: Instruction, hashes: Sequence[str]) -> bytes:
     attributes = sorted(f"{key}={value}" for key, value in it.attributes if key not in _POSITIONS)
     callees = [part for name, group in it.calls for part in (name, *(hashes[callee] for callee in group))]
-    own = [it.opcode, shape_text(it.shape, False), str(len(it.operands))]
+    own = [it.opcode, it.shape.bare.text, str(len(it.operands))]
     return digest([part.encode("utf-8", "surrogatepass") for part in (*own, *attributes, "", *callees)])
 
 
@@ -941,7 +941,7 @@ def repeated_values(module: Module) -> Iterator[RepeatedValue]:
             if it.frame not in lines:
                 lines[it.frame] = own_line(module, it.frame)
             line = "" if it.opcode in CARRIERS else lines[it.frame]  # equal constants have the line of one of them
-            own = [f"{it.opcode} {it.literal} {line}", shape_text(it.shape, False)]
+            own = [f"{it.opcode} {it.literal} {line}", it.shape.bare.text]
             inputs: list[bytes] = []
             if module.stage == "stablehlo":
                 own += [str(it.attributes), *(hashes[callee] for callee in it.called)]

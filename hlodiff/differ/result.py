@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from hlodiff.differ.arguments import ArgumentChanges, argument_changes
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.errors import DiffError
 from hlodiff.hlo.grammar import called_names
+from hlodiff.hlo.metadata import QUOTED, path_of
 from hlodiff.hlo.model import Frame, Instruction, Module, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import preorder
@@ -225,6 +226,86 @@ class FusionChange:
             "moved_out": self.moved_out,
             "intermediate_bytes": self.intermediate_bytes,
         }
+
+
+# --- Arguments that were added, removed or changed type, by their JAX paths: `params['w']`.
+#
+# The matcher pairs arguments by their users, so a removed bias may be paired with a new argument of its shape. Users
+# know arguments by their paths, so the paths of both entries are compared here.
+
+# A path key that is a name: neither a list index nor the brackets around a name.
+_KEY = re.compile(rf"{QUOTED.pattern}|[^\W\d]\w*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentChanges:
+    """How the arguments of a program changed.
+
+    Args:
+        added, removed: paths, in the order of the arguments.
+        renamed: (old path, new path) of arguments that only moved to another depth of a structure.
+        retyped: (path, old type, new type), types without their layouts: `f32[8,4]`.
+        reordered: the paths common to both programs in the new order, if the order changed.
+        are_named: whether every argument has a path of its own, so that nothing else was added or removed.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    retyped: tuple[tuple[str, str, str], ...] = ()
+    reordered: tuple[str, ...] = ()
+    are_named: bool = False
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+def argument_changes(old: Module, new: Module) -> ArgumentChanges:
+    """Compare the arguments of two programs by their paths.
+
+    Args:
+        old, new: programs of one stage.
+
+    Returns:
+        no changes if a program has an argument without a path or two with the same path: paths then do not identify
+        arguments.
+
+    Example:
+        >>> argument_changes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)) == ArgumentChanges()
+        True
+    """
+    listed: list[list[tuple[str, str]]] = []
+    for module in (old, new):
+        entry = module.entry_computation if module.computations else None
+        arguments = [entry.instructions[n] for n in entry.parameters] if entry else []
+        listed.append([(path_of(it), it.shape.bare.text) for it in arguments])
+    ours, theirs = map(dict, listed)
+    if any("" in side or len(side) != len(rows) for side, rows in zip((ours, theirs), listed, strict=True)):
+        return ArgumentChanges()
+    before, after = ([path for path in one if path in other] for one, other in ((ours, theirs), (theirs, ours)))
+    # Arguments of one type whose paths have the same names, in order: `state[0].mu`, `state[1][0].mu`.
+    renamed: list[tuple[str, str]] = []
+    left = [(path, shape, _KEY.findall(path)) for path, shape in theirs.items() if path not in ours]
+    for path, shape in ours.items():
+        names = _KEY.findall(path) if path not in theirs else []
+        found = (n for n, (_, other, others) in enumerate(left) if shape == other and _has_all(names, others))
+        if names and (number := next(found, None)) is not None:
+            renamed.append((path, left[number][0]))
+            left = left[number + 1 :]
+    is_renamed = {path for pair in renamed for path in pair}
+    return ArgumentChanges(
+        tuple(path for path in theirs if path not in ours and path not in is_renamed),
+        tuple(path for path in ours if path not in theirs and path not in is_renamed),
+        tuple((path, one, theirs[path]) for path, one in ours.items() if theirs.get(path, one) != one),
+        tuple(after) if before != after else (),
+        bool(ours and theirs),
+        tuple(renamed),
+    )
+
+
+def _has_all(names: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether the longer list has the names of the shorter in order, with equal ends; a single name is not enough."""
+    shorter, longer = sorted((names, others), key=len)
+    left = iter(longer)
+    is_whole = len(shorter) > 1 and (shorter[0], shorter[-1]) == (longer[0], longer[-1])
+    return is_whole and all(name in left for name in shorter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,16 +46,3 @@ def longest_common_subsequence(
         else:
             b += 1
     return pairs
-
-
-def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """How many elements two sequences begin and end with alike; no element counts for both ends.
-
-    Example:
-        >>> common_ends("abba", "aba")
-        (2, 1)
-    """
-    most = min(len(old), len(new))
-    before = next((n for n in range(most) if old[n] != new[n]), most)
-    after = next((n for n in range(most - before) if old[-1 - n] != new[-1 - n]), most - before)
-    return before, after

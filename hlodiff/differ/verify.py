@@ -671,7 +671,7 @@ def _renumber_aliasing(node: _ResultNode) -> Row:
 def _differences(ours: Row, theirs: Row) -> Iterator[tuple[str, str, str]]:
     """Name, old and new value of each field in which two rows in normal form differ."""
     fields = [
-        {"opcode": row.opcode, "shape": grammar.print_shape(row.shape), "literal": row.literal} | dict(row.attributes)
+        {"opcode": row.opcode, "shape": row.shape.text, "literal": row.literal} | dict(row.attributes)
         for row in (ours, theirs)
     ]
     for name in dict.fromkeys([*fields[0], *sorted(fields[1])]):
@@ -1114,7 +1114,7 @@ def _check_header(program: _ReplayedProgram) -> Iterator[str]:
         and before.opcode == (after := new.entry_computation.instructions[place]).opcode == "parameter"
     ]
     yield from _check_numbers(arguments)
-    donated = grammar.donated_results(old), grammar.donated_results(new)
+    donated = grammar.donated_results(old.attributes), grammar.donated_results(new.attributes)
     for before, after, node in arguments:
         now: dict[str, str | None] = {**donated[0].get(before.number, {})}
         now |= {name[9:]: text for name, text in node.settings.items() if name.startswith("donation:")}

@@ -12,12 +12,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import (
     Computation,
     Instruction,
     Module,
-    Shape,
     is_commutative,
 )
 from hlodiff.hlo.traversal import callees_first, operands_first, postorder, preorder, without_callers
@@ -98,7 +96,8 @@ class KnownContents:
                 called = [part for name, group in it.calls for part in (name, *map(callee_hash, group))]
                 named.append(_label(it, called, layout))
                 continue
-            alone = it.opcode, shape_text(it.shape, layout), it.literal, it.attributes
+            shape = it.shape if layout else it.shape.bare
+            alone = it.opcode, shape.text, it.literal, it.attributes
             label = self._labels.get(alone)
             if label is None:
                 label = self._labels[alone] = _label(it, (), layout)
@@ -252,27 +251,11 @@ def _int(number: int) -> bytes:
 
 
 def _label(it: Instruction, called: Iterable[str], layout: bool) -> bytes:
-    parts = [it.opcode, shape_text(it.shape, layout), it.literal or ""]
+    parts = [it.opcode, (it.shape if layout else it.shape.bare).text, it.literal or ""]
     if it.attributes:
         parts += sorted(f"{k}={v}" for k, v in it.attributes if layout or k not in _LAYOUT_ATTRIBUTES)
     parts += called
     return digest([part.encode("utf-8", "surrogatepass") for part in parts])
-
-
-def shape_text(shape: Shape, layout: bool = True) -> str:
-    """The shape as printed, with or without layouts."""
-    try:
-        return shape._text if layout else shape._bare_text
-    except AttributeError:
-        text = print_shape(shape if layout else without_layout(shape))
-        object.__setattr__(shape, "_text" if layout else "_bare_text", text)
-        return text
-
-
-def without_layout(shape: Shape) -> Shape:
-    """The same shape, without layouts at any depth."""
-    parts = tuple(without_layout(part) for part in shape.tuple_shapes)
-    return replace(shape, layout=None, tuple_shapes=parts)
 
 
 def _operand_hashes(owner: Computation, labels: Sequence[bytes]) -> tuple[bytes, ...]:

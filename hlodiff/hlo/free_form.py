@@ -22,7 +22,6 @@ from hlodiff.hlo.grammar import (
     TRUNCATED,
     Unbalanced,
     UnknownType,
-    print_shape,
     read_shape,
     squeeze,
 )
@@ -661,7 +660,7 @@ def infer_shape(opcode: str, operands: Sequence[str], attributes: str, roots: Ro
     if rule is None or "" in operands:
         return ""
     shape = rule([read_shape(text) for text in operands], attributes, roots)
-    return print_shape(shape) if shape is not None else ""
+    return shape.text if shape is not None else ""
 
 
 def _numbers(attributes: str, name: str) -> list[int] | None:

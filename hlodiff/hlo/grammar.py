@@ -1,4 +1,4 @@
-r"""What a line of HLO text looks like: each regular expression, and each function that cuts or rewrites a printed line.
+r"""What a line of HLO text looks like: shapes, each regular expression, and each function that cuts or rewrites a line.
 
 Two readers use this file. The parser (`hlo/parser.py`) accepts every form that some version of XLA prints. The text
 fingerprints (`hlo/text_fingerprint.py`) accept only the *canonical form*, which is what XLA prints today: two spaces
@@ -11,12 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
-
-from hlodiff.hlo.model import Layout, Module, Shape
 
 # --- Commas, brackets, strings and comments. A regular expression that stops at the first `}` is the classic bug of HLO
 # tools: backend configurations, frontend attributes and op names hold braces, commas and escaped quotes in strings.
@@ -205,7 +203,7 @@ def _unescape(match: re.Match[str]) -> str:
     return _NAMED.get(code, code)
 
 
-# --- Shapes: `f32[64,<=8]{1,0:T(8,128)(2,1)S(1)}`, tuples, tokens; reading and printing.
+# --- Shapes: `f32[64,<=8]{1,0:T(8,128)(2,1)S(1)}`, tuples, tokens; records, reading and printing.
 
 # XLA's integers have 64 bits.
 _DIGITS = 19
@@ -215,6 +213,120 @@ _SPACE = re.compile(r"S\((\d{1,9})\)")
 _NO_ARRAY = ("token", "opaque")
 # Also matches types that XLA does not have yet: `f8e5m3`, `s3`.
 _ELEMENT_TYPE = re.compile(r"pred|token|opaque|(?:s|u|f|bf|c)\d{1,3}[a-z0-9]*")
+
+
+# Bits per element. Unknown element types count 0 bytes and are still kept and compared.
+_BITS = {
+    "pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32,
+    "s64": 64, "u64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128, "f4e2m1fn": 4,
+    "s1": 1, "u1": 1,
+}  # fmt: skip
+
+
+def bits_of(element_type: str) -> int:
+    """Bits of one element: `bits_of("bf16") == 16`; 0 for tokens, tuples and unknown types."""
+    if element_type.startswith("f8"):
+        return 8
+    return _BITS.get(element_type, 0)
+
+
+class KnownOnce:
+    """What a record works out once, when first asked: its cached properties.
+
+    These are not fields, so they are neither compared nor sent to other processes.
+    """
+
+    __slots__ = ("__dict__",)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an array lies in memory: `{1,0:T(8,128)S(1)}` is minor_to_major (1, 0), tiling "(8,128)", memory space 1.
+
+    `other` keeps what we do not interpret (element size, dimension level types) verbatim, without loss.
+    """
+
+    minor_to_major: tuple[int, ...] = ()
+    tiling: str = ""
+    memory_space: int = 0
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(KnownOnce):
+    """An array shape, a tuple of shapes, a token, or a type kept verbatim in `element_type`.
+
+    Args:
+        element_type: XLA's name ("f32", "s32", "pred"), "tuple", "token", or verbatim text of an unknown type.
+        dimensions: sizes; the bound for a bounded dynamic dimension, -1 for an unbounded one.
+        layout: None if the text has none.
+        tuple_shapes: the elements of a tuple.
+        dynamic: indices of the dynamic dimensions.
+        is_array: False for tuples, tokens and other types without dimensions.
+    """
+
+    element_type: str
+    dimensions: tuple[int, ...] = ()
+    layout: Layout | None = None
+    tuple_shapes: tuple[Shape, ...] = ()
+    dynamic: tuple[int, ...] = ()
+    is_array: bool = True
+
+    @cached_property
+    def _hash(self) -> int:
+        parts = self.element_type, self.dimensions, self.layout, self.tuple_shapes, self.dynamic, self.is_array
+        return hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def text(self) -> str:
+        """The shape in a form that XLA prints and can read: `f32[8,4]{1,0}`."""
+        if self.element_type == "tuple":
+            return "(" + ", ".join([part.text for part in self.tuple_shapes]) + ")"
+        if not self.is_array and self.element_type not in _NO_ARRAY:
+            return self.element_type
+        sizes = ["?" if size < 0 else str(size) for size in self.dimensions]
+        for index in self.dynamic:
+            if self.dimensions[index] >= 0:
+                sizes[index] = "<=" + sizes[index]
+        layout = "" if self.layout is None else "{" + print_layout(self.layout) + "}"
+        return f"{self.element_type}[{','.join(sizes)}]{layout}"
+
+    @cached_property
+    def bare(self) -> Shape:
+        """The same shape, without layouts at any depth: `f32[8,4]`."""
+        return replace(self, layout=None, tuple_shapes=tuple([part.bare for part in self.tuple_shapes]))
+
+    @cached_property
+    def elements(self) -> int:
+        """Number of elements of an array, 0 for everything else."""
+        if not self.is_array:
+            return 0
+        count = 1
+        for size in self.dimensions:
+            count *= max(size, 0)
+        return count
+
+    @cached_property
+    def bytes(self) -> int:
+        """Bytes of the array or of all leaves of the tuple, without padding."""
+        if self.tuple_shapes:
+            return sum(part.bytes for part in self.tuple_shapes)
+        return (self.elements * bits_of(self.element_type) + 7) // 8
+
+    @property
+    def memory_space(self) -> int:
+        """The memory space of an array; 0, the default, if the text has no layout."""
+        return self.layout.memory_space if self.layout else 0
+
+    @cached_property
+    def leaves(self) -> tuple[Shape, ...]:
+        """The arrays and tokens of a tuple in order, or the shape itself."""
+        if self.element_type != "tuple":
+            return (self,)
+        return tuple([leaf for part in self.tuple_shapes for leaf in part.leaves])
 
 
 class UnknownType(ValueError):
@@ -306,20 +418,6 @@ def read_layout(text: str) -> Layout:
         int(space.group(1)) if space else 0,
         other,
     )
-
-
-def print_shape(shape: Shape) -> str:
-    """The shape in a form that XLA prints and can read."""
-    if shape.element_type == "tuple":
-        return "(" + ", ".join(map(print_shape, shape.tuple_shapes)) + ")"
-    if not shape.is_array and shape.element_type not in _NO_ARRAY:
-        return shape.element_type
-    sizes = ["?" if size < 0 else str(size) for size in shape.dimensions]
-    for index in shape.dynamic:
-        if shape.dimensions[index] >= 0:
-            sizes[index] = "<=" + sizes[index]
-    layout = "" if shape.layout is None else "{" + print_layout(shape.layout) + "}"
-    return f"{shape.element_type}[{','.join(sizes)}]{layout}"
 
 
 # XLA accepts the parts of a layout only in a fixed order.
@@ -519,10 +617,11 @@ class DonatedPart:
     kind: str
 
 
-def donated_parts(module: Module) -> list[DonatedPart]:
+def donated_parts(header: Iterable[tuple[str, str]]) -> list[DonatedPart]:
     """Entries of a header's `buffer_donor`, then of its `input_output_alias`."""
-    donors = _DONOR.findall(module.attribute("buffer_donor") or "")
-    aliases = _ALIAS.findall(module.attribute("input_output_alias") or "")
+    attributes = dict(header)
+    donors = _DONOR.findall(attributes.get("buffer_donor", ""))
+    aliases = _ALIAS.findall(attributes.get("input_output_alias", ""))
     found = [DonatedPart(int(number), _without_blanks(inside), None, "") for number, inside in donors]
     return found + [
         DonatedPart(int(number), _without_blanks(inside), _without_blanks(out), kind)
@@ -530,15 +629,15 @@ def donated_parts(module: Module) -> list[DonatedPart]:
     ]
 
 
-def donated_results(module: Module) -> dict[int, dict[str, str]]:
+def donated_results(header: Iterable[tuple[str, str]]) -> dict[int, dict[str, str]]:
     """For each donated argument its donated parts ("" for all of it), and the result that each is donated to.
 
     Example:
-        >>> donated_results(Module("m", "compiled", (), 0, (("input_output_alias", "{ {1}: (0, {}, may-alias) }"),)))
+        >>> donated_results([("input_output_alias", "{ {1}: (0, {}, may-alias) }")])
         {0: {'': '{1} may-alias'}}
     """
     found: dict[int, dict[str, str]] = {}
-    for one in donated_parts(module):
+    for one in donated_parts(header):
         target = "any" if one.result is None else f"{{{one.result}}} {one.kind}".strip()
         found.setdefault(one.parameter, {})[one.inside] = target
     return found

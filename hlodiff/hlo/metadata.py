@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from hlodiff.hlo.grammar import STRING, unquote
-from hlodiff.hlo.model import Frame, Module
+from hlodiff.hlo.model import Frame, Instruction, Module
 
 _ROW = re.compile(r"(\d{1,18}) (.*)")
 _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
@@ -353,3 +353,36 @@ def placed(compiled: str, places: Mapping[PythonRange, PythonRange]) -> str | No
     named = "".join(f'{number} "{name}"\n' for name, number in names.items())
     compiled = _FILES.sub(lambda _: f"FileNames\n{named}", compiled, count=1)
     return _PLACES.sub(lambda _: "FileLocations\n" + "".join(lines), compiled, count=1)
+
+
+# --- The paths of arguments: JAX names each by its place in what the function takes, `params['w']`.
+
+# A string up to its end or that of the name: searching again at each quote would take quadratic time.
+QUOTED = re.compile(r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|$)|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+(?:\"|$)", re.DOTALL)
+# Names of arguments inside `eqx.filter_jit`, donated or not.
+_WRAPPED = re.compile(r"^dynamic_(?:no)?donate\['(\w+)'\]")
+
+
+def path_of(it: Instruction) -> str:
+    """The JAX path of an argument; "" if the instruction is not an argument or has no name.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> path_of(Instruction("p", "parameter", Shape("f32"), op_name="params['a/b']"))
+        "params['a/b']"
+        >>> path_of(Instruction("p", "parameter", Shape("f32"), op_name="dynamic_donate['first'][6]"))
+        'first[6]'
+        >>> path_of(Instruction("p", "parameter", Shape("f32"), op_name="jit(f)/scan"))
+        ''
+    """
+    return _WRAPPED.sub(r"\1", it.op_name) if it.opcode == "parameter" and is_path(it.op_name) else ""
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is an argument's path and not a scope; keys of a path may contain slashes.
+
+    Example:
+        >>> is_path("params['a/b']"), is_path("jit(f)/scan"), is_path("")
+        (True, False, False)
+    """
+    return bool(name) and "/" not in QUOTED.sub("", name)

@@ -16,6 +16,10 @@ from functools import cached_property
 from operator import is_not
 from typing import Any, Literal
 
+from hlodiff.hlo.grammar import KnownOnce
+from hlodiff.hlo.grammar import Layout as Layout
+from hlodiff.hlo.grammar import Shape as Shape
+
 Stage = Literal["compiled", "stablehlo"]
 STAGES: tuple[Stage, ...] = ("stablehlo", "compiled")
 """In the order in which programs pass through them."""
@@ -24,109 +28,6 @@ STAGE_NAMES: dict[str, str] = {"stablehlo": "StableHLO", "compiled": "compiled"}
 """Display name of each stage."""
 PROGRAM_NAMES: dict[str, str] = {**STAGE_NAMES, "compiled": "compiled HLO"}
 """The same as a noun: the language of a program at that stage."""
-
-# Bits per element. Unknown element types count 0 bytes and are still kept and compared.
-_BITS = {
-    "pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "s32": 32, "u32": 32,
-    "s64": 64, "u64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128, "f4e2m1fn": 4,
-    "s1": 1, "u1": 1,
-}  # fmt: skip
-
-
-def bits_of(element_type: str) -> int:
-    """Bits of one element: `bits_of("bf16") == 16`; 0 for tokens, tuples and unknown types."""
-    if element_type.startswith("f8"):
-        return 8
-    return _BITS.get(element_type, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How an array lies in memory: `{1,0:T(8,128)S(1)}` is minor_to_major (1, 0), tiling "(8,128)", memory space 1.
-
-    `other` keeps what we do not interpret (element size, dimension level types) verbatim, without loss.
-    """
-
-    minor_to_major: tuple[int, ...] = ()
-    tiling: str = ""
-    memory_space: int = 0
-    other: str = ""
-
-
-class _KnownOnce:
-    """What a record works out once, when first asked: its cached properties.
-
-    These are not fields, so they are neither compared nor sent to other processes.
-    """
-
-    __slots__ = ("__dict__",)
-
-
-class _ShapeTexts(_KnownOnce):
-    """A shape's hash, which differs between processes, and its printed forms, with and without layouts."""
-
-    __slots__ = ("_bare_text", "_hash", "_text")
-    _hash: int
-    _text: str
-    _bare_text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shape(_ShapeTexts):
-    """An array shape, a tuple of shapes, a token, or a type kept verbatim in `element_type`.
-
-    Args:
-        element_type: XLA's name ("f32", "s32", "pred"), "tuple", "token", or verbatim text of an unknown type.
-        dimensions: sizes; the bound for a bounded dynamic dimension, -1 for an unbounded one.
-        layout: None if the text has none.
-        tuple_shapes: the elements of a tuple.
-        dynamic: indices of the dynamic dimensions.
-        is_array: False for tuples, tokens and other types without dimensions.
-    """
-
-    element_type: str
-    dimensions: tuple[int, ...] = ()
-    layout: Layout | None = None
-    tuple_shapes: tuple[Shape, ...] = ()
-    dynamic: tuple[int, ...] = ()
-    is_array: bool = True
-
-    def __hash__(self) -> int:
-        try:
-            return self._hash
-        except AttributeError:
-            parts = self.element_type, self.dimensions, self.layout, self.tuple_shapes, self.dynamic, self.is_array
-            object.__setattr__(self, "_hash", hash(parts))
-            return self._hash
-
-    @cached_property
-    def elements(self) -> int:
-        """Number of elements of an array, 0 for everything else."""
-        if not self.is_array:
-            return 0
-        count = 1
-        for size in self.dimensions:
-            count *= max(size, 0)
-        return count
-
-    @cached_property
-    def bytes(self) -> int:
-        """Bytes of the array or of all leaves of the tuple, without padding."""
-        if self.tuple_shapes:
-            return sum(part.bytes for part in self.tuple_shapes)
-        return (self.elements * bits_of(self.element_type) + 7) // 8
-
-    @property
-    def memory_space(self) -> int:
-        """The memory space of an array; 0, the default, if the text has no layout."""
-        return self.layout.memory_space if self.layout else 0
-
-    @cached_property
-    def leaves(self) -> tuple[Shape, ...]:
-        """The arrays and tokens of a tuple in order, or the shape itself."""
-        if self.element_type != "tuple":
-            return (self,)
-        return tuple([leaf for part in self.tuple_shapes for leaf in part.leaves])
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +148,7 @@ class Instruction(_Draft):
         return None
 
 
-class _OrderedOnce(_KnownOnce):
+class _OrderedOnce(KnownOnce):
     """The result of `hlo.traversal.operands_first`."""
 
     __slots__ = ("_order",)
@@ -302,7 +203,7 @@ class Computation(_OrderedOnce):
         return tuple(map(tuple, users))
 
 
-class _SolvedOnce(_KnownOnce):
+class _SolvedOnce(KnownOnce):
     """The results of `hlo.traversal.multiplicities` and `differ.loops.trip_counts`, which many counts need."""
 
     __slots__ = ("_multiplicities", "_trip_counts")

@@ -46,7 +46,6 @@ from hlodiff.hlo.grammar import (
     open_string,
     operand_names,
     parts_or_whole,
-    print_shape,
     read_shape,
     split_commas,
     without_comments,
@@ -626,7 +625,7 @@ def _close(reader: _TextReader, open_: _OpenComputation, number: int) -> Computa
         except (Unbalanced, UnknownType):
             signed = Shape(result, is_array=False)
         if not is_compatible(signed, shape):
-            what = f"%{open_.name} should give {result}, and its root gives {print_shape(shape)}"
+            what = f"%{open_.name} should give {result}, and its root gives {shape.text}"
             raise reader.error(what, place, arrow + 1)
     return Computation(
         open_.name,
@@ -927,7 +926,7 @@ def _misfit(opcode: str, given: Sequence[Shape], wanted: Sequence[Shape]) -> str
             return f"{_count(len(given), 'operand')} for {_count(len(wanted), 'parameter')}"
         for n, (one, other) in enumerate(zip(given, wanted, strict=True)):
             if len(one.tuple_shapes) != len(other.tuple_shapes):
-                return f"{print_shape(one)} for parameter {n}, a {print_shape(other)},"
+                return f"{one.text} for parameter {n}, a {other.text},"
         return ""
     # A reducer or comparator takes elements of the operands.
     counts: tuple[int, ...] = ()

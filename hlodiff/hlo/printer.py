@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import callees_first
 
@@ -57,7 +56,7 @@ def print_instruction(module: Module, computation: int, instruction: int) -> str
         if it.results:
             operands = [f"{one}#{result}" if result else one for one, result in zip(operands, it.results, strict=True)]
         inside = ", ".join(operands)
-    parts = [f"{root}%{it.name} = {shape_text(it.shape)} {it.opcode}({inside})"]
+    parts = [f"{root}%{it.name} = {it.shape.text} {it.opcode}({inside})"]
     for name, group in it.calls:
         names = ", ".join("%" + module.computations[index].name for index in group)
         parts.append(f"{name}={{{names}}}" if name in _BRACED or len(group) != 1 else f"{name}={names}")

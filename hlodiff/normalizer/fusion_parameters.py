@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import neighbourhood_hashes, renumbered_hash, shape_text, with_callees
+from hlodiff.hlo.fingerprint import neighbourhood_hashes, renumbered_hash, with_callees
 from hlodiff.hlo.grammar import aliased_buffers
 from hlodiff.hlo.model import (
     Computation,
@@ -102,7 +102,7 @@ def order_free_hashes(module: Module, fused: Sequence[bool], only: Iterable[int]
         computation, unnumbered = module.computations[index], fused[index]
         labels: list[bytes] = []
         for it in computation.instructions:
-            key = it.opcode, shape_text(it.shape), it.literal, it.attributes, unnumbered
+            key = it.opcode, it.shape.text, it.literal, it.attributes, unnumbered
             own = known.get(key) if not it.calls else None
             if own is None:
                 own = known[key] = label(it, roots, unnumbered=unnumbered)
@@ -115,7 +115,7 @@ def order_free_hashes(module: Module, fused: Sequence[bool], only: Iterable[int]
 def label(it: Instruction, roots: dict[int, bytes], *, unnumbered: bool) -> bytes:
     """A hash of an instruction without its operands, including what it calls."""
     literal = "" if it.literal is None or (unnumbered and it.opcode == "parameter") else it.literal
-    parts = [it.opcode, shape_text(it.shape), literal]
+    parts = [it.opcode, it.shape.text, literal]
     parts += [f"{k}={v}" for k, v in it.attributes if k not in _POSITIONAL]
     state = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=12)
     for _, group in it.calls:
@@ -185,7 +185,7 @@ class LocalContext:
         text = it.attribute("index")
         if it.opcode == "parameter" and not self._fused:
             text = it.literal
-        return it.opcode, shape_text(it.shape), int(text) if text is not None and text.isdecimal() else -1
+        return it.opcode, it.shape.text, int(text) if text is not None and text.isdecimal() else -1
 
 
 def ranked(computation: Computation, passed: Sequence[Context]) -> list[bytes]:

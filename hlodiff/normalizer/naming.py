@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from hlodiff.hlo.fingerprint import Content, KnownContents, contents_of, shape_text
+from hlodiff.hlo.fingerprint import Content, KnownContents, contents_of
 from hlodiff.hlo.model import (
     Computation,
     Instruction,
@@ -299,7 +299,7 @@ def _own_number(module: Module, place: _Place) -> str:
     it = computation.instructions[place[1]]
     operands = ",".join(computation.instructions[o].opcode for o in it.operands)
     rest = [f"{k}={v}" for k, v in _anonymous(it).attributes]
-    return f"{it.opcode}({operands}) {shape_text(it.shape)} {' '.join(rest)}"
+    return f"{it.opcode}({operands}) {it.shape.text} {' '.join(rest)}"
 
 
 def _anonymous(it: Instruction) -> Instruction:

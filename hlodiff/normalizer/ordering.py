@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from hlodiff.hlo.fingerprint import Content, computation_hashes, contents, shape_text
+from hlodiff.hlo.fingerprint import Content, computation_hashes, contents
 from hlodiff.hlo.model import Computation, Instruction, Module, reordered, with_computations
 from hlodiff.hlo.traversal import callees_first, postorder, scheduled, without_callers
 
@@ -76,7 +76,7 @@ def _by_content(computation: Computation, sinks: Sequence[int], hashes: Sequence
             if one not in own:
                 it = instructions[one]
                 calls = [hashes[c] for c in it.called] if hashes else []
-                own[one] = (it.opcode, shape_text(it.shape), it.literal or "", repr(it.attributes), *calls)
+                own[one] = (it.opcode, it.shape.text, it.literal or "", repr(it.attributes), *calls)
         return tuple(part for one in near for part in own[one])
 
     return sorted(sinks, key=key)

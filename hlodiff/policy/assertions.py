@@ -165,7 +165,7 @@ class Program:
             >>> program.assert_aliased_bytes(weights * 4)  # doctest: +SKIP
         """
         __tracebackhide__ = True
-        aliased = [part.parameter for part in donated_parts(self.compiled) if part.result is not None]
+        aliased = [part.parameter for part in donated_parts(self.compiled.attributes) if part.result is not None]
         entry = self.compiled.entry_computation
         sizes = {
             number: entry.instructions[at].shape.bytes

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.result import Edit
-from hlodiff.hlo.fingerprint import shape_text
 from hlodiff.hlo.metadata import own_frame
 from hlodiff.hlo.model import Computation, Frame, Instruction, Module, Stage
 from hlodiff.hlo.traversal import multiplicities
@@ -145,9 +144,9 @@ def type_of(it: Instruction) -> str:
     """`f32[8,4]`, or the types of a tuple in parentheses."""
     shape = it.shape
     if shape.tuple_shapes:
-        leaves = [shape_text(leaf, False) for leaf in shape.leaves]
+        leaves = [leaf.bare.text for leaf in shape.leaves]
         return f"({', '.join(leaves[:3])}{', ...' if len(leaves) > 3 else ''})"
-    return shape_text(shape, False)
+    return shape.bare.text
 
 
 def _scope(source: tuple[Frame, ...], op_name: str) -> str:

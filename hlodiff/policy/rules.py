@@ -22,7 +22,8 @@ from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, Collective, collectives, numbers, parse_groups
-from hlodiff.hlo.model import Instruction, Module, bits_of
+from hlodiff.hlo.grammar import bits_of
+from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
 from hlodiff.policy.program_pair import Hit, InstructionSite, ProgramPair, find, hit_of, hits, type_of
 

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from hlodiff.differ.arguments import is_path
 from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
+from hlodiff.hlo.metadata import is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.view import ChangeView
 from hlodiff.report.wording import format_bytes, format_count, format_pair, many

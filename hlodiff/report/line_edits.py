@@ -18,7 +18,7 @@ from hlodiff.differ.classify import is_argument, numbers_for_values
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.differ.subsequence import common_ends, longest_common_subsequence
+from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame
 from hlodiff.report.grouping import (
@@ -30,6 +30,7 @@ from hlodiff.report.grouping import (
     collective_of,
     importance,
 )
+from hlodiff.report.lines import common_ends
 from hlodiff.report.report import Report
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import Place, format_place, shown_place

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hlodiff.differ.subsequence import common_ends
-
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -371,6 +369,19 @@ _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _CHANGE = re.compile(r"[^;]++")
 _ARROW = " -> "  # of `wording`, which would import the reader of programs
 _LONGEST = 2_000  # characters: nobody compares longer lines word by word
+
+
+def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
+    """How many elements two sequences begin and end with alike; no element counts for both ends.
+
+    Example:
+        >>> common_ends("abba", "aba")
+        (2, 1)
+    """
+    most = min(len(old), len(new))
+    before = next((n for n in range(most) if old[n] != new[n]), most)
+    after = next((n for n in range(most - before) if old[-1 - n] != new[-1 - n]), most - before)
+    return before, after
 
 
 def changed_spans(old: str, new: str) -> tuple[Span, Span]:

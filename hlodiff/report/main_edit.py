@@ -20,11 +20,11 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from hlodiff.differ.result import Edit
-from hlodiff.differ.subsequence import common_ends
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import callee_of
 from hlodiff.report.grouping import HANDED_ON, REPLACED, EditGroup
+from hlodiff.report.lines import common_ends
 from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
 from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import ARROW, format_pair, many

@@ -10,7 +10,6 @@ from functools import wraps
 from itertools import chain, islice
 from typing import Concatenate, ParamSpec
 
-from hlodiff.differ.arguments import path_of
 from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import UNKNOWN, loops_of
@@ -21,11 +20,11 @@ from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
-from hlodiff.differ.subsequence import common_ends
-from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised
+from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised, path_of
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, shardings_of_values
+from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import format_bytes, format_memory_space, format_names, format_pair, many, many_are, place
 
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"

@@ -19,7 +19,7 @@ from hlodiff.differ.prepare import without_channels
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.files import read_text
-from hlodiff.hlo.fingerprint import KnownContents, computation_hashes, shape_text
+from hlodiff.hlo.fingerprint import KnownContents, computation_hashes
 from hlodiff.hlo.grammar import LineParts, called_names, opcode_of, parts_of_lines, with_references, without_metadata
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.parser import read_hlo, spans_of
@@ -395,7 +395,7 @@ def clean(module: Module) -> Module:
 def label_of(it: Instruction, with_layout: bool) -> Label:
     """What an instruction is, without its neighbours."""
     attributes = tuple(sorted((name, value) for name, value in it.attributes if name != "backend_config"))
-    return it.opcode, shape_text(it.shape, with_layout), it.literal, attributes, with_layout
+    return it.opcode, (it.shape if with_layout else it.shape.bare).text, it.literal, attributes, with_layout
 
 
 def attribute_counts(counts: Counter[Label]) -> Counter[Label]:

@@ -17,7 +17,7 @@ from hlodiff.differ.passes.steps import PassStep, first_module, pass_steps
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import FieldChange, Site
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.hlo.fingerprint import computation_hashes, shape_text
+from hlodiff.hlo.fingerprint import computation_hashes
 from hlodiff.hlo.model import Frame, Instruction, Module, Shape
 
 Kind = Literal["added", "copied", "changed", "moved"]
@@ -536,7 +536,7 @@ class EqualValues:
 
     def _label(self, side: int, it: Instruction) -> tuple[object, ...]:
         called = tuple(self._hashes[side][callee] for callee in it.called)
-        return it.opcode, shape_text(it.shape), it.literal, tuple(sorted(it.attributes)), called
+        return it.opcode, it.shape.text, it.literal, tuple(sorted(it.attributes)), called
 
     def find(self, place: Place) -> Place | None:
         """The instruction of the earlier text; one that the pass removed before one that is still there."""

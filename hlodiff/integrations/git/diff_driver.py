@@ -21,7 +21,6 @@ from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.errors import HlodiffError, StoreError, expected_error, one_line
 from hlodiff.hlo import read_text
-from hlodiff.hlo.grammar import print_shape
 from hlodiff.hlo.model import PROGRAM_NAMES, Instruction, Module
 from hlodiff.hlo.traversal import KINDS, multiplicities
 from hlodiff.report.lines import clip, printable
@@ -608,9 +607,9 @@ def _interface(module: Module) -> Iterator[str]:
     entry = module.entry_computation
     for number, index in enumerate(entry.parameters):
         one = entry.instructions[index]
-        yield f"  argument {number:<3} {' '.join([print_shape(one.shape), *_details(one)])}"
+        yield f"  argument {number:<3} {' '.join([one.shape.text, *_details(one)])}"
     for number, shape in enumerate(module.result_shapes):
-        yield f"  result {number:<5} {print_shape(shape)}"
+        yield f"  result {number:<5} {shape.text}"
     for name in ("input_output_alias", "num_partitions", "replica_count"):
         if module.attribute(name):
             yield f"  {name.replace('_', ' ')} {module.attribute(name)}"
@@ -621,7 +620,7 @@ def _by_place(module: Module) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for computation, weight in zip(module.computations, multiplicities(module), strict=True):
         rows = Counter(
-            " ".join([one.opcode, print_shape(one.shape), *_details(one)])
+            " ".join([one.opcode, one.shape.text, *_details(one)])
             for one in computation.instructions
             if one.opcode not in BOOKKEEPING
         )
