@@ -764,6 +764,29 @@ def test_a_gpu_multiplies_float32_as_tf32_unless_the_precision_says_otherwise(pr
         assert UNKNOWN in first(*(text.replace(*in_a_loop) for text in (TRITON, other)))
 
 
+CUDNN = """HloModule m
+
+ENTRY e {
+  %x = f32[8,24,16]{2,1,0} parameter(0)
+  %k = f32[3,16,16]{2,1,0} parameter(1)
+  ROOT %r = (f32[8,24,16]{2,1,0}, u8[0]{0}) custom-call(%x, %k), custom_call_target="__cudnn$convForward", \
+dim_labels=b0f_0io->b0f, window={size=3 pad=1_1}
+}
+"""
+
+
+def test_convolutions_and_products_of_narrower_values_have_a_direction_on_a_gpu() -> None:
+    def first(old: str, new: str) -> str:
+        program = ProgramComparison("m", "cuda-h100", "compiled", "changed", diff(read_text(old), read_text(new)))
+        return " ".join(to_terminal(Report("diff", "a", "b", (program,)), width=200).split())
+
+    highest = CUDNN.replace("window=", "operand_precision={highest,highest}, window=")
+    assert AS_FLOAT32 in first(CUDNN, highest)
+    assert "better on cuda-h100: matrix products in bfloat16 instead of TF32" in first(
+        TRITON, TRITON.replace("f32[", "bf16[")
+    )
+
+
 def test_each_target_says_how_its_matrix_products_are_made() -> None:
     tpu = TRITON.replace("kCustom", "kOutput").replace(', backend_config={"kind":"__triton_gemm"}', "")
     programs = tuple(

@@ -5,7 +5,7 @@ import pytest
 import hlodiff
 from hlodiff.differ import Cost, ProgramComparison
 from hlodiff.report import Report, build_view, to_terminal
-from hlodiff.report.verdict import decisive_numbers
+from hlodiff.report.verdict import decisive_numbers, verdict_of
 from hlodiff.report.view import Number
 
 
@@ -80,7 +80,9 @@ def test_a_collective_that_was_added_while_all_of_its_kind_carry_less_says_so() 
     old, new = (program(*side) for side in ([("all-reduce", 65536)] * 2, [("all-reduce", 65536), *SMALL]))
     compared = ProgramComparison("f", "cpu-2", "compiled", "changed", hlodiff.diff(*map(hlodiff.read_text, (old, new))))
     text = to_terminal(Report("diff", "a", "b", (compared,)), width=200)
-    assert "added all-reduce f32[2048]" in text and "(+2,048 flops, +8.0 KiB; all-reduce in all -48.0 KiB)" in text
+    assert (
+        "added all-reduce f32[2048]" in text and "(+2,048 flops, +8.0 KiB; all-reduce bytes in all -48.0 KiB)" in text
+    )
 
 
 def test_how_a_collective_is_started_is_listed_after_what_is_computed() -> None:
@@ -118,3 +120,21 @@ def test_a_mixed_verdict_names_the_collectives_that_came_for_those_that_went() -
     assert decisive_numbers([went, came, launches], "mixed") == (went, came)
     flops = Number("flops", 9, 8, mark="better", rank=3)
     assert decisive_numbers([flops, came, launches], "mixed") == (flops, launches)
+
+
+def test_small_collectives_beside_large_ones_weigh_little() -> None:
+    """Three all-reduces of 512 bytes more are listed, and do not outweigh less memory."""
+    large, small = ("all-reduce", 4 << 20), ("all-reduce", 512)
+    old, new = (hlodiff.read_text(program(*some)) for some in ([large] * 4, [large] * 4 + [small] * 3))
+    facts = {"memory.temp": 8e7}, {"memory.temp": 4e7}
+    one = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(old, new), *facts)
+    (view,) = build_view(Report("diff", "a", "b", (one,))).functions
+    (number,) = (number for number in view.targets[0].numbers if number.name == "all-reduce")
+    assert number.mark == "worse" and number.rank < 1
+
+
+def test_a_verdict_adds_up_what_speaks_for_it() -> None:
+    """A wider state: more flops and more bytes, and the compiler makes a few launches less of it."""
+    more = [Number(name, 100, 150, mark="worse", rank=0.8) for name in ("flops", "bytes accessed")]
+    assert verdict_of([*more, Number("launches", 100, 80, mark="better", rank=0.3)]) == "worse"
+    assert verdict_of([*more[:1], Number("launches", 100, 80, mark="better", rank=0.3)]) == "mixed"

@@ -132,7 +132,9 @@ def with_costs(
             for (edit, place), node in zip(sited, nodes, strict=True):
                 times = known.get(node) or _Runs(edit.count)
                 if place in alone and place[0] in calls.inside:
-                    cost = Cost(times.times, 0, loops=times.loops)  # in the cost of the calls
+                    cost = Cost(
+                        times.times, 0, loops=times.loops, is_partly_in_loops=times.is_partly
+                    )  # in the cost of the calls
                 elif place in alone and calls.callee(place) is not None:
                     cost = calls.cost(place, times)
                 else:
@@ -145,10 +147,11 @@ def with_costs(
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """How often something runs, counting one iteration of each of these loops."""
+    """How often something runs, counting one iteration of each of these loops, and whether also outside of them."""
 
     times: int
     loops: tuple[UncountedLoop, ...] = ()
+    is_partly: bool = False
 
 
 _ONCE = _Runs(1)
@@ -159,7 +162,7 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
     it, times = module.computations[place[0]].instructions[place[1]], runs.times
     flops = 0 if counted else instruction_flops(module, place) * times
     if fused or not is_launched(it):
-        return Cost(times, flops, loops=runs.loops)
+        return Cost(times, flops, loops=runs.loops, is_partly_in_loops=runs.is_partly)
     read, written = traffic(module, place)
     read, written = [(shape, size * times) for shape, size in read], [(shape, size * times) for shape, size in written]
     elsewhere: dict[str, int] = {}  # in memories other than the device's main one
@@ -169,7 +172,7 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
             elsewhere[word] = elsewhere.get(word, 0) + size
     return Cost(
         times, flops, sum(size for _, size in read), sum(size for _, size in written),
-        tuple(sorted(elsewhere.items())), loops=runs.loops,
+        tuple(sorted(elsewhere.items())), loops=runs.loops, is_partly_in_loops=runs.is_partly,
     )  # fmt: skip
 
 
@@ -380,7 +383,10 @@ def _summed(
                 times = sum(1 if isinstance(one, UncountedLoop) else one for one in found)
                 loops = dict.fromkeys([*known.loops, *outer.loops])
                 loops |= {one: None for one in found if isinstance(one, UncountedLoop)}
-                runs[callee] = _Runs(min(known.times + outer.times * times, _MOST), tuple(loops))
+                inside = {bool(outer.loops) or isinstance(one, UncountedLoop) for one in found}
+                inside |= {bool(known.loops)} if known.times else set()
+                is_partly = known.is_partly or outer.is_partly or len(inside) > 1
+                runs[callee] = _Runs(min(known.times + outer.times * times, _MOST), tuple(loops), is_partly)
     return runs
 
 

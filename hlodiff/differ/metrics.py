@@ -652,7 +652,7 @@ def runs(module: Module) -> tuple[ExecutedCount, ...]:
     found = [_Total() for _ in module.computations]
     if not found:
         return ()
-    found[module.entry] = _Total(Counter(runs=1), Counter(runs=1), Counter(runs=1))
+    found[module.entry] = _Total(Counter(runs=1), Counter(runs=1))
     for index in reversed(callees_first(module)):
         for position, it in enumerate(module.computations[index].instructions):
             if it.calls and not is_continuation(it.opcode):
@@ -796,4 +796,5 @@ def _number(
         LoopTurn(loops[place], one.work[name], one.reached, one.runs, tests[place])
         for place, one in sorted(total.turns.items())
     )
-    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, total.outside[name], turns)
+    outside = total.outside[name] if total.outside else None
+    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, outside, turns)

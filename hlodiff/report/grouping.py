@@ -775,7 +775,9 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
     found = (_in_all(of_work, program, *of_program) for of_program in _OF_PROGRAM)
     yield from [first] if (first := next(filter(None, found), None)) else []
     for name, alike in by_family.items():
-        one = _in_all(alike, program, f"collective_bytes.{name}", name, lambda cost: cost.collective, format_bytes)
+        one = _in_all(
+            alike, program, f"collective_bytes.{name}", f"{name} bytes", lambda cost: cost.collective, format_bytes
+        )
         yield from [one] if one else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison, Status
@@ -33,7 +34,7 @@ from hlodiff.report.shared_text import (
     format_shared,
 )
 from hlodiff.report.timings import run_lines, timing_lines
-from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_legend, format_numbers, other_memory
+from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_legend, format_numbers, other_memory, other_work
 from hlodiff.report.view import (
     MANY,
     ChangedLine,
@@ -324,7 +325,9 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
         is_changed = any(number.mark for number in one.numbers)  # an unchanged program may need different memory
         equal = () if is_changed else tuple(target for target in one.targets if target in same)
         others = tuple(target for target in one.targets if target not in equal)
-        rows += [(others, format_numbers(one.numbers, one.below), style)] if others or not equal else []
+        own = [other_work(program) for program in programs if program.target in (others or (None,))]
+        work = [work for work in dict.fromkeys(chain(*own)) if all(work in alike for alike in own if alike)]
+        rows += [(others, format_numbers(one.numbers, one.below, work), style)] if others or not equal else []
         rows += [(equal, SAME, style)] if equal else []
     width = min(max((len(", ".join(some)) for some, _, _ in rows), default=0), _WIDEST_TARGETS)
     for some, words, style in rows:

@@ -7,18 +7,21 @@ numbers have none. A change below the threshold is counted but not listed. Nothi
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log2, sqrt
 from operator import sub
+from typing import Literal
 
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import has_data_loop
-from hlodiff.differ.metrics import OUTSIDE, ExecutedCount, LoopTurn
+from hlodiff.differ.instruction_costs import instruction_flops
+from hlodiff.differ.loops import LoopPlace, has_data_loop
+from hlodiff.differ.metrics import OUTSIDE, ExecutedCount, LoopTurn, runs
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Module
+from hlodiff.hlo.traversal import multiplicities
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
@@ -41,10 +44,12 @@ VERDICT_NAMES: dict[str, str] = {"worse": "worse", "mixed": "mixed", "better": "
 STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": "bold yellow", "same": "bold"}
 _ALWAYS = frozenset(["host transfers", "host callbacks"])  # each one waits for the host
 _MOST_DOUBLINGS = 3.0
-_DOMINATES = 4  # the larger side decides if it is this many times the other
+_DOMINATES = 4  # the heavier side decides if it weighs this many times the other
 _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
+_OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes microseconds
+_EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
-_OF_WHOLE = 0.1  # share of the threshold by which a part must change its whole, such as bytes of copies of all bytes
+_OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
 _SMALL = 0.25
 _ALMOST = 0.95  # the share of the largest number that counts as the largest
 _MANY_TIMES = 10  # above this a percentage is unclear: +3188 %
@@ -69,7 +74,7 @@ _WEIGHTS = {
     "aliased": _Weight(2, "memory", more_is_better=True),
     "bytes accessed": _Weight(2),
     "flops": _Weight(1.5),
-    "launches": _Weight(1.5),
+    "launches": _Weight(1),
     "copies": _Weight(1, "bytes"),
 }
 _COLLECTIVE = _Weight(4, "bytes")
@@ -109,9 +114,8 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     }
     ways = [_way(program, number, threshold) for number in numbers]
     if {1, -1} <= {way for number, (way, _, _) in zip(numbers, ways, strict=True) if number.name in FAMILIES}:
-        # One kind of collective may have replaced another, so the ratio within a kind says little: each kind counts
-        # by its share of the bytes of all collectives.
-        wholes["collectives"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
+        # One kind of collective may have replaced another: each kind counts by its share of the bytes of all.
+        wholes["exchanged"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
     needed = _needed_memory(program)
     found = [_judged(program, *one, wholes, threshold) for one in zip(numbers, ways, strict=True)]
     return tuple(
@@ -188,14 +192,34 @@ def _judged(
     if not number.comparable and not weight.whole:  # the work of one iteration may be a small part of all
         old, new = map(_assumed, executed_pair(program, _metric(number)))
         share = abs(new - old) / max(old, new, 1)
-    relevant = always or (by >= threshold and (share >= threshold * _OF_WHOLE or not weight.whole))
+    least = threshold * (_OF_WHOLE if weight.whole == "memory" else 1) if weight.whole else 0.0
+    relevant = always or (by >= threshold and share >= least)
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
     if number.name == "copies" and whole:  # copies cost time in proportion to their bytes
         doublings = min(doublings, log2(1 + share))
-    if number.name in FAMILIES and number.comparable and (carried := wholes.get("collectives")):
-        doublings = _MOST_DOUBLINGS * difference / carried
+    if number.name in FAMILIES and number.comparable:
+        carried = wholes.get("exchanged")
+        doublings = _MOST_DOUBLINGS * difference / carried if carried else _of_all_collectives(program, number)
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
+    if number.name == "launches" and not (program.target or "cuda").startswith("cuda"):
+        rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
+
+
+def _of_all_collectives(program: ProgramComparison, number: Number) -> float:
+    """By how many doublings one kind changed the collectives of all kinds: their bytes, or far less so their number.
+
+    Each waits for all devices, whatever it carries.
+    """
+    found = []
+    for metric, weight, old, new in (
+        ("collective_bytes", 1.0, number.old_bytes, number.new_bytes),
+        ("collectives", _EACH_WAITS, number.old, number.new),
+    ):
+        before = _assumed(executed_pair(program, metric)[0])
+        after = before + new - old
+        found.append(weight * abs(log2(after / before)) if before > 0 < after else _MOST_DOUBLINGS)
+    return max(found)
 
 
 def _follows_results(program: ProgramComparison, number: Number) -> bool:
@@ -285,8 +309,9 @@ def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> 
     old, new = executed_pair(program, _metric(number))
     if len(parts := old.parts(new)) > 1:
         runs = [min(pair[0].runs, pair[1].runs) for pair in parts]
-        by = sum(n * abs(after.work - before.work) for n, (before, after) in zip(runs, parts, strict=True))
-        return by < threshold * sum(n * before.work for n, (before, _) in zip(runs, parts, strict=True))
+        whole = sum(n * before.work for n, (before, _) in zip(runs, parts, strict=True))
+        by = [n * (after.work - before.work) for n, (before, after) in zip(runs, parts, strict=True)]
+        return abs(sum(by)) < threshold * whole and sum(map(abs, by)) < _DOMINATES * threshold * whole
     (least, most), (fewest, highest) = old.bounds, new.bounds
     if most is None or highest is None:
         return False
@@ -332,19 +357,18 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, others: Iterab
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.1)])
         'better'
     """
-    most = {"better": 0.0, "worse": 0.0}
+    found = {"better": 0.0, "worse": 0.0}
+    memory = dict(found)  # its parts are parts of each other
     for number in numbers:
         if number.relevant and number.mark:
-            most[number.mark] = max(most[number.mark], number.rank)
+            if number.name in MEMORY:
+                memory[number.mark] = max(memory[number.mark], number.rank)
+            else:
+                found[number.mark] += number.rank
     for work in others:
         if work.is_known:
-            way, doublings = "worse" if work.old < work.new else "better", abs(log2(work.new / work.old))
-            most[way] = max(most[way], work.weight * min(doublings, _MOST_DOUBLINGS))
-    exchanged = [one for one in numbers if one.relevant and one.mark and one.name in FAMILIES]
-    if {one.mark for one in exchanged} == {"better", "worse"}:  # each kind is a part of the bytes of all
-        for mark in most:
-            most[mark] = max(most[mark], sum(one.rank for one in exchanged if one.mark == mark))
-    better, worse = most["better"], most["worse"]
+            found[work.way] += work.weight * min(abs(log2(work.new / work.old)), _MOST_DOUBLINGS)
+    better, worse = (found[mark] + memory[mark] for mark in ("better", "worse"))
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
         return "mixed" if doubtful or has_unknown(numbers) else "same"
@@ -457,12 +481,13 @@ _MOST_OF_A_TARGET = 3
 _WORK = ("flops", "bytes accessed")  # they say more than counts of copies and launches
 
 
-def format_numbers(numbers: Sequence[Number], below: int) -> str:
+def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[OtherWork] = ()) -> str:
     """The numbers of one target: higher costs, lower costs, no direction, each with how many are not listed.
 
     Args:
         numbers: numbers to list, most important first.
         below: how many changed by less than the threshold; shown if no number is listed, as the legend counts them all.
+        others: changes that no number shows.
 
     Example:
         >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
@@ -483,8 +508,11 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
     shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
     shown = shown or [*numbers[:2]]
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
-    parts = []
-    before = ""
+    work: dict[str, list[str]] = {"": []}
+    for other in others:
+        if other.is_known:
+            work.setdefault(other.way, []).append(other.words)
+    parts, before = [], ""
     for mark, alike in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
         listed = []
         for one in [one for one in shown if one.mark == mark]:
@@ -493,7 +521,7 @@ def format_numbers(numbers: Sequence[Number], below: int) -> str:
             before = which or before
         if (left := len(alike) - len(listed)) and (mark or listed):
             listed.append(f"{left} more" if listed else many(left, "number"))
-        words = ", ".join(listed)
+        words = ", ".join([*work.get(mark, ()), *listed])
         parts += [f"{MARKS[mark]} {mark}: {words}" if mark else words] if words else []
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
@@ -559,6 +587,11 @@ class OtherWork:
         """Whether both sides are known."""
         return bool(self.old and self.new)
 
+    @property
+    def way(self) -> Literal["worse", "better"]:
+        """Whether the new side costs more."""
+        return "worse" if self.old < self.new else "better"
+
 
 def other_work(program: ProgramComparison) -> tuple[OtherWork, ...]:
     """The changed costs of a program that none of its numbers shows.
@@ -567,9 +600,15 @@ def other_work(program: ProgramComparison) -> tuple[OtherWork, ...]:
         >>> other_work(ProgramComparison("f", "tpu-v5e-2x2", "compiled", "changed"))
         ()
     """
-    if program.diff is None or program.diff.new.stage != "compiled":
+    diff = program.diff
+    if diff is None or diff.new.stage != "compiled":
         return ()
-    return tuple(filter(None, (_product_work(program.diff, program.target), _group_work(program.diff))))
+    known = program.memo.get("other_work")
+    if known is None or known[0] is not diff:
+        found = tuple(filter(None, (_product_work(diff, program.target), _group_work(diff))))
+        known = program.memo["other_work"] = (diff, found)
+    work: tuple[OtherWork, ...] = known[1]
+    return work
 
 
 # Bytes that a device sends for each byte of its result, among n devices; of others the groups say nothing.
@@ -613,81 +652,101 @@ def _group_size(site: Site, module: Module) -> int:
     return len(groups[0]) if groups else 0
 
 
-# The work of products: a TPU multiplies bfloat16. `jax.lax.Precision.HIGH` splits each operand into two such values and
-# adds three products, `HIGHEST` takes three values and six products. A GPU with TF32, as all targets have, multiplies
-# TF32 by default and float32 with `HIGHEST`, outside of its matrix units. With `HIGH`, cuBLAS uses TF32 and Triton
-# float32. How much longer float32 takes depends on the product.
+# The work of products by what they multiply, relative to bfloat16. A TPU multiplies bfloat16: `jax.lax.Precision.HIGH`
+# splits each operand into two such values and adds three products, `HIGHEST` takes three values and six products. A GPU
+# with TF32, as all targets have, multiplies TF32 by default and float32 with `HIGHEST`, outside of its matrix units:
+# NVIDIA states 989, 495 and 67 TFLOP/s for an H100. How much longer float32 takes depends on the product. With `HIGH`,
+# cuBLAS uses TF32 and Triton float32. A CPU has no cheaper products of narrow types.
 
 _PRODUCTS = frozenset(["dot", "convolution"])
-_PASSES = {"default": 1, "high": 3, "highest": 6}
-_TF32, _FLOAT32 = 1, 2  # one doubling
-_OF_GPUS = {_TF32: "TF32", _FLOAT32: "float32"}
-_BY_WORD = {"default": _TF32, "highest": _FLOAT32, "dot_tf32_tf32_f32": _TF32, "dot_f32_f32_f32": _FLOAT32}
+_ON_TPU = {"1 pass": 1.0, "3 passes": 3.0, "6 passes": 6.0}
+_ON_GPU = {"bfloat16": 1.0, "float16": 1.0, "TF32": 2.0, "float32": 4.0}
+_PASSES = {"high": "3 passes", "highest": "6 passes"}
+_NARROW = {"bf16": "bfloat16", "f16": "float16"}
+_BY_WORD = {"default": "TF32", "highest": "float32", "dot_tf32_tf32_f32": "TF32", "dot_f32_f32_f32": "float32"}
 _WORDS = re.compile(r"\w+")
-_GEMM = "__cublas$gemm"
+_OF_LIBRARIES = re.compile(r"__cublas\$gemm|__cudnn\$conv")
 
 
 def _product_work(diff: ModuleDiff, target: str | None) -> OtherWork | None:
-    """The work of float32 matrix products whose precision was edited; None if some cost more and others less."""
+    """The work of matrix products if some multiply other values than before; None if only others were added.
+
+    Of unknown work if the library decides what it multiplies.
+    """
     device = (target or "").partition("-")[0]
-    if device not in ("tpu", "cuda"):  # others have no cheaper products of lower precision
+    if device not in ("tpu", "cuda"):
         return None
-    work_of = _passes if device == "tpu" else _work_on_gpu
-    found: Counter[tuple[int, int]] = Counter()
-    for edit in diff.reported:
-        configs = (f"{one.old} {one.new}" for one in edit.changes if one.field == "backend_config")
-        is_of_precision = "precision" in edit.fields or any("precision_config" in words for words in configs)
-        if edit.old and edit.new and is_of_precision:
-            it = edit.new.instruction_in(diff.new)
-            if it.opcode in _PRODUCTS or _GEMM in (it.attribute("custom_call_target") or ""):
-                found[work_of(edit.old, diff.old), work_of(edit.new, diff.new)] += edit.count
-    moved = Counter({(old, new): count for (old, new), count in found.items() if old != new})
-    if any(0 in pair for pair in found):
+    kind_of, rates = (_kind_on_tpu, _ON_TPU) if device == "tpu" else (_kind_on_gpu, _ON_GPU)
+    sides = [_products(module, kind_of) for module in (diff.old, diff.new)]
+    kinds = dict.fromkeys([*sides[0], *sides[1]])
+    by = {kind: sides[1][kind].count - sides[0][kind].count for kind in kinds}
+    gone, came = ([kind for kind in kinds if way * by[kind] > 0] for way in (-1, 1))
+    if len(gone) != 1 or len(came) != 1 or by[gone[0]] + by[came[0]]:
+        return None
+    if not {gone[0], came[0]} <= rates.keys():
         return OtherWork(0, 0)
-    if len({old < new for old, new in moved}) != 1:
-        return None
-    (old, new), count = moved.most_common(1)[0]
-    total = sum(diff.op_counts.get(opcode, (0, 0))[1] for opcode in _PRODUCTS)
-    # No count shows which custom calls are products too.
-    part = (
-        f"{count:,} of {total:,} "
-        if count < total and (device == "tpu" or not diff.op_counts.get("custom-call"))
-        else ""
-    )
-    how = (f"{many(new, 'pass', 'passes')}", f"{old}") if device == "tpu" else (_OF_GPUS[new], _OF_GPUS[old])
-    return OtherWork(old, new, f"{part}matrix products in {how[0]} instead of {how[1]}")
+    moved = (sides[1][came[0]].flops - sides[0][came[0]].flops) * (rates[came[0]] - rates[gone[0]])
+    old = sum(sides[0][kind].flops * rates.get(kind, 1) for kind in kinds)
+    count, total = by[came[0]], sum(one.count for one in sides[1].values())
+    part = f"{count:,} of {total:,} " if count < total else ""
+    before = gone[0].partition(" ")[0]  # `6 passes instead of 1`
+    words = f"{part}matrix products in {came[0]} instead of {before}"
+    return OtherWork(old, max(old + moved, 1), words) if old and moved else None
 
 
-def _is_float32(site: Site, module: Module) -> bool:
-    it, instructions = site.instruction_in(module), module.computations[site.computation].instructions
-    return any(instructions[n].shape.element_type == "f32" for n in it.operands)
+@dataclass(slots=True)
+class _Products:
+    """Products of one kind: how many the text has, and their operations in one call."""
+
+    count: int = 0
+    flops: float = 0.0
 
 
-def _passes(site: Site, module: Module) -> int:
-    if not _is_float32(site, module):
-        return 1
-    words = _WORDS.findall(site.instruction_in(module).attribute("operand_precision") or "")
-    return max((_PASSES.get(word, 1) for word in words), default=1)
+def _products(module: Module, kind_of: Callable[[LoopPlace, Module], str]) -> defaultdict[str, _Products]:
+    found: defaultdict[str, _Products] = defaultdict(_Products)
+    times, often = multiplicities(module), None
+    for index, computation in enumerate(module.computations):
+        for position, it in enumerate(computation.instructions):
+            if it.opcode in _PRODUCTS or _OF_LIBRARIES.search(it.attribute("custom_call_target") or ""):
+                often = often or runs(module)
+                one = found[kind_of((index, position), module)]
+                one.count += times[index].total
+                one.flops += _assumed(often[index]) * max(instruction_flops(module, (index, position)), 1)
+    return found
 
 
-def _work_on_gpu(site: Site, module: Module) -> int:
-    """TF32 or float32; 0 if uncertain."""
-    it = site.instruction_in(module)
-    if not _is_float32(site, module):
-        return _FLOAT32
-    if it.opcode == "custom-call":
+def _operand_types(place: LoopPlace, module: Module) -> set[str]:
+    instructions = module.computations[place[0]].instructions
+    return {instructions[n].shape.element_type for n in instructions[place[1]].operands[:2]}
+
+
+def _kind_on_tpu(place: LoopPlace, module: Module) -> str:
+    it = module.computations[place[0]].instructions[place[1]]
+    words = _WORDS.findall(it.attribute("operand_precision") or "") if "f32" in _operand_types(place, module) else []
+    return max((_PASSES.get(word, "1 pass") for word in words), default="1 pass")
+
+
+def _kind_on_gpu(place: LoopPlace, module: Module) -> str:
+    """What a product multiplies; its precision if that is uncertain."""
+    it = module.computations[place[0]].instructions[place[1]]
+    types = _operand_types(place, module)
+    if types != {"f32"}:
+        return _NARROW.get(types.pop(), "") if len(types) == 1 else ""
+    if it.opcode == "custom-call" and (precision := it.attribute("operand_precision")):  # of cuDNN
+        words = _WORDS.findall(precision)
+    elif it.opcode == "custom-call":
         config = re.search(r'"precision_config":(\{[^{}]*\})', it.attribute("backend_config") or "")
         words = _WORDS.findall(config[1].lower()) if config else []
         words = [word for word in words if word not in ("operand_precision", "algorithm", "alg_unset")]
-    elif it.opcode == "dot" and _is_in_triton(site, module):
+    elif it.opcode == "dot" and _is_in_triton(place[0], module):
         words = _WORDS.findall(it.attribute("algorithm") or it.attribute("operand_precision") or "")
     else:
-        return 0
-    found = {_BY_WORD.get(word.removeprefix("alg_"), 0) for word in words or ["default"]}
-    return max(found) if 0 not in found else 0
+        return f"? {it.attribute('algorithm') or it.attribute('operand_precision') or ''}"
+    found = {_BY_WORD.get(word.removeprefix("alg_"), "") for word in words or ["default"]}
+    return max(found, key=lambda kind: _ON_GPU.get(kind, 0.0)) if "" not in found else f"? {words}"
 
 
-def _is_in_triton(site: Site, module: Module) -> bool:
+def _is_in_triton(index: int, module: Module) -> bool:
     """Whether the instruction is part of a kernel that Triton compiles; XLA's own code computes in float32."""
     calls = (it for computation in module.computations for it in computation.instructions if it.called)
-    return any(site.computation in it.called and "triton" in (it.attribute("backend_config") or "") for it in calls)
+    return any(index in it.called and "triton" in (it.attribute("backend_config") or "") for it in calls)
