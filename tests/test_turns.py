@@ -635,3 +635,43 @@ def test_loops_behind_calls_that_nest_are_counted_and_not_listed() -> None:
     text = loop().replace("ENTRY %main", "%inner") + f"\n{calls}{entry}"
     assert format_loops(read_text(text)) == [f"2 ({2**60} loops)"]
     assert loops_of(compared(text, text))["same"]
+
+
+def test_what_runs_once_and_in_a_loop_is_not_counted_per_turn() -> None:
+    """The same function before a loop that data ends, as the first token of a decoder, and in it."""
+    text = """HloModule m
+
+%f {
+  %p = f32[8]{0} parameter(0)
+  ROOT %t = f32[8]{0} tanh(%p)
+}
+
+%cond {
+  %c = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%c), index=0
+  %n = s32[] constant(7)
+  ROOT %l = pred[] compare(%i, %n), direction=EQ
+}
+
+%body {
+  %b = (s32[], f32[8]{0}) parameter(0)
+  %j = s32[] get-tuple-element(%b), index=0
+  %k = s32[] constant(2)
+  %next = s32[] add(%j, %k)
+  %v = f32[8]{0} get-tuple-element(%b), index=1
+  %inside = f32[8]{0} call(%v), to_apply=%f
+  ROOT %both = (s32[], f32[8]{0}) tuple(%next, %inside)
+}
+
+ENTRY %main {
+  %x = f32[8]{0} parameter(0)
+  %zero = s32[] constant(0)
+  %first = f32[8]{0} call(%x), to_apply=%f
+  %start = (s32[], f32[8]{0}) tuple(%zero, %first)
+  %w = (s32[], f32[8]{0}) while(%start), condition=%cond, body=%body
+  ROOT %r = f32[8]{0} get-tuple-element(%w), index=1
+}
+"""
+    more = text.replace("ROOT %t = f32[8]{0} tanh(%p)", "%a = f32[8]{0} tanh(%p)\n  ROOT %t = f32[8]{0} cosine(%a)")
+    shown = to_terminal(Report("diff", "a", "b", (compared(text, more),)), width=200)
+    assert "(+16 flops, +128 B, counting one turn of the loop %w)" in shown

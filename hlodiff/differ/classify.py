@@ -654,15 +654,17 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
 
 
 def _is_reordered_sum(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether a sum adds the same numbers in another order; over other axes of an array it is another sum."""
+    """Whether a sum adds the same numbers in another order; over other axes of an array, or more, it is another sum."""
     if edit.old is None or edit.new is None or edit.new.opcode not in _SUMS or not _FLOATS.search(edit.new.text):
         return False
-    shapes = []
+    shapes, results = [], []
     for module, site in ((diff.old, edit.old), (diff.new, edit.new)):
         instructions = module.computations[site.computation].instructions
-        operands = instructions[site.instruction].operands
-        shapes.append(instructions[operands[0]].shape.dimensions if operands else ())
-    return shapes[0] != shapes[1] and sorted(map(str, shapes[0])) == sorted(map(str, shapes[1]))
+        it = instructions[site.instruction]
+        shapes.append(instructions[it.operands[0]].shape.dimensions if it.operands else ())
+        results.append(sorted([str(size) for size in it.shape.dimensions if size != 1]))
+    is_moved = shapes[0] != shapes[1] and sorted(map(str, shapes[0])) == sorted(map(str, shapes[1]))
+    return is_moved and results[0] == results[1]
 
 
 def _is_of_places(edit: Edit, diff: ModuleDiff) -> bool:

@@ -134,10 +134,11 @@ class _Regions:
         regions = [sorted(members) for members in nx.connected_components(self.graph())]
         left = sorted(regions, key=len)  # a parameter is a region of its own, and its users may rest on it
         changed = [n for n, edit in enumerate(self.edits) if edit.kind == "changed"]
-        constants = {n for n in changed if any(change.field == "literal" for change in self.edits[n].changes)}
+        # What they rest on may be in another region: the users of a constant, and what is handed on.
+        outside = {n for n in changed if any(change.field == "literal" for change in self.edits[n].changes)}
+        outside.update(n for n in changed if not self._joins[n])
         while sum(self._mark_weak(region) for region in left):
-            # Users of a constant may be in another region.
-            left = [region for region in left if not constants.isdisjoint(region)]
+            left = [region for region in left if not outside.isdisjoint(region)]
         self._mark_kept()
         # Amid much other work, another number, question, values of another type or none as before are there by chance.
         amid: set[int] = set()
@@ -363,7 +364,7 @@ class _Regions:
             return is_other or ("shape" in fields and not _are_alike(one, other))
         if one.opcode == "constant" and not {"literal", "element_type"}.isdisjoint(fields):
             return self._is_other_constant(edit, fields, alone)
-        if one.opcode in BROADCASTS and self._repeats_another(edit.old, edit.new, fields):
+        if self._hands_on_another(edit.old, edit.new, fields):
             return True
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         is_same = "replica_groups" not in fields and _carry_the_same(one, other)
@@ -380,9 +381,17 @@ class _Regions:
         rests = self._shares_operand(edit.old, edit.new, keeps_values="literal" not in fields)
         return not (rests or self._shares_user(edit.old, edit.new))
 
-    def _repeats_another(self, old: Place, new: Place, fields: set[str]) -> bool:
-        """Whether two broadcasts are of another number, or one of a number and one of what was computed."""
-        if "element_type" in fields and self._marked((old[0], at(self.modules[0], old).operands[0])):
+    def _hands_on_another(self, old: Place, new: Place, fields: set[str]) -> bool:
+        """Whether two broadcasts are of another number, or one of a number and one of what was computed.
+
+        Or whether two reshapes, slices or the like are of values that have nothing in common but this pair.
+        """
+        one, other = at(self.modules[0], old), at(self.modules[1], new)
+        if one.opcode in _OF_FIRST and "shape" in fields and not _are_alike(one, other):
+            return not (self._rests_on_operands(old, new) or self._shares_user(old, new))
+        if one.opcode not in BROADCASTS:
+            return False
+        if "element_type" in fields and self._marked((old[0], one.operands[0])):
             return True
         return self._is_literal(0, old) != self._is_literal(1, new) and not self._shares_user(old, new)
 
@@ -655,7 +664,8 @@ class _Regions:
             for side, kind in ((0, "removed"), (1, "added")):
                 place = (edit.old, edit.new)[side]
                 if place is not None and (edit.is_weak or edit.kind == kind) and not edit.kept[side]:
-                    counts[kind] += at(self.modules[side], place).opcode not in CARRIERS
+                    opcode = at(self.modules[side], place).opcode
+                    counts[kind] += opcode not in CARRIERS and opcode != "copy"
             if edit.kind in keeping and not edit.is_weak:
                 counts["kept"] += 1
         return counts["removed"], counts["added"], counts["kept"]

@@ -504,11 +504,13 @@ def _stage_views(
     net = Counter[str]()
     for edit_group, _ in ranked:
         net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
+    moved = _only_moved(own, ranked)
 
     def rank(edit_group: EditGroup) -> tuple[object, ...]:
         if name := collective_of(edit_group):
             return 0, -abs(net[name]), edit_group.where not in edited
-        return 1, edit_group.weight, bool(changed) and edit_group.where not in changed
+        is_elsewhere = bool(changed) and edit_group.where not in changed
+        return 1, edit_group.weight, is_elsewhere, edit_group in moved
 
     ranked.sort(key=lambda item: rank(item[0]))
     most = len(ranked) if report.all else most
@@ -554,6 +556,30 @@ def _stage_views(
             shown += sum(len(line.changes) for line in listed)
     yield from found[:-1]
     yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
+
+
+def _only_moved(
+    own: Sequence[ProgramText], groups: Sequence[tuple[EditGroup, dict[str, None]]]
+) -> Collection[EditGroup]:
+    """What the compiler removed here and added there: operations of which it has as many as before, and their fusions.
+
+    It is listed after what came or went.
+    """
+    kept: dict[str, set[str]] = {}
+    for text in own:
+        counts = text.program.diff.op_counts if text.program.diff is not None and text.stage == "compiled" else {}
+        same = {"fusion", *(name for name, (old, new) in counts.items() if old == new)}
+        kept |= dict.fromkeys(text.targets or [""], same)
+    flops = Counter[tuple[str, ...]]()
+    for edit_group, on in groups:
+        flops[tuple(on)] += edit_group.by(lambda cost: cost.flops)
+    return {
+        edit_group
+        for edit_group, on in groups
+        if edit_group.kind in ("added", "removed")
+        and 2 * abs(flops[tuple(on)]) < abs(edit_group.by(lambda cost: cost.flops))
+        and any(all(str(one) in kept.get(target, ()) for target in on or [""]) for one in edit_group.group[1:3])
+    }
 
 
 def _of_every_target(

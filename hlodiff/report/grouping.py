@@ -16,7 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.regions import MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
+from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
@@ -315,10 +315,19 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
                 if edit_group not in joined and (found := place_of(edit_group)):
                     at.setdefault(found, ([], []))[edit_group.kind == "added"].append(edit_group)
         for removed, added in at.values():
-            if len(removed) == len(added) == 1:  # of several it is not known which belong together
+            # Of several it is not known which belong together, nor of copies or fusions of other sizes.
+            if len(removed) == len(added) == 1 and _are_halves(removed[0], added[0]):
                 joined |= {removed[0]: None, added[0]: _both_halves(removed[0], added[0])}
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
     return [edit_group for edit_group in shown if edit_group is not None]
+
+
+def _are_halves(removed: EditGroup, added: EditGroup) -> bool:
+    sizes = [set(_SIZES.findall(one.what)) for one in (removed, added)]
+    return _operation_of(added) not in CARRIERS | ARRANGING or not sizes[0].isdisjoint(sizes[1])
+
+
+_SIZES = re.compile(r"\[[\d,]*\]")
 
 
 def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
