@@ -6,8 +6,6 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import FrameTree, analyze_program
-from hlodiff.differ.program_analysis import computed_twice, loops, lowered_again, tables
-from hlodiff.differ.repeats import repeats
 from hlodiff.hlo import Module
 from hlodiff.report import analysis_notes, listed, program_analysis_json
 from hlodiff.snapshots import numbered, restored
@@ -56,20 +54,20 @@ def in_loop(file: str, line: int) -> bool | None:
 
 @pytest.mark.parametrize("copies", [3, 8, 24])
 def test_copies_of_a_body_over_two_lines_are_counted_and_named(copies: int) -> None:
-    (found,) = repeats(unrolled(copies), in_loop)
+    (found,) = analyze_program(unrolled(copies), in_loop).repeats
     assert (found.copies, found.body, found.order) == (copies, 3, "chained")
     assert found.where == FrameTree("model.py", 12, 13, "walk")
     assert found.callers == (FrameTree("model.py", 30, 30, "main"),)
 
 
 def test_copies_that_do_not_need_one_another_are_not_told() -> None:
-    assert repeats(unrolled(8, chained=False), in_loop) == ()
+    assert analyze_program(unrolled(8, chained=False), in_loop).repeats == ()
 
 
 def test_without_a_loop_in_python_equal_groups_are_no_copies() -> None:
-    assert repeats(unrolled(8)) == (), "a sum of products is equal groups of operations too"
-    assert repeats(unrolled(24), lambda file, line: False) == ()
-    assert repeats(unrolled(2), in_loop) == ()
+    assert analyze_program(unrolled(8)).repeats == (), "a sum of products is equal groups of operations too"
+    assert analyze_program(unrolled(24), lambda file, line: False).repeats == ()
+    assert analyze_program(unrolled(2), in_loop).repeats == ()
 
 
 def test_a_recorded_program_says_the_same_under_other_names_and_in_another_order() -> None:
@@ -78,7 +76,7 @@ def test_a_recorded_program_says_the_same_under_other_names_and_in_another_order
     assert [it.name for it in recorded.entry_computation.instructions] != [
         it.name for it in module.entry_computation.instructions
     ]
-    assert repeats(recorded, in_loop) == repeats(module, in_loop)
+    assert analyze_program(recorded, in_loop).repeats == analyze_program(module, in_loop).repeats
 
 
 def test_a_compiled_program_says_nothing_of_copies() -> None:
@@ -94,7 +92,9 @@ def test_a_compiled_program_says_nothing_of_copies() -> None:
         "1 {file_location_id=1 parent_frame_id=0}\n\nENTRY %main {\n  %t.0 = f32[4]{0} parameter(0)\n"
         f"  %y = f32[4]{{0}} parameter(1)\n{turns}  ROOT %n = f32[4]{{0}} negate(%t.5)\n}}\n"
     )
-    assert repeats(hlodiff.read_text(text, path="program.hlo"), in_loop) == (), "XLA splits and merges copies"
+    assert analyze_program(hlodiff.read_text(text, path="program.hlo"), in_loop).repeats == (), (
+        "XLA splits and merges copies"
+    )
 
 
 def loop(condition: str, step: str, start: int = 0, limit: int = 8) -> Module:
@@ -131,7 +131,7 @@ BELOW = f"%again = stablehlo.compare LT, %n, %limit, SIGNED : ({S}, {S}) -> tens
     ],
 )
 def test_turns_of_a_loop(module: Module, turns: int) -> None:
-    (found,) = loops(module)
+    (found,) = analyze_program(module).loops
     assert (found.turns, found.known, found.body) == (turns, "exactly", 2)
 
 
@@ -144,14 +144,14 @@ def test_a_loop_that_another_condition_may_end_sooner() -> None:
         "      %h = stablehlo.is_finite %g : (tensor<f32>) -> tensor<i1>\n"
         "      %again = stablehlo.and %low, %h : tensor<i1>"
     )
-    (found,) = loops(loop(also, "1"))
+    (found,) = analyze_program(loop(also, "1")).loops
     assert (found.turns, found.known) == (8, "at most")
 
 
 @pytest.mark.parametrize("direction", ["GE", "EQ", "GT"])
 def test_a_loop_that_does_not_count_up_to_its_limit_is_not_guessed(direction: str) -> None:
-    assert loops(loop(BELOW.replace("LT", direction), "1")) == ()
-    assert loops(loop(BELOW.replace("LT", "NE"), "3")) == (), "it would step over its limit"
+    assert analyze_program(loop(BELOW.replace("LT", direction), "1")).loops == ()
+    assert analyze_program(loop(BELOW.replace("LT", "NE"), "3")).loops == (), "it would step over its limit"
 
 
 def test_turns_of_a_compiled_loop() -> None:
@@ -175,7 +175,7 @@ ENTRY e {
   ROOT w = (s32[], f32[4]{0}) while(a), condition=cond, body=body, backend_config={"known_trip_count":{"n":"8"}}
 }
 """
-    (found,) = loops(hlodiff.read_text(text, path="program.hlo"))
+    (found,) = analyze_program(hlodiff.read_text(text, path="program.hlo")).loops
     assert (found.turns, found.body) == (8, 1)
 
 
@@ -187,7 +187,7 @@ def test_values_that_are_computed_twice() -> None:
         for n in "ab"
     )
     module = stablehlo(f"{cone}\n    %r = stablehlo.subtract %ea, %eb : {V}\n    return %r : {V}")
-    (found,) = computed_twice(module)
+    (found,) = analyze_program(module).twice
     assert (found.what, found.times, found.operations) == ("exponential f32[4]", 2, 3)
 
 
@@ -200,7 +200,7 @@ def test_random_numbers_drawn_twice_are_not_the_same() -> None:
 """
         for n in "ab"
     )
-    assert computed_twice(stablehlo(f"{draw}    %r = stablehlo.add %ea, %eb : {V}\n    return %r : {V}")) == ()
+    assert analyze_program(stablehlo(f"{draw}    %r = stablehlo.add %ea, %eb : {V}\n    return %r : {V}")).twice == ()
 
 
 FUNCTION = """  func.func private @NAME(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -219,19 +219,19 @@ def functions(*opcodes: str) -> Module:
 
 
 def test_an_inner_function_that_was_lowered_again() -> None:
-    (found,) = lowered_again(functions("tanh", "tanh", "sine", "tanh"))
+    (found,) = analyze_program(functions("tanh", "tanh", "sine", "tanh")).lowered_again
     assert (found.name, found.times, found.operations) == ("act", 3, 3)
-    assert lowered_again(functions("tanh", "sine")) == ()
+    assert analyze_program(functions("tanh", "sine")).lowered_again == ()
 
 
 def test_a_large_constant_is_told_with_the_line_that_reads_it() -> None:
     numbers = "".join(f"{n:08X}" for n in range(512))
     constant = f'    %t = stablehlo.constant dense<"0x{numbers}"> : tensor<512xf32>'
     read = f"    %s = stablehlo.slice %t [0:4] : (tensor<512xf32>) -> {V} loc(#two)\n    return %s : {V}"
-    (found,) = tables(stablehlo(f"{constant}\n{read}", locations=LOCATIONS))
+    (found,) = analyze_program(stablehlo(f"{constant}\n{read}", locations=LOCATIONS)).tables
     assert (found.shape, found.bytes, found.where) == ("f32[512]", 2048, FrameTree("model.py", 13, 13, "walk"))
     same = stablehlo(f"    %t = stablehlo.constant dense<1.0> : tensor<512xf32>\n{read}", locations=LOCATIONS)
-    assert tables(same) == (), "one number that repeats is one number"
+    assert analyze_program(same).tables == (), "one number that repeats is one number"
 
 
 def test_a_constant_that_is_handed_into_a_loop_is_read_there() -> None:
@@ -254,7 +254,7 @@ def test_a_constant_that_is_handed_into_a_loop_is_read_there() -> None:
     return %z : {V}""",
         locations=LOCATIONS,
     )
-    (found,) = tables(module)
+    (found,) = analyze_program(module).tables
     assert found.where == FrameTree("model.py", 12, 12, "walk")
 
 

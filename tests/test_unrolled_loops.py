@@ -16,8 +16,10 @@ import jax.numpy as jnp
 import pytest
 
 import hlodiff
+from hlodiff.differ import analyze_program
 from hlodiff.hlo import Module
-from hlodiff.inspect.summary import to_mend
+from hlodiff.report import AnalysisNote, analysis_notes
+from hlodiff.workflows import PythonLoops
 from tests.shown import happened
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -236,6 +238,11 @@ def programs(folder: Path) -> Iterator[ModuleType]:
 
 def lowered(function: Callable[..., object], *arguments: object) -> str:
     return str(jax.jit(function).lower(*arguments).as_text(debug_info=True))
+
+
+def to_mend(text: str, folder: Path) -> list[AnalysisNote]:
+    found = analyze_program(hlodiff.read_text(text), PythonLoops(folder))
+    return [one for one in analysis_notes(found, str(folder)) if one.advice]
 
 
 def copies(text: str, folder: Path) -> list[str]:
