@@ -114,6 +114,9 @@ def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawE
 _BY_NATURE = frozenset(["opcode", "shape", "layout", "memory_space", "element_type"])
 
 
+ENDS_OF_COLLECTIVES = frozenset(f"{family}-done" for family in FAMILIES)
+
+
 def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
     """Replace the edits of a collective that became asynchronous or synchronous by one change.
 

@@ -17,6 +17,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import (
+    ENDS_OF_COLLECTIVES,
     channel_changes,
     is_other_emitter,
     schedule_edits,
@@ -166,7 +167,7 @@ def diff(old: Module, new: Module, *, limits: Limits = DEFAULTS, pruning: bool =
             opened = pruned.modules if pruned else (old, new)
             ready = prepare_pair(*opened, only_listed=unrelated is not None)
             canonical = diff_in_canonical_direction(ready, limits, pruned, unrelated, search)
-            found = _edits_of(canonical, ready.modules, opened, (old, new), limits)
+            found = _edits_of(canonical, ready, opened, (old, new), limits)
             apart = [*found.schedule, *found.tuning]
             wider = expand(pruned, found.edits, apart, found.matches.counts, found.matches.opened) if pruned else None
             if wider is pruned:
@@ -191,7 +192,7 @@ def diff_with_matches(
     """
     ready = prepare_pair(old, new)
     canonical = diff_in_canonical_direction(ready, limits)
-    found = _edits_of(canonical, ready.modules, (old, new), (old, new), limits)
+    found = _edits_of(canonical, ready, (old, new), (old, new), limits)
     return _result(ready, found, (old, new), (old, new), limits), ready, canonical
 
 
@@ -259,12 +260,13 @@ class _Found:
 
 def _edits_of(
     canonical: CanonicalDiff,
-    tuned: tuple[Module, Module],
+    ready: DiffInput,
     opened: tuple[Module, Module],
     whole: tuple[Module, Module],
     limits: Limits,
 ) -> _Found:
     """The edits of a matching, in the caller's direction."""
+    tuned, words = ready.modules, ready.words
     if canonical.is_reversed:
         tuned, opened, whole = tuned[::-1], opened[::-1], whole[::-1]
     old, new, found = canonical.old, canonical.new, canonical.found
@@ -275,9 +277,11 @@ def _edits_of(
     mappings = every_mapping(old, new, found.pairs)
     changes, keeps_numbers = channel_changes(mappings, tuned, opened)
     edits = with_channels(edits, changes) if changes else edits
-    edits = with_asynchronous(old, new, found, edits)
+    if not ENDS_OF_COLLECTIVES.isdisjoint(words):
+        edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, mappings[0][1])  # the first pair is that of the entries
-    emitters = [edit for edit in edits if is_other_emitter(tuned, edit)]
+    has_tuning = "backend_config" in words
+    emitters = [edit for edit in edits if is_other_emitter(tuned, edit)] if has_tuning else []
     if emitters:
         apart = set(map(id, emitters))
         edits = [edit for edit in edits if id(edit) not in apart]
@@ -290,9 +294,11 @@ def _edits_of(
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
-    with_left_over_shardings(old.module, new.module, edits, whole)
+    if "sharding" in words:
+        with_left_over_shardings(old.module, new.module, edits, whole)
     edits = [*edits, *computation_edits(old, new, found)]
-    schedule, tuning = list(schedule_edits(old, new, mappings)), tuning_edits(mappings, tuned, edits, emitters)
+    schedule = list(schedule_edits(old, new, mappings))
+    tuning = tuning_edits(mappings, tuned, edits, emitters) if has_tuning else []
     if canonical.is_reversed:
         edits, schedule, tuning = reversed_edits(edits), reversed_edits(schedule), reversed_edits(tuning)
         fusions = reversed_fusions(fusions)

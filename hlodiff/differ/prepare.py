@@ -205,9 +205,11 @@ class DiffInput:
     """Both programs without noise, the same as used for matching, and what was dropped, by rule.
 
     In `modules` the branches of a conditional have one attribute name, and one order if they were reordered; in
-    `printed` they are as read.
+    `printed` they are as read. `words` are the opcodes and names of attributes that occur in either program: a step
+    that is about others is left out.
     """
 
+    words: frozenset[str]
     modules: tuple[Module, Module]
     hashed: tuple[HashedModule, HashedModule]
     ignored: dict[str, int]
@@ -248,7 +250,7 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
     ordered = in_one_order(numbered, [[content.hash for content in side.contents] for side in hashed])
     if ordered is not numbered:
         hashed = bare.hashed(ordered[0]), bare.hashed(ordered[1])
-    return DiffInput(ordered, hashed, ignored, printed)
+    return DiffInput(old.words | new.words, ordered, hashed, ignored, printed)
 
 
 def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module, int]]:

@@ -235,6 +235,15 @@ class Module(_SolvedOnce):
         return self.computations[self.entry]
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Every opcode and every name of an attribute that occurs in the program, its header included."""
+        found = {name for name, _ in self.attributes}
+        for computation in self.computations:
+            found.update([it.opcode for it in computation.instructions])
+            found |= computation.attribute_names
+        return frozenset(found)
+
+    @cached_property
     def result_shapes(self) -> tuple[Shape, ...]:
         """The arrays and tokens that the program returns, in order.
 

@@ -283,10 +283,6 @@ IGNORING: dict[str, Pass] = {
 
 def passes_for(*modules: Module) -> list[Pass]:
     """The passes of the modules' stage, in order, that have something to look at in one of them."""
-    present = {key for module in modules for key, _ in module.attributes}
-    for module in modules:
-        for computation in module.computations:
-            present.update([it.opcode for it in computation.instructions])
-            present |= computation.attribute_names
+    present = frozenset[str]().union(*(module.words for module in modules))
     stage = modules[0].stage
     return [step for step in PASSES if stage in step.stages and not (step.needs and present.isdisjoint(step.needs))]
