@@ -159,13 +159,14 @@ def _is_of_first(words: str, lines: Sequence[ChangedLine]) -> bool:
 
 
 def written_name(line: ChangedLine) -> str:
-    """The name, number or argument that was replaced in a line; "" for any other edit.
+    """What was written in a line: the name, number or argument that was replaced, or any other edit; "" if too long.
 
     Example:
         >>> written_name(ChangedLine("net.py:4", "", "WIDTH, DEPTH = 64, 2", "WIDTH, DEPTH = 96, 2"))
         'WIDTH: 64 -> 96'
     """
-    return replaced_name(*_edited_sources((line,)))
+    sides = _edited_sources((line,))
+    return replaced_name(*sides) or in_brackets(*sides) or written(*sides)
 
 
 def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
@@ -278,22 +279,31 @@ def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:
         amount = f"{added or removed:,} {noun} {_status(added - removed)}"
         return f"{amount}: {_listed(kinds[0] or kinds[1], callee)}"
     lines = {group.where.partition(" (")[0] for group in edit_groups if group.kind != "changed"}
-    if not kinds[0].keys() & kinds[1].keys() and len(lines) == 1:
-        words = format_pair(_listed(kinds[1]), _listed(kinds[0], callee))
-        if len(words) <= _MOST:
-            return words
+    came, went = kinds[0] - kinds[1], kinds[1] - kinds[0]
+    for few in range(_FEW, 0, -1) if came or went else ():
+        words = [_listed(went, few=few), _listed(came, callee, few)]
+        if came and went and len(lines) == 1:
+            whole = format_pair(*words)
+        else:
+            both = zip(words[::-1], ("added", "gone"), strict=True)
+            whole = " and ".join(f"{one} {status}" for one, status in both if one)
+        if len(whole) <= _MOST:
+            return whole
     most, count = _by_count(kinds[0] + kinds[1])[0]
     is_most = count * 2 > added + removed
     last = f", with {callee}()" if callee else f", mostly {_shown(most)}" if is_most else ""
     return f"{added:,} {noun} added, {removed:,} gone{last}"
 
 
-def _listed(counts: Counter[str], callee: str = "") -> str:
-    """`4 multiply, 2 divide, tanh, 2 more`: the new callee first, then the most frequent operations."""
-    found = sorted(_by_count(counts), key=lambda one: _shown(one[0]) != f"{callee}()")
-    words = [f"{count:,} {_shown(opcode)}" if count > 1 else _shown(opcode) for opcode, count in found[:_FEW]]
-    rest = sum(count for _, count in found[_FEW:])
+def _listed(counts: Counter[str], callee: str = "", few: int = _FEW) -> str:
+    """`2 dot, 4 multiply, tanh, 2 more`: the new callee first, then products, then the most frequent operations."""
+    found = sorted(_by_count(counts), key=lambda one: (_shown(one[0]) != f"{callee}()", one[0] not in _PRODUCTS))
+    words = [f"{count:,} {_shown(opcode)}" if count > 1 else _shown(opcode) for opcode, count in found[:few]]
+    rest = sum(count for _, count in found[few:])
     return ", ".join([*words, f"{rest:,} more"] if rest else words)
+
+
+_PRODUCTS = frozenset(["dot_general", "convolution", "dot"])
 
 
 def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:
@@ -369,7 +379,7 @@ _MINUS = re.compile(r"- *\d[\d._e]*")
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
-_MODULE = re.compile(r"(?:[^\W\d]\w*\.)+")
+_MODULE = re.compile(r"\b(?:jax|jnp|np|numpy|lax|eqx|optax|nn)\.(?:[^\W\d]\w*\.)*(?=\w+\()")
 _NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
 
 
@@ -406,6 +416,8 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         'cross_entropy(...) -> huber_loss(...)'
         >>> written("for i in range(n)", "for i in range(n - 1)"), written("y = x", "y = x * scale")
         ('n -> n - 1', '* scale added')
+        >>> written("y = x @ w + h @ u + b", "y = jnp.concatenate([x, h], -1) @ jnp.concatenate([w, u]) + b", 60)
+        'x @ w + h @ u -> jnp.concatenate(...) @ jnp.concatenate(...)'
         >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
         ('loss += penalty(x) added', 'clip(1.0) gone')
     """
@@ -480,9 +492,12 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: in
             spans = [side[first : len(side) - after] for side in sides]
             words = [[token.text for token in span] for span in spans]
             if all(one and _is_balanced(one) and _NO_EXPRESSION.isdisjoint(_at_the_top(one)) for one in words):
-                pair = (line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True))
-                whole = ARROW.join(_operands(*pair))
-                shown = whole if len(whole) <= min(most, _GLANCE) else _without_same_arguments(spans, lines)
+                whole = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
+                operands = _operands(whole[0], whole[1])
+                pair = ARROW.join(operands)
+                if [*operands] != whole:
+                    spans, lines = [_tokens(text) for text in operands], operands
+                shown = pair if len(pair) <= min(most, _GLANCE) else _without_same_arguments(spans, lines)
                 return shown if len(shown) <= most else _without_arguments(spans, lines, most)
     return ""
 
@@ -515,7 +530,7 @@ def _operands(old: str, new: str) -> tuple[str, str]:
 def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
     """Both expressions, with `...` for call arguments of the longer one or both: `sum(...) / max(...) -> mean(x)`.
 
-    Without the module that both begin with, if that is still too long.
+    Without modules of calls (`jnp.`), if that is still too long.
     """
     texts = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
     short = [_called_names(span, line) for line, span in zip(lines, spans, strict=True)]
@@ -526,12 +541,8 @@ def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], 
         old, new = (short[side] if side in sides else text for side, text in enumerate(texts))
         if old != new and len(old) + len(new) + len(ARROW) <= most:
             return format_pair(old, new)
-    modules = [_MODULE.match(text) for text in short]
-    if modules[0] and modules[1] and modules[0][0] == modules[1][0]:
-        old, new = (text.removeprefix(modules[0][0]) for text in short)
-        if old != new and len(old) + len(new) + len(ARROW) <= most:
-            return format_pair(old, new)
-    return ""
+    bare = [_MODULE.sub("", text) for text in short]  # without `jnp.`
+    return format_pair(*bare) if bare[0] != bare[1] and len(bare[0]) + len(bare[1]) + len(ARROW) <= most else ""
 
 
 def _called_names(span: Sequence[_Token], line: str) -> str:

@@ -182,6 +182,7 @@ def _judged(
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
         is_same = bool(number.old_words) and number.old_words == number.new_words
         is_unknown = bool(weight) and not (number.comparable or is_same or _is_slight(program, number, threshold))
+        is_unknown = is_unknown and (number.name != "launches" or _starts_kernels(program))
         return replace(number, relevant=always or by >= threshold or is_unknown)
     whole = wholes.get(weight.whole, 0)
     difference = abs(number.new - number.old)
@@ -201,9 +202,13 @@ def _judged(
         carried = wholes.get("exchanged")
         doublings = _MOST_DOUBLINGS * difference / carried if carried else _of_all_collectives(program, number)
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
-    if number.name == "launches" and not (program.target or "cuda").startswith("cuda"):
+    if number.name == "launches" and not _starts_kernels(program):
         rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
+
+
+def _starts_kernels(program: ProgramComparison) -> bool:
+    return (program.target or "cuda").startswith("cuda")
 
 
 def _of_all_collectives(program: ProgramComparison, number: Number) -> float:
