@@ -539,9 +539,10 @@ class ExecutedCount:
 def _range(least: int, most: int | None, show: Callable[[float], str]) -> str:
     if most is None:
         return f"at least {show(least)}"
-    if least == most:
-        return show(least)
-    return f"{show(least)} to {show(most)}" if least else f"at most {show(most)}"
+    shown = show(least), show(most)
+    if shown[0] == shown[1]:
+        return shown[0]
+    return " to ".join(shown) if least else f"at most {shown[1]}"
 
 
 ZERO = ExecutedCount()
