@@ -4,9 +4,8 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import Cost, ProgramComparison
-from hlodiff.report import Report, build_view, to_terminal
+from hlodiff.report import Number, Report, build_view, to_terminal
 from hlodiff.report.verdict import decisive_numbers, verdict_of
-from hlodiff.report.view import Number
 
 
 def program(*collectives: tuple[str, int]) -> str:

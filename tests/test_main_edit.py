@@ -9,10 +9,9 @@ import pytest
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
-from hlodiff.report import EditGroup, Report
+from hlodiff.report import ChangedLine, ChangeView, EditGroup, Report
 from hlodiff.report.main_edit import OperationCounts, main_edit, new_and_gone
 from hlodiff.report.sentences import buffer_sentences
-from hlodiff.report.view import ChangedLine, ChangeView
 from tests.scenarios import compare
 
 ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
+from hlodiff.report import Number
 from hlodiff.report.verdict import judged, verdict_of
-from hlodiff.report.view import Number
 from tests.shown import marks, ranks
 
 

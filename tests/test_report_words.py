@@ -9,11 +9,10 @@ import pytest
 
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff, format_partition
 from hlodiff.hlo import Frame, Module, read_hlo, read_text
-from hlodiff.report import Report, format_field_change, to_json, to_markdown, to_terminal
+from hlodiff.report import Mark, Number, Report, format_field_change, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import listed_changes
 from hlodiff.report.sentences import other_element_types
 from hlodiff.report.verdict import format_numbers
-from hlodiff.report.view import Mark, Number
 from hlodiff.snapshots import source_of
 from tests.shown import PROGRAM, headline, line_of, marks
 from tests.shown import words as words_of

@@ -13,10 +13,9 @@ from hlodiff.config import Config, budgets
 from hlodiff.differ import Cost, ExecutedCount, ProgramComparison, UncountedLoop, diff, format_loops
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
-from hlodiff.report import Report, build_view, format_cost, to_form, to_json, to_terminal, upgrade_text
+from hlodiff.report import Number, Report, build_view, format_cost, to_form, to_json, to_terminal, upgrade_text
 from hlodiff.report.numbers import format_executed_pair
 from hlodiff.report.verdict import judged
-from hlodiff.report.view import Number
 from hlodiff.workflows.check import following
 from tests.page_parts import parsed
 from tests.past import Past

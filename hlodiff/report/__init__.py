@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from hlodiff.report.upgrade_table import upgrade_json as upgrade_json
     from hlodiff.report.upgrade_table import upgrade_markdown as upgrade_markdown
     from hlodiff.report.upgrade_table import upgrade_text as upgrade_text
+    from hlodiff.report.view import ChangedLine as ChangedLine
+    from hlodiff.report.view import ChangeView as ChangeView
+    from hlodiff.report.view import Mark as Mark
+    from hlodiff.report.view import Number as Number
     from hlodiff.report.view import ReportView as ReportView
     from hlodiff.report.view_builder import build_view as build_view
     from hlodiff.report.wording import format_bytes as format_bytes
