@@ -359,6 +359,9 @@ _FORMATS: dict[str, Callable[[str], str]] = {
 }
 
 
+_LONGEST_LITERAL = 200  # of a longer table nobody sees which numbers differ; JSON has both
+
+
 def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     """One changed field: `memory space: device -> host`, `argument 0 is no longer donated`.
 
@@ -378,7 +381,7 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         return _donation(old, new, edit)
     if change.field == "backend_config" and {old, new} == {"none", _SYNCHRONOUS}:
         return f"asynchronous: {format_pair(*('yes' if text == 'none' else 'no' for text in (old, new)))}"
-    if change.field == "literal" and not (change.old or change.new):
+    if change.field == "literal" and (not (change.old or change.new) or max(len(old), len(new)) > _LONGEST_LITERAL):
         return "literal: other numbers"
     if change.literals is not None:
         old, new = (", ".join(map(format_literal, side)) for side in change.literals)

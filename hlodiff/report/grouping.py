@@ -99,8 +99,8 @@ class EditGroup:
 
     @property
     def cost_words(self) -> str:
-        """Its cost; of a replaced subgraph the difference, as its text has the operations that only one side has."""
-        return format_cost(*self.cost, str(self.key[0] if self.key else ""), is_net=self.kind == REPLACED)
+        """Its cost; of more, less or other operations the difference, as the text has those that only one side has."""
+        return format_cost(*self.cost, str(self.key[0] if self.key else ""), is_net=self.kind in ADDED_OR_REMOVED)
 
     @property
     def id(self) -> str:
@@ -333,13 +333,18 @@ _SIZES = re.compile(r"\[[\d,]*\]")
 def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     words = [format_listed(ChangeView(one.kind, one.count, one.what)).partition(" ")[2] for one in (removed, added)]
     follows = Counter(dict(removed.follows)) + Counter(dict(added.follows))
-    is_alike = words[0] == words[1]  # but takes other values
+    kind, count, what = REPLACED, removed.count + added.count, " by ".join(words)
+    if words[0] == words[1]:  # but takes other values
+        kind, count, what = "changed", added.count, f"{_ATTRIBUTES.split(added.what)[0]}: operands"
+    elif removed.what == added.what:
+        more = added.count - removed.count
+        kind, count, what = "added" if more > 0 else "removed", abs(more), added.what
     return replace(
         added,
         key=(*added.key[:1], REPLACED, removed.key, added.key),
-        kind="changed" if is_alike else REPLACED,
-        count=added.count if is_alike else removed.count + added.count,
-        what=f"{_ATTRIBUTES.split(added.what)[0]}: operands" if is_alike else " by ".join(words),
+        kind=kind,
+        count=count,
+        what=what,
         where=added.where or removed.where,
         stack=added.stack or removed.stack,
         follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
