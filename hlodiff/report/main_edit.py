@@ -418,6 +418,8 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         ('n -> n - 1', '* scale added')
         >>> written("y = x @ w + h @ u + b", "y = jnp.concatenate([x, h], -1) @ jnp.concatenate([w, u]) + b", 60)
         'x @ w + h @ u -> jnp.concatenate(...) @ jnp.concatenate(...)'
+        >>> written("self.mlp = eqx.nn.MLP(2, 2, 32, 2)", "self.mlp = eqx.nn.MLP(2, 2, 32, 3)")
+        '2 -> 3 in MLP()'
         >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
         ('loss += penalty(x) added', 'clip(1.0) gone')
     """
@@ -497,9 +499,21 @@ def _rewritten(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: in
                 pair = ARROW.join(operands)
                 if [*operands] != whole:
                     spans, lines = [_tokens(text) for text in operands], operands
+                if all(text.replace(".", "").isdigit() for text in operands):  # a bare number says nothing
+                    pair += _in_call(texts[0][:first])
                 shown = pair if len(pair) <= min(most, _GLANCE) else _without_same_arguments(spans, lines)
                 return shown if len(shown) <= most else _without_arguments(spans, lines, most)
     return ""
+
+
+def _in_call(before: Sequence[str]) -> str:
+    """` in MLP()`: the call that is open after these tokens; "" if there is none."""
+    opened = next((n for n in range(len(before) - 1, 0, -1) if _depth(before[n:]) > 0), 0)
+    return (
+        f" in {before[opened - 1]}()"
+        if opened and _is_call(before, opened) and before[opened - 1].isidentifier()
+        else ""
+    )
 
 
 def _operands(old: str, new: str) -> tuple[str, str]:

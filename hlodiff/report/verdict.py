@@ -25,6 +25,7 @@ from hlodiff.hlo.traversal import multiplicities
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
+    changed_part,
     executed_pair,
     format_number,
     memory_numbers,
@@ -249,7 +250,7 @@ def _way(program: ProgramComparison, number: Number, threshold: float) -> _Chang
     if not number.comparable:
         sides = executed_pair(program, _metric(number))
         if len(parts := sides[0].parts(sides[1])) > 1:
-            return _way_of_parts(parts, threshold)
+            return _way_of_parts(parts, changed_part(*sides), threshold)
         pairs = _ranges(*sides)
     elif _is_by_bytes(number):
         if _is_more_by_count(number):
@@ -263,11 +264,13 @@ def _way(program: ProgramComparison, number: Number, threshold: float) -> _Chang
     return ways.pop(), doublings, abs(new - old) / abs(old) if old else 1.0
 
 
-def _way_of_parts(parts: Sequence[tuple[LoopTurn, LoopTurn]], threshold: float) -> _Change:
+def _way_of_parts(
+    parts: Sequence[tuple[LoopTurn, LoopTurn]], shown: tuple[int, int, str] | None, threshold: float
+) -> _Change:
     """The change of work that data decides on, at equal trip counts.
 
-    Work outside of the loops weighs little against that of a loop, which may run many times. The work of one iteration
-    has the threshold of its own, unless its change is a very small part of all.
+    Work outside of the loops weighs little against that of a loop, which may run many times. The part that is shown, as
+    the work of one iteration, has the threshold of its own, unless its change is a very small part of all.
     """
     runs = [min(old.runs, new.runs) for old, new in parts]
     change = [(new.work - old.work) * n for n, (old, new) in zip(runs, parts, strict=True)]
@@ -278,9 +281,11 @@ def _way_of_parts(parts: Sequence[tuple[LoopTurn, LoopTurn]], threshold: float) 
         return 0, 0.0, 0.0  # more in one loop and less in another: that depends on how often each runs
     whole = [sum(n * pair[side].work for n, pair in zip(runs, parts, strict=True)) for side in (0, 1)]
     share = abs(sum(change)) / whole[0] if whole[0] else 1.0
-    largest = max(abs(new.work - old.work) / max(old.work, 1) for old, new in turns)
     doublings = abs(log2(whole[1] / whole[0])) if all(whole) else _MOST_DOUBLINGS
-    return way, doublings, max(share, largest if share >= threshold * _OF_LOOPS else 0.0)
+    before, after, where = shown or (0, 0, "")
+    if not where.startswith(" outside"):
+        share = abs(after - before) / max(before, 1) if share >= threshold * _OF_LOOPS else 0.0
+    return way, doublings, share
 
 
 def _dominating(changes: Sequence[float]) -> int:
