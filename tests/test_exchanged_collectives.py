@@ -5,7 +5,7 @@ import pytest
 import hlodiff
 from hlodiff.differ import Cost, ProgramComparison
 from hlodiff.report import Number, Report, build_view, to_terminal
-from hlodiff.report.verdict import decisive_numbers, verdict_of
+from hlodiff.report.verdict import decisive_numbers, judged, verdict_of
 
 
 def program(*collectives: tuple[str, int]) -> str:
@@ -137,3 +137,11 @@ def test_a_verdict_adds_up_what_speaks_for_it() -> None:
     more = [Number(name, 100, 150, mark="worse", rank=0.8) for name in ("flops", "bytes accessed")]
     assert verdict_of([*more, Number("launches", 100, 80, mark="better", rank=0.3)]) == "worse"
     assert verdict_of([*more[:1], Number("launches", 100, 80, mark="better", rank=0.3)]) == "mixed"
+
+
+@pytest.mark.parametrize(("new", "mark"), [(101, ""), (102, "worse")])
+def test_one_launch_of_many_has_no_direction(new: int, mark: str) -> None:
+    """`psum` became `pmean`: one division of a scalar more."""
+    compared = ProgramComparison("f", "cpu-2", "compiled", "changed")
+    (one,) = judged(compared, (Number("launches", 100, new),))
+    assert (one.mark, one.relevant) == (mark, True)

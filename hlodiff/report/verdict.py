@@ -48,6 +48,7 @@ _MOST_DOUBLINGS = 3.0
 _DOMINATES = 4  # the heavier side decides if it weighs this many times the other
 _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
 _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes microseconds
+_OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
@@ -178,6 +179,8 @@ def _judged(
     if number.name == "aliased" and _follows_results(program, number):
         weight = None
     way, doublings, by = change
+    if number.name == "launches" and number.comparable and abs(number.new - number.old) == 1 and by < _OF_ONE_LAUNCH:
+        weight = None
     always = number.name in FAMILIES or number.name in _ALWAYS
     if weight is None or not way:
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
