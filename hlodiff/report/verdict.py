@@ -447,7 +447,8 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
         if ranked and ranked[0].name in FAMILIES:
             against.sort(key=lambda one: one.name not in FAMILIES)
         return (*ranked[: 1 + is_second], *against[:1])
-    return tuple(one for one in ranked if one.mark == verdict)[:2]
+    chosen = [one for one in ranked if one.mark == verdict][:2]
+    return tuple(sorted(chosen, key=lambda one: one.name not in FAMILIES))  # launches follow from a collective
 
 
 def format_short(number: Number, on: str = "") -> str:
