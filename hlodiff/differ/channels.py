@@ -23,7 +23,7 @@ from hlodiff.differ.regions import joined_halves, with_joined
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, continued_steps, is_step
 from hlodiff.hlo.model import Module
-from hlodiff.hlo.traversal import scheduled
+from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import split_backend_config
 
 _FIELD = "attribute:channel_id"
@@ -289,13 +289,16 @@ _NOT_SCHEDULED = frozenset(["parameter", "constant", "get-tuple-element", "tuple
 
 def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped]) -> Iterator[RawEdit]:
     """One edit for each computation whose order changed and each instruction whose control edges changed."""
-    # For each computation, whether its printed order is the order of execution.
-    in_order = [scheduled(program.module) for program in (old, new)]
-    if any(in_order[0]) != any(in_order[1]):
-        words = ["scheduled" if any(each) else "not scheduled" for each in in_order]
+    # Whether the printed order is the order of execution.
+    scheduled = [program.module.attribute("is_scheduled") == "true" for program in (old, new)]
+    if scheduled[0] != scheduled[1]:
+        words = ["scheduled" if is_scheduled else "not scheduled" for is_scheduled in scheduled]
         yield RawEdit("changed", None, None, [FieldChange("schedule", *words)], matcher="schedule")
+    steps = [
+        _steps(program) if is_scheduled else set() for program, is_scheduled in zip((old, new), scheduled, strict=True)
+    ]
     for pair, mapping in mappings:
-        if in_order[0][pair.old] and in_order[1][pair.new]:
+        if pair.old in steps[0] and pair.new in steps[1]:
             yield from _order_edit(old, new, pair, mapping)
         before = old.module.computations[pair.old].instructions
         after = new.module.computations[pair.new].instructions
@@ -311,6 +314,17 @@ def schedule_edits(old: ProgramSide, new: ProgramSide, mappings: Sequence[Mapped
                     "schedule", texts[0] or "no control predecessor", texts[1] or "no control predecessor"
                 )
                 yield RawEdit("changed", (pair.old, position), (pair.new, matched), [change], matcher="control")
+
+
+def _steps(program: ProgramSide) -> set[int]:
+    """Computations that run step by step: reached from the entry through loops, branches and calls, not fusions."""
+    computations = program.module.computations
+
+    def run_in_steps(caller: int) -> Iterator[int]:
+        steps = (it for it in computations[caller].instructions if it.opcode in ("while", "conditional", "call"))
+        return (callee for it in steps for callee in it.called)
+
+    return set(preorder([program.module.entry], run_in_steps))
 
 
 def _order_edit(
