@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ import Cost, Edit, FieldChange, ProgramComparison, diff
-from hlodiff.differ.result import Kind
+from hlodiff.differ import Edit, FieldChange, ProgramComparison, diff
 from hlodiff.hlo import read_hlo, read_text
 from hlodiff.report import Report, to_json, to_markdown, to_terminal
 from hlodiff.report.edits import format_field_change, listed_changes
-from hlodiff.report.grouping import EditGroup, with_both_halves
 from tests.shown import changes, ranks
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
@@ -440,31 +438,6 @@ def test_the_number_of_a_channel_is_listed_alone_or_not_at_all() -> None:
     for all_of_them, shown in (((number,), (number,)), ((shape, number), (shape,)), ((opcode, number), ())):
         edit = Edit("changed", tuple(change.field for change in all_of_them), changes=all_of_them)
         assert tuple(listed_changes(edit)) == shown
-
-
-def _half(kind: Kind, count: int, what: str, flops: int) -> EditGroup:
-    """What was removed from one line, or added to it."""
-    cost, opcode = Cost(count, flops), what.split()[0]
-    group = (kind, opcode, "", ()) if kind == "removed" else (kind, "", opcode, ())
-    sides = (cost, None) if kind == "removed" else (None, cost)
-    return EditGroup((kind, what), kind, count, what, "net.py:4", cost=sides, group=group)
-
-
-def test_more_or_fewer_equal_operations_of_a_line_are_their_difference() -> None:
-    for old, new, kind, count in ((2, 6, "added", 4), (6, 2, "removed", 4)):
-        halves = [_half("removed", old, "tanh f32[8]", 8 * old), _half("added", new, "tanh f32[8]", 8 * new)]
-        (shown,) = with_both_halves(halves, lambda one: one.where)
-        assert (shown.kind, shown.count, shown.what) == (kind, count, "tanh f32[8]")
-        assert shown.cost_words == ("+32 flops" if kind == "added" else "-32 flops")
-
-
-@pytest.mark.parametrize("operation", ["copy", "fusion"])
-def test_copies_and_fusions_of_other_sizes_are_not_one_change(operation: str) -> None:
-    """They do nothing by which they could be known."""
-    old = _half("removed", 2, f"{operation} f32[1,8,80]", 0)
-    for what, kinds in (("f32[8,48]", ["removed", "added"]), ("bf16[1,8,80]", ["replaced"])):
-        new = _half("added", 1, f"{operation} {what}", 0)
-        assert [one.kind for one in with_both_halves([old, new], lambda one: one.where)] == kinds
 
 
 def test_a_long_table_is_other_numbers() -> None:

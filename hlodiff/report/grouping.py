@@ -295,12 +295,17 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
         places: how a place is known, best first; a change without one has a false one.
 
     Example:
-        >>> halves = [
-        ...     EditGroup((kind,), kind, 1, f"dot {shape}", "", group=(kind, old, new, ()))
-        ...     for kind, shape, old, new in (("removed", "f32[8]", "dot", ""), ("added", "f32[16]", "", "dot"))
-        ... ]
-        >>> [(one.kind, one.what) for one in with_both_halves(halves, lambda _: "net.py:4")]
-        [('replaced', 'dot f32[8] by dot f32[16]')]
+        >>> def joined(opcode, old, new, counts=(1, 1)):
+        ...     groups = ("removed", opcode, "", ()), ("added", "", opcode, ())
+        ...     halves = [
+        ...         EditGroup(group, group[0], count, f"{opcode} {shape}", "", group=group)
+        ...         for group, count, shape in zip(groups, counts, (old, new))
+        ...     ]
+        ...     return [(one.kind, one.count, one.what) for one in with_both_halves(halves, lambda _: "net.py:4")]
+        >>> joined("dot", "f32[8]", "f32[16]"), joined("tanh", "f32[8]", "f32[8]", (2, 6))
+        ([('replaced', 2, 'dot f32[8] by dot f32[16]')], [('added', 4, 'tanh f32[8]')])
+        >>> joined("copy", "f32[8,48]", "f32[1,8,80]")
+        [('removed', 1, 'copy f32[8,48]'), ('added', 1, 'copy f32[1,8,80]')]
     """
     halves: dict[str, list[EditGroup]] = {}
     for edit_group in edit_groups:
