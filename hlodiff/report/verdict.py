@@ -186,7 +186,7 @@ def _judged(
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
         is_same = bool(number.old_words) and number.old_words == number.new_words
         is_unknown = bool(weight) and not (number.comparable or is_same or _is_slight(program, number, threshold))
-        is_unknown = is_unknown and (number.name != "launches" or _starts_kernels(program))
+        is_unknown = is_unknown and number.name != "launches"  # they leave no doubt about the work
         return replace(number, relevant=always or by >= threshold or is_unknown)
     whole = wholes.get(weight.whole, 0)
     difference = abs(number.new - number.old)
