@@ -1321,6 +1321,23 @@ def test_another_order_of_the_axes_of_a_mesh_is_placement_alone() -> None:
         assert of(new, old) == tuple(dict.fromkeys(("interface", expected)))
 
 
+def test_another_value_beside_the_number_of_a_device_is_no_place_of_it() -> None:
+    """An update that takes its part of a gathered value, where it took an argument before."""
+    text = (
+        "HloModule m, num_partitions=4\n\n"
+        "ENTRY e {\n"
+        "  %p = f32[8] parameter(0), sharding={replicated}\n"
+        "  %a = f32[8] negate(%p)\n"
+        "  %i = u32[] partition-id()\n"
+        '  %t = (f32[8]) custom-call(%p), custom_call_target="given"\n'
+        "  %g = f32[8] get-tuple-element(%t), index=0\n"
+        "  %d = f32[1] dynamic-slice(%OPERAND, %i), dynamic_slice_sizes={1}\n"
+        "  ROOT %r = (f32[8], f32[8], f32[1]) tuple(%a, %g, %d)\n}\n"
+    )
+    placed = text.replace("sharding={replicated}", "sharding={devices=[4]<=[4]}")
+    assert "placement" not in of(placed.replace("%OPERAND", "%g"), text.replace("%OPERAND", "%a"))
+
+
 def test_where_parts_of_another_size_begin_is_no_place_of_a_device() -> None:
     """Each device has the part that it had: the parts are larger."""
     old, new = (

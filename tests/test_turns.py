@@ -14,7 +14,7 @@ from hlodiff.differ import Cost, ExecutedCount, ProgramComparison, UncountedLoop
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Number, Report, build_view, format_cost, to_form, to_json, to_terminal, upgrade_text
-from hlodiff.report.numbers import format_executed_pair
+from hlodiff.report.numbers import format_executed_pair, of_which_turns
 from hlodiff.report.verdict import judged
 from hlodiff.workflows.check import following
 from tests.page_parts import parsed
@@ -674,3 +674,21 @@ ENTRY %main {
     more = text.replace("ROOT %t = f32[8]{0} tanh(%p)", "%a = f32[8]{0} tanh(%p)\n  ROOT %t = f32[8]{0} cosine(%a)")
     shown = to_terminal(Report("diff", "a", "b", (compared(text, more),)), width=200)
     assert "(+16 flops, +128 B, counting one turn of the loop %w)" in shown
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        (several_loops(3, 1, outside=5), " per turn"),
+        (several_loops(1, 1, outside=9), ""),
+        (several_loops(3, 1, outside=9), ", counting one turn of each loop"),
+    ],
+)
+def test_the_change_of_all_work_says_of_which_turns_it_is(new: ExecutedCount, words: str) -> None:
+    assert of_which_turns(several_loops(1, 1, outside=5), new) == words
+
+
+def test_both_sides_of_the_work_of_a_turn_never_read_the_same() -> None:
+    old, new = (several_loops(1, size) for size in (1_126_757, 1_140_917))
+    before, after = format_executed_pair(old, new, "bytes")
+    assert before.startswith("1,126,757 B per turn of") and after.startswith("1,140,917 B per turn of")

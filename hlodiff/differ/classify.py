@@ -676,12 +676,21 @@ def _is_of_places(edit: Edit, diff: ModuleDiff) -> bool:
         return False
     instructions = diff.new.computations[edit.new.computation].instructions
     it = instructions[edit.new.instruction]
-    if edit.fields == ("operands",):
-        return any(instructions[operand].opcode == "partition-id" for operand in it.operands)
+    if edit.fields == ("operands",) and edit.old is not None:
+        before = diff.old.computations[edit.old.computation].instructions
+        theirs = [before[operand] for operand in before[edit.old.instruction].operands]
+        ours = [instructions[operand] for operand in it.operands]
+        is_alike = all(_is_of_places_or_alike(*both) for both in zip(theirs, ours, strict=False))
+        return is_alike and any(one.opcode == "partition-id" for one in ours)
     devices = diff.new.attribute("num_partitions")
     # The same numbers in another order; others are where another part of an array begins.
     old, new = (sorted(_INTEGER.findall(text)) for text in (edit.changes[0].old, edit.changes[0].new))
     return it.shape.element_type in ("s32", "u32") and [*map(str, it.shape.dimensions)] == [devices] and old == new
+
+
+def _is_of_places_or_alike(one: Instruction, other: Instruction) -> bool:
+    """Whether two operands say where a device is, or may be the same value: no other operation gives it."""
+    return {one.opcode, other.opcode} <= {"constant", "partition-id"} or one.opcode == other.opcode
 
 
 def _is_custom_call(site: Site | None) -> bool:

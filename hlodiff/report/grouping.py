@@ -34,7 +34,7 @@ from hlodiff.report.edits import (
     listed_fields,
     literal_of,
 )
-from hlodiff.report.numbers import executed_pair
+from hlodiff.report.numbers import executed_pair, of_which_turns
 from hlodiff.report.report import Report
 from hlodiff.report.view import ChangeView, Scope
 from hlodiff.report.wording import ARROW, format_bytes, format_count, format_names, many, place, shown_stack
@@ -819,5 +819,4 @@ def _in_all(
     if not (is_large and undone * listed > 0 and 2 * abs(undone) >= abs(listed)):
         return None
     change = f"{'+' if whole > 0 else ''}{show(whole)}" if whole else "unchanged"
-    turn = " per turn" if whole and any(one.exact is None for one in sides) else ""
-    return edit_groups[largest], f"{name} in all {change}{turn}"
+    return edit_groups[largest], f"{name} in all {change}{of_which_turns(*sides) if whole else ''}"

@@ -23,6 +23,7 @@ from hlodiff.report.wording import (
     format_change,
     format_count,
     format_pair,
+    format_sides,
     many,
 )
 
@@ -198,8 +199,8 @@ def format_executed_pair(old: ExecutedCount, new: ExecutedCount, unit: Unit = "c
         ('7 with one turn of each loop of unknown length', '9')
     """
     if found := changed_part(old, new):
-        before, after, where = found
-        return f"{FORMATS[unit](before)}{where}", f"{FORMATS[unit](after)}{where}"
+        before, after = format_sides(*found[:2], FORMATS[unit])
+        return f"{before}{found[2]}", f"{after}{found[2]}"
     words = [_with_turns(one, unit) for one in (old, new)]
     return words[0], words[1]
 
@@ -238,6 +239,20 @@ def _by(pair: tuple[LoopTurn, LoopTurn]) -> int:
 def _share(pair: tuple[LoopTurn, LoopTurn]) -> float:
     """The change per iteration, as a share of the smaller side."""
     return abs(pair[1].work - pair[0].work) / max(min(one.work for one in pair), 1)
+
+
+def of_which_turns(old: ExecutedCount, new: ExecutedCount) -> str:
+    """Where the work changed that counts one iteration of each loop: in the loops, outside of them, or in both."""
+    parts = [one.work != other.work for one, other in old.parts(new)]
+    if len(parts) < 2:  # other loops, or none that data ends
+        has_loops = max(len(one.loop_turns()) for one in (old, new)) > 1
+        return _COUNTING_EACH if has_loops else ""
+    if not any(parts[1:]):
+        return ""
+    return _COUNTING_EACH if parts[0] else " per turn"
+
+
+_COUNTING_EACH = ", counting one turn of each loop"
 
 
 def _with_turns(one: ExecutedCount, unit: Unit) -> str:
