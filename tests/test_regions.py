@@ -784,7 +784,7 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...]]:
         return None, frames((old, new)[side][row].opcode)
 
-    reported, origins = reported_edits(edits, describe)
+    reported, origins = reported_edits(edits, describe, lambda *_: ((), False))
     assert [(edit.kind, edit.fields, edit.source[0].line) for edit in reported] == [
         ("changed", ("operands",), 21),
         ("removed", (), 9),
@@ -795,7 +795,7 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     assert len(origins) == 2 and origins[-1] == 3
     lines["maximum"] = 21
     edits[2] = weak(old[2], site(2, "maximum", "%add.1, %s"))  # another operation of that line: the one went, it came
-    reported, _ = reported_edits(edits, describe)
+    reported, _ = reported_edits(edits, describe, lambda *_: ((), False))
     kinds = {(edit.kind, site.opcode) for edit in reported for site in (edit.new or edit.old,) if site}
     assert {("added", "maximum"), ("removed", "multiply")} <= kinds
 
@@ -1420,3 +1420,39 @@ def test_operations_that_rest_on_each_other_alone_were_removed_and_added() -> No
     found = hlodiff.diff(old, new)
     assert found.replay().complete
     assert not [edit for edit in found.reported if edit.kind == "changed" and edit.cause is None]
+
+
+LOOP = "jvp()/while/body/"
+BACKWARD = "transpose(jvp())/while/body/"
+
+
+@pytest.mark.parametrize(
+    ("halves", "kinds"),
+    [
+        (((LOOP, "f32[8]"), (LOOP, "f32[4,2]")), ["replaced"]),
+        (((LOOP, "f32[8]"), (BACKWARD, "f32[4,2]")), ["added", "removed"]),
+        (((BACKWARD, "f32[8]"), (BACKWARD + "rematted_computation/", "f32[4,2]")), ["added", "removed"]),
+        (((LOOP, "f32[8]"), ("jvp()/", "f32[4,2]")), ["added", "removed"]),
+        (((LOOP, "f32[8]"), (LOOP, "s32[4,2]")), ["added", "removed"]),
+    ],
+)
+def test_halves_in_other_parts_of_a_program_or_of_other_types_are_two_changes(
+    halves: tuple[tuple[str, str], tuple[str, str]], kinds: list[str]
+) -> None:
+    sides = [
+        hlodiff.read_text(
+            f"HloModule m\n\n{TABLES}ENTRY %e {{\n  %x = {shape} parameter(0)\n"
+            f'  ROOT %d = {shape} negate(%x), metadata={{op_name="jit(f)/{scope}neg" stack_frame_id=1}}\n}}\n'
+        )
+        for scope, shape in halves
+    ]
+    sites = [Site(0, 1, "e", "d", "negate", f"%d = {shape} negate(%x)") for _, shape in halves]
+    frames = (Frame("/srv/model.py", 36, "feed_forward"),)
+    edits = (
+        Edit("removed", (), 1, ((sites[0], None),), op_name="neg", source=frames),
+        Edit("added", (), 1, ((None, sites[1]),), op_name="neg", source=frames),
+    )
+    found = ProgramComparison("f", "cpu", "compiled", "changed", ModuleDiff(sides[0], sides[1], edits))
+    (function,) = build_view(Report("diff", "a", "b", (found,))).functions
+    shown = [change.kind for stage in function.stages for line in stage.lines for change in line.changes]
+    assert sorted(shown) == kinds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,10 @@ from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import LEFT_OVER, RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
-from hlodiff.differ.regions import CARRIERS, Line, number_by_line, region_lines
+from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
-from hlodiff.hlo.metadata import is_library, own_frame, own_place
+from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame, own_place
 from hlodiff.hlo.model import BROADCASTS, Frame, Instruction, Module
 from hlodiff.hlo.traversal import call_sites, multiplicities
 
@@ -45,6 +46,7 @@ class Stack(NamedTuple):
 
 
 _NO_STACK = Stack((), None, False)
+_NESTING = re.compile(rf"transpose\(|{REMATERIALISED}|while/body")
 _SEVERAL = -2
 
 
@@ -130,6 +132,22 @@ class Origins:
     def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...]]:
         """Scope and Python frames of an instruction."""
         return self.op_name(computation, instruction) or None, self.stack(computation, instruction).frames
+
+    def part(self, computation: int, instruction: int) -> Part:
+        """The part of its program that an instruction is in: two halves of one change are in the same part.
+
+        It is the backward pass, what that computes again, or a loop, as JAX's scope nests them, and whether it is in a
+        fusion. An instruction that the compiler made is where its nearest caller is.
+        """
+        scope = ""
+        for place in self._chain(computation, instruction):
+            it = at(self.module, place)
+            name = it.op_name.partition(";")[0]
+            is_around = it.opcode == "while" and place[0] != computation and not scope
+            scope = "/".join(filter(None, (name, "body" * is_around, scope)))
+            if name and (self.module.stage == "compiled" or name.startswith("jit(")):  # else what calls it is around it
+                break
+        return tuple(_NESTING.findall(scope)), self._is_fused(computation)
 
     def _own(self, computation: int, instruction: int) -> int:
         """The frame of an instruction, for a literal that of its user: JAX makes a literal once for all users.

@@ -208,7 +208,9 @@ def _result(
     old, new = whole
     origins = Origins(ready.printed[0]), Origins(ready.printed[1])
     edits = group_edits(*ready.printed, found.edits, opened, origins)
-    split = reported_edits(edits, lambda side, *place: origins[side].origin(*place))
+    split = reported_edits(
+        edits, lambda side, *place: origins[side].origin(*place), lambda side, *place: origins[side].part(*place)
+    )
     reported, reported_from = with_steps(*split, ready.printed)
     schedule = group_edits(*ready.printed, found.schedule, origins=origins)
     tuning = group_edits(*ready.printed, found.tuning, origins=origins)

@@ -805,14 +805,21 @@ def _line_of(edit: RawEdit, lines: tuple[Line, ...], side: int) -> Line:
 
 Describe = Callable[[int, int, int], tuple[str | None, tuple[Frame, ...]]]
 """Of an instruction, by side, computation and position, its scope and its Python frames."""
+Part = tuple[tuple[str, ...], bool]
+"""Which passes and loops an instruction is in, outermost first, and whether it is in a fusion."""
+PartOf = Callable[[int, int, int], Part]
+"""The part of an instruction, by side, computation and position."""
 
 
-def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edit, ...], tuple[int, ...]]:
+def reported_edits(
+    edits: Sequence[Edit], describe: Describe, part_of: PartOf
+) -> tuple[tuple[Edit, ...], tuple[int, ...]]:
     """The edits as reports show them: a match on weak evidence as removed and added.
 
     Args:
         edits: the edits of the script.
         describe: what is known about an instruction's origin.
+        part_of: the part of its program that an instruction is in.
 
     Returns:
         the edits, and for each the index of the script's edit that it is about.
@@ -823,9 +830,8 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
     rewired = [n for n, edit in enumerate(edits) if edit.kind == "changed" and edit.fields == ("operands",)]
     alone = [n for n in rewired if n not in halves and edits[n].region is None and edits[n].cause is None]
     elsewhere = {n: _split(edits[n], describe) for n in alone}
-    joined = _joined(
-        edits, halves, {n: some for n, some in elsewhere.items() if _line_key(some[0]) != _line_key(some[1])}
-    )
+    moved = {n: some for n, some in elsewhere.items() if _line_key(some[0], part_of) != _line_key(some[1], part_of)}
+    joined = _joined(edits, halves, moved, part_of)
     parts_of = [joined.get(index, halves.get(index, [edit])) for index, edit in enumerate(edits)]
     found: list[Edit] = []
     origins: list[int] = []
@@ -842,7 +848,7 @@ def reported_edits(edits: Sequence[Edit], describe: Describe) -> tuple[tuple[Edi
         for edit in found
     ]
     found = list(map(_with_cause, found, causes))
-    retyped = dict(_retyped(found, {n for n, origin in enumerate(origins) if origin in halves}))
+    retyped = dict(_retyped(found, {n for n, origin in enumerate(origins) if origin in halves}, part_of))
     heads = {n: head for head, (_, members) in retyped.items() for n in members}
     return with_joined(found, origins, {head: edit for head, (edit, _) in retyped.items()}, heads)
 
@@ -874,7 +880,9 @@ def _with_cause(edit: Edit, cause: int | None) -> Edit:
     return edit if edit.cause == cause else replace(edit, cause=cause)
 
 
-def _retyped(edits: Sequence[Edit], halves: Container[int]) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:
+def _retyped(
+    edits: Sequence[Edit], halves: Container[int], part_of: PartOf
+) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:
     """Removed and added operations of one scope that differ in their floating-point type alone.
 
     The shortest script has paired at least one of them with another operation, for the sake of its neighbours.
@@ -888,9 +896,11 @@ def _retyped(edits: Sequence[Edit], halves: Container[int]) -> Iterator[tuple[in
     """
     same: dict[object, tuple[list[int], list[int]]] = {}
     for n, edit in enumerate(edits):
-        if edit.kind in ("added", "removed") and edit.cause is None and edit.op_name and (key := _line_key(edit)):
-            text, file, _ = key  # lines above it may have come or gone
-            same.setdefault((_FLOATS.sub("f", text), file, edit.op_name), ([], []))[edit.kind == "added"].append(n)
+        is_half = edit.kind in ("added", "removed") and edit.cause is None and edit.op_name
+        if is_half and (key := _line_key(edit, part_of)):
+            part, text, file, _ = key  # lines above it may have come or gone
+            alike = part, _FLOATS.sub("f", text), file, edit.op_name
+            same.setdefault(alike, ([], []))[edit.kind == "added"].append(n)
     for olds, news in same.values():
         members = [*olds, *news]
         sides = ([edits[n] for n in olds], [edits[n] for n in news])
@@ -913,7 +923,7 @@ def _type_of(edit: Edit) -> str:
 
 
 def _joined(
-    edits: Sequence[Edit], halves: Mapping[int, list[Edit]], elsewhere: Mapping[int, list[Edit]]
+    edits: Sequence[Edit], halves: Mapping[int, list[Edit]], elsewhere: Mapping[int, list[Edit]], part_of: PartOf
 ) -> dict[int, list[Edit]]:
     """What the same operations of one line are, where they were put together in another way: for each edit its own.
 
@@ -931,7 +941,7 @@ def _joined(
         members: dict[object, set[int]] = {}
         for n, some in parts.items():
             for edit in some:
-                key = _line_key(edit)
+                key = _line_key(edit, part_of)
                 same.setdefault(key, ([], []))[edit.kind == "added"].append(edit)
                 members.setdefault(key, set()).add(n)
         counts = {key: [sum(edit.count for edit in side) for side in sides] for key, sides in same.items()}
@@ -951,12 +961,13 @@ def _joined(
     return found
 
 
-def _line_key(edit: Edit) -> tuple[str, str, int] | None:
-    """An added or removed operation without names, and its line; None if unknown."""
+def _line_key(edit: Edit, part_of: PartOf) -> tuple[Part, str, str, int] | None:
+    """The part that an added or removed operation is in, its text without names, and its line; None if unknown."""
     site, line = edit.new or edit.old, own_place(edit.source)
     if site is None or line is None or site.opcode in CARRIERS | CALLS:
         return None
-    return _NAMES.sub("%", site.text.partition(" = ")[2]), *line
+    part = part_of(int(edit.new is not None), site.computation, site.instruction)
+    return part, _NAMES.sub("%", site.text.partition(" = ")[2]), *line
 
 
 def _rewired(removed: Sequence[Edit], added: Sequence[Edit]) -> list[Edit]:

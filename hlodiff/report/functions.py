@@ -463,7 +463,7 @@ def _written_then_compiled(
         lines.in_all.clear()
         for text in of_stage:
             listed = [edit_group for edit_group in text.edit_groups if edit_group.key not in elsewhere]
-            for edit_group in with_both_halves(listed, lines.line_of, lines.scope_of):
+            for edit_group in with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of):
                 # Without its name: on other targets its shape, count or size may differ.
                 change = change_view(edit_group, lines.report)
                 words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))

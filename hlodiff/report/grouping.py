@@ -285,13 +285,18 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     )
 
 
-def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGroup], object]) -> list[EditGroup]:
+def with_both_halves(
+    edit_groups: Sequence[EditGroup],
+    part_of: Callable[[EditGroup], object],
+    *places: Callable[[EditGroup], object],
+) -> list[EditGroup]:
     """Joins what was removed and what was added of one kind of operation at one place: none is new or gone.
 
     Instructions that differ in too much for a match are removed here and added there. Lists show one change of them.
 
     Args:
         edit_groups: the changes of one program.
+        part_of: the part of its program that a change is in, and its type: both halves are of one.
         places: how a place is known, best first; a change without one has a false one.
 
     Example:
@@ -301,11 +306,14 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
         ...         EditGroup(group, group[0], count, f"{opcode} {shape}", "", group=group)
         ...         for group, count, shape in zip(groups, counts, (old, new))
         ...     ]
-        ...     return [(one.kind, one.count, one.what) for one in with_both_halves(halves, lambda _: "net.py:4")]
+        ...     found = with_both_halves(halves, lambda one: one.what.endswith("]"), lambda _: "net.py:4")
+        ...     return [(one.kind, one.count, one.what) for one in found]
         >>> joined("dot", "f32[8]", "f32[16]"), joined("tanh", "f32[8]", "f32[8]", (2, 6))
         ([('replaced', 2, 'dot f32[8] by dot f32[16]')], [('added', 4, 'tanh f32[8]')])
         >>> joined("copy", "f32[8,48]", "f32[1,8,80]")
         [('removed', 1, 'copy f32[8,48]'), ('added', 1, 'copy f32[1,8,80]')]
+        >>> joined("dot", "f32[8]", "f32[8] in the backward pass")
+        [('removed', 1, 'dot f32[8]'), ('added', 1, 'dot f32[8] in the backward pass')]
     """
     halves: dict[str, list[EditGroup]] = {}
     for edit_group in edit_groups:
@@ -318,7 +326,7 @@ def with_both_halves(edit_groups: Sequence[EditGroup], *places: Callable[[EditGr
         if len({edit_group.kind for edit_group in alike}) == 2:
             for edit_group in alike:
                 if edit_group not in joined and (found := place_of(edit_group)):
-                    at.setdefault(found, ([], []))[edit_group.kind == "added"].append(edit_group)
+                    at.setdefault((found, part_of(edit_group)), ([], []))[edit_group.kind == "added"].append(edit_group)
         for removed, added in at.values():
             # Of several it is not known which belong together, nor of copies or fusions of other sizes.
             if len(removed) == len(added) == 1 and _are_halves(removed[0], added[0]):

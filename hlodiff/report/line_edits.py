@@ -17,10 +17,12 @@ from dataclasses import dataclass, field, replace
 from hlodiff.differ.classify import is_argument, numbers_for_values
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.grouping import Origins
-from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.differ.instruction_costs import result_of
+from hlodiff.differ.regions import Part
+from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
-from hlodiff.hlo.model import CALLS, Frame
+from hlodiff.hlo.model import CALLS, Frame, Module
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     HANDED_ON,
@@ -669,6 +671,16 @@ class ChangedLines:
         """JAX's names for the operations of a change."""
         return frozenset(filter(None, (self._edit(number)[0].op_name for number in edit_group.edits[:_MOST_SITES])))
 
+    def part_of(self, edit_group: EditGroup) -> tuple[frozenset[Part], frozenset[str]]:
+        """The parts of its program that a change is in, and the element types of its results."""
+        parts: set[Part] = set()
+        types: set[str] = set()
+        for _, module, site in self._sites(edit_group):
+            origins = self.origins.setdefault(id(module), Origins(module))
+            parts.add(origins.part(site.computation, site.instruction))
+            types |= {leaf.element_type for leaf in result_of(site.instruction_in(module)).leaves}
+        return frozenset(parts), frozenset(types)
+
     def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
         """The line of a change, by the number that it has now if only the old program has operations of it."""
         old, new = self.by_edit(edit_group) if edit_group.kind == "removed" else (None, None)
@@ -679,15 +691,20 @@ class ChangedLines:
 
     def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
         """The side and the stack of each site of a group."""
+        for side, module, site in self._sites(edit_group):
+            origins = self.origins.setdefault(id(module), Origins(module))
+            yield side, origins.stack(site.computation, site.instruction).frames
+        for edit in (self._edit(number)[0] for number in edit_group.edits[:_MOST_SITES]):
+            if not edit.sites:  # a fact of the module
+                yield 1, edit.source
+
+    def _sites(self, edit_group: EditGroup) -> Iterator[tuple[int, Module, Site]]:
         for number in edit_group.edits[:_MOST_SITES]:
             edit, diff = self._edit(number)
             for pair in edit.sites[:_MOST_SITES]:
                 for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
                     if site is not None:
-                        origins = self.origins.setdefault(id(module), Origins(module))
-                        yield side, origins.stack(site.computation, site.instruction).frames
-            if not edit.sites:  # a fact of the module
-                yield 1, edit.source
+                        yield side, module, site
 
 
 def _is_more_or_less(groups: Iterable[EditGroup]) -> bool:
