@@ -379,7 +379,7 @@ _MINUS = re.compile(r"- *\d[\d._e]*")
 _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
-_MODULE = re.compile(r"\b(?:jax|jnp|np|numpy|lax|eqx|optax|nn)\.(?:[^\W\d]\w*\.)*(?=\w+\()")
+_MODULE = re.compile(r"(?<![\w.])(?:jax|jnp|np|numpy|lax|eqx|optax|nn)\.(?:[^\W\d]\w*\.)*(?=\w+\()")
 _NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
 
 
