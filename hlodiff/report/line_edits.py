@@ -629,7 +629,7 @@ class ChangedLines:
         edit, diff = self._edit(edit_group.edits[0])
         for module, site in ((diff.new, edit.new), (diff.old, edit.old)):
             if site is not None and site.opcode != "parameter":
-                origins = self.origins.setdefault(id(module), Origins(module))
+                origins = self._origins(module)
                 return shown_place(
                     origins.near(site.computation, site.instruction), self.report.root, self.report.packages
                 )
@@ -676,8 +676,7 @@ class ChangedLines:
         parts: set[Part] = set()
         types: set[str] = set()
         for _, module, site in self._sites(edit_group):
-            origins = self.origins.setdefault(id(module), Origins(module))
-            parts.add(origins.part(site.computation, site.instruction))
+            parts.add(self._origins(module).part(site.computation, site.instruction))
             types |= {leaf.element_type for leaf in result_of(site.instruction_in(module)).leaves}
         return frozenset(parts), frozenset(types)
 
@@ -692,11 +691,15 @@ class ChangedLines:
     def _stacks(self, edit_group: EditGroup) -> Iterator[tuple[int, tuple[Frame, ...]]]:
         """The side and the stack of each site of a group."""
         for side, module, site in self._sites(edit_group):
-            origins = self.origins.setdefault(id(module), Origins(module))
-            yield side, origins.stack(site.computation, site.instruction).frames
+            yield side, self._origins(module).stack(site.computation, site.instruction).frames
         for edit in (self._edit(number)[0] for number in edit_group.edits[:_MOST_SITES]):
             if not edit.sites:  # a fact of the module
                 yield 1, edit.source
+
+    def _origins(self, module: Module) -> Origins:
+        if id(module) not in self.origins:
+            self.origins[id(module)] = Origins(module)
+        return self.origins[id(module)]
 
     def _sites(self, edit_group: EditGroup) -> Iterator[tuple[int, Module, Site]]:
         for number in edit_group.edits[:_MOST_SITES]:

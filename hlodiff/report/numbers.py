@@ -172,14 +172,14 @@ OF_LOOPS = " of unknown length"
 """Suffix of the number of loops with an unknown trip count."""
 
 
-def format_executed(number: ExecutedCount, unit: Unit = "count", root: str = "") -> str:
+def format_executed(number: ExecutedCount, unit: Unit = "count") -> str:
     """A number with its unit; see `ExecutedCount.words`.
 
     Example:
         >>> format_executed(ExecutedCount(0, 2048), "bytes")
         'at most 2.0 KiB'
     """
-    return number.words(FORMATS[unit], root)
+    return number.words(FORMATS[unit])
 
 
 def format_executed_pair(old: ExecutedCount, new: ExecutedCount, unit: Unit = "count") -> tuple[str, str]:

@@ -16,11 +16,11 @@ from typing import Literal
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.instruction_costs import instruction_flops
-from hlodiff.differ.loops import LoopPlace, has_data_loop
+from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.metrics import OUTSIDE, ExecutedCount, LoopTurn, runs
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
 from hlodiff.report.numbers import (
     MEMORY,
@@ -716,51 +716,45 @@ class _Products:
     flops: float = 0.0
 
 
-def _products(module: Module, kind_of: Callable[[LoopPlace, Module], str]) -> defaultdict[str, _Products]:
+_KindOf = Callable[[Instruction, set[str], bool], str]
+"""What a product multiplies, by its operands' types and whether Triton compiles it."""
+
+
+def _products(module: Module, kind_of: _KindOf) -> defaultdict[str, _Products]:
     found: defaultdict[str, _Products] = defaultdict(_Products)
     times, often = multiplicities(module), None
+    calls = [it for computation in module.computations for _, it in computation.calling]
+    in_triton = {index for it in calls if "triton" in (it.attribute("backend_config") or "") for index in it.called}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
-            if it.opcode in _PRODUCTS or _OF_LIBRARIES.search(it.attribute("custom_call_target") or ""):
+            target = it.attribute("custom_call_target") if it.opcode == "custom-call" else None
+            if it.opcode in _PRODUCTS or _OF_LIBRARIES.search(target or ""):
                 often = often or runs(module)
-                one = found[kind_of((index, position), module)]
+                types = {computation.instructions[n].shape.element_type for n in it.operands[:2]}
+                one = found[kind_of(it, types, index in in_triton)]
                 one.count += times[index].total
                 one.flops += _assumed(often[index]) * max(instruction_flops(module, (index, position)), 1)
     return found
 
 
-def _operand_types(place: LoopPlace, module: Module) -> set[str]:
-    instructions = module.computations[place[0]].instructions
-    return {instructions[n].shape.element_type for n in instructions[place[1]].operands[:2]}
-
-
-def _kind_on_tpu(place: LoopPlace, module: Module) -> str:
-    it = module.computations[place[0]].instructions[place[1]]
-    words = _WORDS.findall(it.attribute("operand_precision") or "") if "f32" in _operand_types(place, module) else []
+def _kind_on_tpu(it: Instruction, types: set[str], _: bool) -> str:
+    words = _WORDS.findall(it.attribute("operand_precision") or "") if "f32" in types else []
     return max((_PASSES.get(word, "1 pass") for word in words), default="1 pass")
 
 
-def _kind_on_gpu(place: LoopPlace, module: Module) -> str:
-    """What a product multiplies; its precision if that is uncertain."""
-    it = module.computations[place[0]].instructions[place[1]]
-    types = _operand_types(place, module)
+def _kind_on_gpu(it: Instruction, types: set[str], in_triton: bool) -> str:
+    """What a product multiplies; its precision if that is uncertain. XLA's own code computes in float32."""
     if types != {"f32"}:
-        return _NARROW.get(types.pop(), "") if len(types) == 1 else ""
+        return _NARROW.get(next(iter(types)), "") if len(types) == 1 else ""
     if it.opcode == "custom-call" and (precision := it.attribute("operand_precision")):  # of cuDNN
         words = _WORDS.findall(precision)
     elif it.opcode == "custom-call":
         config = re.search(r'"precision_config":(\{[^{}]*\})', it.attribute("backend_config") or "")
         words = _WORDS.findall(config[1].lower()) if config else []
         words = [word for word in words if word not in ("operand_precision", "algorithm", "alg_unset")]
-    elif it.opcode == "dot" and _is_in_triton(place[0], module):
+    elif it.opcode == "dot" and in_triton:
         words = _WORDS.findall(it.attribute("algorithm") or it.attribute("operand_precision") or "")
     else:
         return f"? {it.attribute('algorithm') or it.attribute('operand_precision') or ''}"
     found = {_BY_WORD.get(word.removeprefix("alg_"), "") for word in words or ["default"]}
     return max(found, key=lambda kind: _ON_GPU.get(kind, 0.0)) if "" not in found else f"? {words}"
-
-
-def _is_in_triton(index: int, module: Module) -> bool:
-    """Whether the instruction is part of a kernel that Triton compiles; XLA's own code computes in float32."""
-    calls = (it for computation in module.computations for it in computation.instructions if it.called)
-    return any(index in it.called and "triton" in (it.attribute("backend_config") or "") for it in calls)
