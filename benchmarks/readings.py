@@ -97,7 +97,8 @@ def read_again(known: Mapping[str, Reading]) -> Iterator[Reading]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read all edits again; return 1 if a report differs from the page and was not recorded."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.readings", description=__doc__)
+    raw = argparse.RawDescriptionHelpFormatter  # the commands stay a line each
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.readings", description=__doc__, formatter_class=raw)
     parser.add_argument("--record", action="store_true", help="write the reports to readings.md")
     parser.add_argument("--only", default="", help="edits whose names contain this")
     options = parser.parse_args(arguments)

@@ -180,7 +180,8 @@ def _print(it: UpgradeResult, before: int | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, record or pack; return 1 if a pair is not proved or has more edits than recorded."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.upgrades", description=__doc__)
+    raw = argparse.RawDescriptionHelpFormatter  # the commands stay a line each
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.upgrades", description=__doc__, formatter_class=raw)
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="make the archive")
     parser.add_argument("--record", action="store_true", help="write what is measured to upgrades.csv")
     parser.add_argument("--rounds", type=int, default=2, help="the best of so many counts")
