@@ -65,7 +65,8 @@ def report_of(unpacked: Path, name: str) -> str:
         shutil.copytree(unpacked / project / "before", top)
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "before"]):
             _git(top, *command)
-        shutil.copytree(unpacked / project / "after" / edit, top, dirs_exist_ok=True)
+        # With the time of the copy: git takes a file of the same size, time and second as before for the same file.
+        shutil.copytree(unpacked / project / "after" / edit, top, copy_function=shutil.copy, dirs_exist_ok=True)
         shown = subprocess.run(
             [sys.executable, "-m", "hlodiff", "diff", "HEAD", "."],
             cwd=top,
