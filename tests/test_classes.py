@@ -1413,3 +1413,39 @@ def test_a_number_in_place_of_a_computed_value_is_numerics(number: str, opcode: 
     written = scaled(f"%0 = stablehlo.constant dense<{number}> : tensor<f32>", opcode=opcode)
     pair = scaled(DIFFERENCE, opcode=opcode), written
     assert classes_of(diff(*pair)) == classes_of(diff(*pair[::-1])) == classes
+
+
+WEIGHT_USED_TWICE = """#one = loc("jit(f)/convert_element_type"("model.py":4:0))
+#other = loc("jit(f)/convert_element_type"("model.py":{line}:0))
+module {{
+  func.func public @main(%arg0: tensor<8xbf16>, %arg1: tensor<8xf32>) -> tensor<8xbf16> {{
+    %0 = stablehlo.convert %arg1 : (tensor<8xf32>) -> tensor<8xbf16> loc(#one)
+    %1 = stablehlo.multiply %arg0, %0 : tensor<8xbf16>
+    %2 = stablehlo.sine %1 : tensor<8xbf16>
+    {work}
+    return %6 : tensor<8xbf16>
+  }}
+}}
+"""
+_AGAIN = """%3 = stablehlo.convert %arg1 : (tensor<8xf32>) -> tensor<8xbf16> loc(#other)
+    %4 = stablehlo.tanh %2 : tensor<8xbf16>
+    %5 = stablehlo.add %4, %0 : tensor<8xbf16>
+    %6 = stablehlo.subtract %5, %3 : tensor<8xbf16>"""
+
+
+@pytest.mark.parametrize(("line", "word"), [(4, "structure"), (9, "numerics")])
+def test_a_value_that_its_line_casts_once_more_is_rounded_as_before(line: int, word: str) -> None:
+    """The backward pass of `jax.checkpoint` casts the weights again."""
+    old = WEIGHT_USED_TWICE.format(line=line, work="%6 = stablehlo.subtract %2, %0 : tensor<8xbf16>")
+    new = WEIGHT_USED_TWICE.format(line=line, work=_AGAIN)
+    assert of(new, old)[0] == of(old, new)[0] == word
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_sums_of_parts_are_not_the_whole_sum_in_another_order(turned: bool) -> None:
+    parts = ONE_FUSION.replace(
+        "ROOT %r = f32[8]{0} reduce(%f, %n), dimensions={1}",
+        "ROOT %r = f32[8,2]{1,0} reduce-window(%f, %n), window={size=1x2 stride=1x2}",
+    )
+    sides = (parts, ONE_FUSION) if turned else (ONE_FUSION, parts)
+    assert "numerics" not in of(*sides)

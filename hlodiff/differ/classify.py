@@ -393,7 +393,7 @@ class _CastsOfOtherWork:
     """The casts of StableHLO that came or went with other work: they round nothing that is on both sides.
 
     Either their operands and users came or went too, or their line makes the same casts on both sides: another layer,
-    a loop and a backward pass that computes again have more of them.
+    a loop and a backward pass that computes again have more of them. What computes again casts the same value again.
 
     Args:
         diff: both programs.
@@ -420,15 +420,47 @@ class _CastsOfOtherWork:
         return frozenset(lines[place] for edit in edits for place in _places_of(edit) if place in lines)
 
     def _is_of_other_work(self, kind: str, place: _Place) -> bool:
+        if self._came_with_others(kind, place):
+            return True
+        side = kind == "added"
+        equal = self._equal_casts(side, place)
+        if place not in self._lines[side]:  # a backward pass that computes again names no line of the user
+            return any(self._came_with_others(kind, other) for other in equal)
+        return self._is_of_kept_line(side, place) and any(other not in self._places[kind] for other in equal)
+
+    def _came_with_others(self, kind: str, place: _Place) -> bool:
         side = kind == "added"
         computation, edited = (self._diff.old, self._diff.new)[side].computations[place[0]], self._places[kind]
         operands = [(place[0], n) in edited for n in computation.instructions[place[1]].operands]
         users = [(place[0], n) in edited for n in computation.users[place[1]]]
         if all(operands) and users and all(users):
             return True
+        is_moved = self._lines[side].get(place) in self._moved
+        return self._is_of_kept_line(side, place) and (is_moved or any(operands) or any(users))
+
+    def _is_of_kept_line(self, side: bool, place: _Place) -> bool:
+        """Whether the line of a cast casts between the same types on the other side too."""
         key = self._lines[side].get(place)
-        is_kept = key is not None and key in self._lines[not side].values()
-        return is_kept and (key in self._moved or any(operands) or any(users))
+        return key is not None and key in self._lines[not side].values()
+
+    def _equal_casts(self, side: bool, place: _Place) -> list[_Place]:
+        """The other casts of the same value to the same type; what computes again takes it behind a barrier."""
+        computation = (self._diff.old, self._diff.new)[side].computations[place[0]]
+        it = computation.instructions[place[1]]
+        value = _before_barriers(computation, it.reads[0])
+        return [
+            (place[0], n)
+            for n, other in enumerate(computation.instructions)
+            if other.opcode == "convert" and n != place[1] and other.shape.element_type == it.shape.element_type
+            if _before_barriers(computation, other.reads[0]) == value
+        ]
+
+
+def _before_barriers(computation: Computation, value: _Value) -> _Value:
+    """A value as it was before optimization barriers, which hand it on."""
+    while (it := computation.instructions[value[0]]).opcode == "optimization_barrier":
+        value = it.reads[value[1]]
+    return value
 
 
 def _places_of(edit: Edit) -> list[_Place]:
@@ -567,6 +599,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
     numeric = _is_numeric(field, old, new, site)
+    if field == "opcode" and {old, new} <= _SUMS and any(one.field == "shape" for one in edit.changes):
+        numeric = False  # sums of parts, which are other numbers, and not the same sum in another order
     exchanged = [(old, new)]
     if change.literals is not None:  # another number, which the program has for others too
         exchanged = list(zip(*change.literals, strict=True))
