@@ -11,6 +11,7 @@ import pytest
 
 from hlodiff import read, read_text
 from hlodiff.differ import Cost, Edit, ModuleDiff, Site, diff, executed, static_costs
+from hlodiff.differ.loops import UncountedLoop
 from hlodiff.hlo import Computation, read_hlo
 from tests.scenarios import compare
 from tests.shown import PROGRAM, changes
@@ -422,3 +423,33 @@ def test_what_moves_out_of_a_loop_moved_and_costs_less() -> None:
         assert {(edit.kind, edit.cause) for edit in found.edits} == {("moved", None)}
         runs = {tuple(cost.runs for cost in edit.cost if cost) for edit in found.edits if edit.cost}
         assert runs == {(5, 1) if old is inside else (1, 5)}
+
+
+BRANCHES = """
+first {
+  a = f32[64]{0} parameter(0)
+  ROOT t = f32[64]{0} tanh(a)
+}
+
+second {
+  b = f32[64]{0} parameter(0)
+  ROOT c = f32[64]{0} cosine(b)
+}
+
+ENTRY main {
+  p = pred[] parameter(0)
+  x = f32[64]{0} parameter(1)
+  ROOT r = f32[64]{0} conditional(p, x, x), true_computation=first, false_computation=second
+}
+"""
+
+
+def test_work_of_a_branch_is_not_said_to_be_done_in_each_call() -> None:
+    edit = only(BRANCHES, BRANCHES.replace("ROOT t = f32[64]{0} tanh(a)", "ROOT t = f32[64]{0} exponential(a)"))
+    assert edit.cost and edit.cost[1] and edit.cost[1].to_json()["counts_every_branch"]
+    assert cost_of(edit.cost).endswith(", counting every branch")
+    unknown = UncountedLoop("", "w")
+    assert cost_of((replace(edit.cost[1], loops=(unknown,)), None), (Cost(1, 8), None)).endswith(
+        ", counting every branch and one turn of the loop %w"
+    )
+    assert "branch" not in cost_of((Cost(1, 8), None))

@@ -35,7 +35,7 @@ from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
-from hlodiff.hlo.model import CALLS, Instruction, Module, is_embedded
+from hlodiff.hlo.model import CALLS, CONDITIONALS, Instruction, Module, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import preorder
 
@@ -132,9 +132,7 @@ def with_costs(
             for (edit, place), node in zip(sited, nodes, strict=True):
                 times = known.get(node) or _Runs(edit.count)
                 if place in alone and place[0] in calls.inside:
-                    cost = Cost(
-                        times.times, 0, loops=times.loops, is_partly_in_loops=times.is_partly
-                    )  # in the cost of the calls
+                    cost = _of_runs(times)  # in the cost of the calls
                 elif place in alone and calls.callee(place) is not None:
                     cost = calls.cost(place, times)
                 else:
@@ -147,14 +145,24 @@ def with_costs(
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """How often something runs, counting one iteration of each of these loops, and whether also outside of them."""
+    """How often something runs, counting one iteration of each of these loops, and whether also outside of them.
+
+    Every branch of a conditional is counted: `is_in_branches` says that one call may run it less often.
+    """
 
     times: int
     loops: tuple[UncountedLoop, ...] = ()
     is_partly: bool = False
+    is_in_branches: bool = False
 
 
 _ONCE = _Runs(1)
+
+
+def _of_runs(runs: _Runs, flops: int = 0) -> Cost:
+    return Cost(
+        runs.times, flops, loops=runs.loops, is_partly_in_loops=runs.is_partly, is_in_branches=runs.is_in_branches
+    )
 
 
 def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool = False) -> Cost:
@@ -162,7 +170,7 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
     it, times = module.computations[place[0]].instructions[place[1]], runs.times
     flops = 0 if counted else instruction_flops(module, place) * times
     if fused or not is_launched(it):
-        return Cost(times, flops, loops=runs.loops, is_partly_in_loops=runs.is_partly)
+        return _of_runs(runs, flops)
     read, written = traffic(module, place)
     read, written = [(shape, size * times) for shape, size in read], [(shape, size * times) for shape, size in written]
     elsewhere: dict[str, int] = {}  # in memories other than the device's main one
@@ -170,10 +178,8 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
         if shape.memory_space:
             word = format_memory_space(shape.memory_space, platform_of(module))
             elsewhere[word] = elsewhere.get(word, 0) + size
-    return Cost(
-        times, flops, sum(size for _, size in read), sum(size for _, size in written),
-        tuple(sorted(elsewhere.items())), loops=runs.loops, is_partly_in_loops=runs.is_partly,
-    )  # fmt: skip
+    sizes = sum(size for _, size in read), sum(size for _, size in written)
+    return replace(_of_runs(runs, flops), read=sizes[0], written=sizes[1], elsewhere=tuple(sorted(elsewhere.items())))
 
 
 def _flops_inside(module: Module, place: Place) -> int:
@@ -386,7 +392,10 @@ def _summed(
                 inside = {bool(outer.loops) or isinstance(one, UncountedLoop) for one in found}
                 inside |= {bool(known.loops)} if known.times else set()
                 is_partly = known.is_partly or outer.is_partly or len(inside) > 1
-                runs[callee] = _Runs(min(known.times + outer.times * times, _MOST), tuple(loops), is_partly)
+                is_in_branches = any(it.opcode in CONDITIONALS for _, it, _ in edge["sites"])
+                is_in_branches |= known.is_in_branches or outer.is_in_branches
+                times = min(known.times + outer.times * times, _MOST)
+                runs[callee] = _Runs(times, tuple(loops), is_partly, is_in_branches)
     return runs
 
 
@@ -417,6 +426,7 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
         sum([cost.collective for cost in known]),
         loops,
         any(cost.is_partly_in_loops or len(cost.loops) != len(loops) for cost in known),
+        any(cost.is_in_branches for cost in known),
     )
 
 

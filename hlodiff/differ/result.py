@@ -90,6 +90,7 @@ class Cost:
         collective: bytes of the results of collectives among them, as `collective_bytes` counts: all steps once.
         loops: enclosing loops with unknown trip counts; one iteration of each is counted.
         is_partly_in_loops: whether some of the instructions are not in all of these loops.
+        is_in_branches: whether some of them are in branches of a conditional, which takes one: every branch is counted.
     """
 
     runs: int
@@ -101,6 +102,7 @@ class Cost:
     collective: int = 0
     loops: tuple[UncountedLoop, ...] = ()
     is_partly_in_loops: bool = False
+    is_in_branches: bool = False
 
     @property
     def shown_bytes(self) -> int:
@@ -113,11 +115,13 @@ class Cost:
         return self.read + self.written
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary; `estimated_cycles` only if XLA gives them, `one_turn_of` only inside such loops."""
+        """Plain dictionary; `estimated_cycles` only if XLA gives them, `one_turn_of` only inside such loops, and
+        `counts_every_branch` only inside branches."""
         found: dict[str, Any] = {"runs": self.runs, "flops": self.flops, "read": self.read, "written": self.written}
         found |= {"elsewhere": dict(self.elsewhere)} if self.elsewhere else {}
         found |= {"collective": self.collective} if self.collective else {}
         found |= {"one_turn_of": [loop.name for loop in self.loops]} if self.loops else {}
+        found |= {"counts_every_branch": True} if self.is_in_branches else {}
         return found | ({"estimated_cycles": self.cycles} if self.cycles is not None else {})
 
 

@@ -675,7 +675,8 @@ def format_cost(
 
     Returns:
         text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
-        with an unknown trip count, one iteration is counted, and the text names the loop or the number of loops.
+        with an unknown trip count, one iteration is counted, and the text names the loop or the number of loops. Of a
+        conditional every branch is counted, and the text says so.
 
     Example:
         >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
@@ -697,12 +698,16 @@ def format_cost(
     costs = [cost for cost in (old, new) if cost is not None]
     # One iteration is counted of loops with an unknown trip count: all of the cost, or a part.
     loops = list(dict.fromkeys(loop.words(root) for cost in costs for loop in cost.loops))
-    if not found or not loops:
-        return found
+    counted = ["every branch"] if any(cost.is_in_branches for cost in costs) else []
+    if not found:
+        return ""
     if len(loops) > 1:
-        return f"{found}, counting one turn of each of {len(loops)} loops"
-    all_in = all(cost.loops and not cost.is_partly_in_loops for cost in costs)
-    return f"{found} per turn of {loops[0]}" if all_in else f"{found}, counting one turn of {loops[0]}"
+        counted.append(f"one turn of each of {len(loops)} loops")
+    elif loops and all(cost.loops and not cost.is_partly_in_loops for cost in costs):
+        found += f" per turn of {loops[0]}"
+    elif loops:
+        counted.append(f"one turn of {loops[0]}")
+    return f"{found}, counting {' and '.join(counted)}" if counted else found
 
 
 def _change_of_cost(old: float | None, new: float | None, show: Callable[[float], str], unit: str, is_net: bool) -> str:
