@@ -685,6 +685,26 @@ def test_a_loop_that_turns_more_or_less_often_is_told_so(old: str, new: str, wor
     assert said(*(hlodiff.read_text(text) for text in (old, new))) == ([words] if words else [])
 
 
+def within(tolerance: float, turns: int) -> str:
+    """A loop that turns so often, within one that data ends."""
+    inner, _, entry = loop(turns=turns, inside=0, outside=0).partition("ENTRY")
+    body = entry.partition("{\n")[2].partition("  ROOT")[0]
+    return (
+        f"{inner}%step (p: f32[8]) -> f32[8] {{\n{body}  ROOT %last = f32[8]{{0}} negate(%o)\n}}\n\n"
+        "%far (q: f32[8]) -> pred[] {\n  %q = f32[8]{0} parameter(0)\n  %first = f32[1]{0} slice(%q), slice={[0:1]}\n"
+        f"  %error = f32[] bitcast(%first)\n  %e = f32[] constant({tolerance})\n"
+        "  ROOT %more = pred[] compare(%error, %e), direction=GT\n}\n\n"
+        "ENTRY %main (x: f32[8]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n"
+        "  ROOT %solve = f32[8]{0} while(%x), condition=%far, body=%step\n}\n"
+    )
+
+
+def test_a_loop_within_one_that_data_ends_at_another_tolerance_turns_less_often() -> None:
+    old, new = (hlodiff.read_text(within(*one)) for one in ((0.5, 7), (0.25, 2)))
+    assert said(old, new) == ["a loop turns 2 times instead of 7"]
+    assert said(old, hlodiff.read_text(within(0.25, 7))) == []
+
+
 def test_a_loop_that_is_not_matched_with_what_it_was_turns_more_often_too() -> None:
     old, new = (hlodiff.read_text(loop(turns=turns)) for turns in (6, 13))
     whiles = [

@@ -524,12 +524,12 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
     old, new = loops_of(diff.old), loops_of(diff.new)
     if net or old.total() != new.total():
         return
-    # By the loops around them and how often they turn; what else their conditions do is uninteresting.
-    before, after = (
-        Counter({(path[:-1], _how_often(path[-1])): count for path, count in _outermost(one)})
-        for one in (old - new, new - old)
+    # By how often they and the loops around them turn; what else their conditions do is uninteresting.
+    before, after = (_by_turns(one) for one in (old, new))
+    removed, added = (
+        Counter({(path[:-1], path[-1]): count for path, count in _outermost(one)})
+        for one in (before - after, after - before)
     )
-    removed, added = before - after, after - before
     turns = [{often for _, often in one} for one in (removed, added)]
     around = [Counter({path: count for (path, _), count in one.items()}) for one in (removed, added)]
     if [len(one) for one in turns] != [1, 1] or around[0] != around[1]:
@@ -546,6 +546,13 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
         yield f"how often {what} {turn} is no longer known (was {was} {'time' if was == '1' else 'times'})"
     elif now and not was:
         yield f"how often {what} {turn} is known now ({now} {'time' if now == '1' else 'times'})"
+
+
+def _by_turns(loops: Mapping[tuple[str, ...], int]) -> Counter[tuple[str, ...]]:
+    found: Counter[tuple[str, ...]] = Counter()
+    for path, count in loops.items():
+        found[tuple([_how_often(turns) for turns in path])] += count
+    return found
 
 
 def _outermost(loops: Mapping[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], int]]:
