@@ -391,3 +391,29 @@ def test_renaming_a_key_of_what_a_loop_carries_changes_nothing() -> None:
         assert not [line for line in lines(found) if "index" in line or line.startswith("removed")]
         assert {line.split()[1] for line in lines(found) if "operands" in line} <= {"return", "while"}
         assert found.replay().complete
+
+
+def _trained(bend: Any) -> Module:
+    """The gradient of a recurrent network, whose backward loop takes what the forward loop saved of each turn."""
+
+    def loss(weights: Any, xs: Any) -> Any:
+        def cell(carry: Any, x: Any) -> Any:
+            h, c = carry
+            i, f, g, o = jnp.split(jnp.concatenate([x, h], -1) @ weights, 4, -1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * bend(c)
+            return (h, c), h
+
+        zero = jnp.zeros((2, 8))
+        return jnp.sum(jax.lax.scan(cell, (zero, zero), xs)[1])
+
+    return hlodiff.read_text(jax.jit(jax.grad(loss)).lower(jnp.zeros((12, 32)), jnp.zeros((5, 2, 4))).as_text())
+
+
+def test_what_a_forward_loop_saves_is_known_in_the_backward_loop_by_what_it_is() -> None:
+    """All are of one type, and more of them come in between."""
+    found = hlodiff.diff(_trained(jnp.tanh), _trained(jax.nn.gelu))
+    assert found.replay().complete
+    # What `gelu` and its derivative multiply more: no product of a gate is one of another gate now.
+    multiplied = [edit for edit in found.edits if "multiply(" in f"{edit.old} {edit.new}"]
+    assert sum(edit.count for edit in multiplied) == 15

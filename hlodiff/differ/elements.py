@@ -38,6 +38,9 @@ def may_renumber(computation: Computation) -> bool:
     return any(it.shape.tuple_shapes or it.opcode in CARRIERS for _, it in computation.calling)
 
 
+_Value = tuple[int, int]  # an instruction, and which of its results
+
+
 # --- What a program does with a value, whatever its number is.
 
 _Roles = Counter[int]
@@ -114,42 +117,54 @@ class Roles:
 
     def _of_results(self, owner: Computation) -> Sequence[_Roles]:
         root = owner.instructions[owner.root]
-        if root.opcode not in RETURNS:
-            below = [self.returned(callee) for callee in root.called if root.opcode in CARRIERS]
+        if root.opcode in CARRIERS and root.shape.tuple_shapes:
+            below = [self.returned(callee) for callee in root.called]
             return below[-1] if below else ()
-        below_of = self._computed_from(owner)
+        values = _Values(self, owner)
         found = []
-        for operand, result in root.reads:
-            it, roles = owner.instructions[operand], None
-            if (number := element_of(it)) is not None:
-                it, result = owner.instructions[it.operands[0]], number
-            if it.opcode in _CALLS or it.opcode == "while":
-                inner = self.returned(it.called[-1])
-                roles = inner[result] if result < len(inner) else None
-            if roles is None:
+        for operand, result in root.reads if root.opcode in RETURNS else [(owner.root, 0)]:
+            roles = Counter(self.made_by(owner, operand, result))
+            if not roles:
                 it = owner.instructions[operand]
-                roles = Counter([hash((it.opcode, it.shape.bare.text)), below_of[operand]])
+                roles[hash((it.opcode, it.shape.bare.text))] += 1
+            roles[values.of(operand, result)] += 1
             found.append(roles)
         return found
 
-    @staticmethod
-    def _computed_from(owner: Computation) -> Sequence[int]:
-        """Hashes of all that each instruction is computed from, parameters without their numbers."""
-        hashes = [0] * len(owner.instructions)
+    def made_by(self, owner: Computation, operand: int, result: int) -> Iterable[int]:
+        """What the callee of a call returns as a result of it; nothing for other instructions."""
+        it = owner.instructions[operand]
+        if (number := element_of(it)) is not None:
+            it, result = owner.instructions[it.operands[0]], number
+        inner = self.returned(it.called[-1]) if it.called and (it.opcode in _CALLS or it.opcode == "while") else ()
+        return inner[result].elements() if result < len(inner) else ()
+
+
+class _Values:
+    """Hashes of all that each value of a computation is computed from, parameters without their numbers.
+
+    What a call returns is computed as its callee computes it: of several results each has its own.
+    """
+
+    def __init__(self, roles: Roles, owner: Computation) -> None:
+        self._roles, self._owner = roles, owner
+        self._below: list[tuple[int, ...]] = [()] * len(owner.instructions)
+        self._hashes = [0] * len(owner.instructions)
         for position in operands_first(owner):
             it = owner.instructions[position]
-            below = [hashes[operand] for operand in it.operands]
-            is_carried = element_of(it) is not None and owner.instructions[it.operands[0]].opcode == "parameter"
-            hashes[position] = hash(
-                (
-                    it.opcode,
-                    it.shape.bare.text,
-                    None if it.opcode == "parameter" else it.literal,
-                    () if is_carried else tuple(sorted(it.attributes)),
-                    () if is_carried else tuple(sorted(below) if is_commutative(it) else below),
-                )
-            )
-        return hashes
+            if element_of(it) is None or owner.instructions[it.operands[0]].opcode != "parameter":
+                below = [self.of(*read) for read in it.reads]
+                self._below[position] = tuple(sorted(below) if is_commutative(it) else below)
+                own = None if it.opcode == "parameter" else it.literal, *sorted(it.attributes)
+                self._hashes[position] = hash((it.opcode, it.shape.bare.text, own, self._below[position]))
+            else:
+                self._hashes[position] = hash((it.opcode, it.shape.bare.text))
+
+    def of(self, position: int, result: int) -> int:
+        made = sorted(self._roles.made_by(self._owner, position, result))
+        is_taken = element_of(self._owner.instructions[position]) is not None
+        source = self._owner.instructions[position].operands[0] if is_taken else position
+        return hash((self._below[source], *made)) if made else self._hashes[position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +233,8 @@ def carried_elements(
             one, two = it.operands[0], other.operands[0]
             elements = known.get(one) if pairing.old[one] == two else None
         if elements is None:
-            elements = _same_elements(old, new, pairing, held, (position, matched))
+            numbered = {one: which for (one, _), which in pairing.results.items()}  # of calls
+            elements = _same_elements(old, new, pairing, held, (position, matched), numbered | found)
         if elements is not None:
             found[position] = known[position] = elements
     return found
@@ -238,23 +254,32 @@ def _takes_tuple(side: MatchGraph, it: Instruction) -> bool:
 
 
 def _same_elements(
-    old: MatchGraph, new: MatchGraph, pairing: InstructionMap, held: ElementContext, loop: tuple[int, int]
+    old: MatchGraph,
+    new: MatchGraph,
+    pairing: InstructionMap,
+    held: ElementContext,
+    loop: tuple[int, int],
+    known: Mapping[int, Elements],
 ) -> Elements | None:
     """The matches of a loop's elements; None if all keep their numbers, or nothing is known about them.
 
-    Elements keep their order unless more of them keep their initial values and uses in another one.
+    Elements keep their order unless more of them keep their initial values and uses in another one. `known` has the
+    elements of loops before it, of which it may take some: a backward pass takes what the forward pass saved.
     """
     one, other = old.computation.instructions[loop[0]], new.computation.instructions[loop[1]]
     begins = _begins(old, new, pairing, loop)
     if begins is None or (len(begins[0]) == len(begins[1]) and held.are_equal(one, other)):
         return None
     # The matches of its equals, for one left unmatched among them.
-    became = {held.down[0][a]: held.down[1][b] for a in begins[0] if (b := pairing.old[a]) >= 0}
+    became = {held.down[0][a]: held.down[1][b] for a, _ in begins[0] if (b := pairing.old[a]) >= 0}
     ours = [
-        held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], held.down[0][a])
-        for a in begins[0]
+        (
+            held.down[1][pairing.old[a]] if pairing.old[a] >= 0 else became.get(held.down[0][a], held.down[0][a]),
+            known[a].get(result, -1) if a in known else result,
+        )
+        for a, result in begins[0]
     ]
-    theirs = [held.down[1][b] for b in begins[1]]
+    theirs = [(held.down[1][b], result) for b, result in begins[1]]
     alike = partial(held.alike, old, new, loop)
 
     if len(ours) != len(theirs):
@@ -300,7 +325,7 @@ def _reordered(
 
 def _begins(
     old: MatchGraph, new: MatchGraph, pairing: InstructionMap, loop: tuple[int, int]
-) -> tuple[Sequence[int], Sequence[int]] | None:
+) -> tuple[Sequence[_Value], Sequence[_Value]] | None:
     """The initial values of two loops, without captured ones; None if they begin with tuples that do not match."""
     begins = []
     for side, position in zip((old, new), loop, strict=True):
@@ -313,7 +338,7 @@ def _begins(
                 return None
         elif it.opcode != "while":
             return None
-        begins.append((it.opcode, it.operands[:count]))
+        begins.append((it.opcode, it.reads[:count]))
     (ours, before), (theirs, after) = begins
     if ours == theirs == "tuple":
         one, other = (side.computation.instructions[n].operands[0] for side, n in zip((old, new), loop, strict=True))
@@ -326,8 +351,9 @@ def _count(side: MatchGraph, position: int) -> int:
     return len(side.computation.instructions[position].shape.tuple_shapes) or 1
 
 
-def _types(side: MatchGraph, places: Iterable[int]) -> list[str]:
-    return [side.computation.instructions[place].shape.bare.text for place in places]
+def _types(side: MatchGraph, values: Iterable[_Value]) -> list[str]:
+    shapes = [(side.computation.instructions[place].shape, result) for place, result in values]
+    return [(one.tuple_shapes[result] if result < len(one.tuple_shapes) else one).bare.text for one, result in shapes]
 
 
 def _of_loop(roles: Roles, side: MatchGraph, position: int) -> Sequence[_Roles]:
@@ -428,8 +454,8 @@ def match_indistinguishable(old: MatchGraph, new: MatchGraph, pairing: Instructi
         is_wider = len(begins[0]) != len(begins[1]) and len(it.operands) == 1
         if is_wider and of_tuple(old, new, pairing, it.operands[0], other.operands[0]) is not None:
             continue
-        elements = _same_elements(old, new, pairing, held, (position, matched)) or {}
-        wanted = {begins[0][a]: begins[1][b] for a, b in elements.items()}
+        elements = _same_elements(old, new, pairing, held, (position, matched), {}) or {}
+        wanted = {begins[0][a][0]: begins[1][b][0] for a, b in elements.items()}
         for a, b in [*wanted.items()]:  # and what they are computed from: a broadcast and its constant
             while len(old.operand_edges[a]) == len(new.operand_edges[b]) == 1:
                 a, b = old.operand_edges[a][0][0], new.operand_edges[b][0][0]
