@@ -642,13 +642,18 @@ def format_listed(change: ChangeView) -> str:
 
 
 def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
-    """What is shown next to a change in one line: its cost and, for StableHLO, the number of knock-on edits.
+    """What is shown next to a change in one line: its cost and the number of knock-on edits.
+
+    Of those in a compiled program only where another size costs more or less in what follows: the compiler makes many
+    that do not.
 
     Example:
         >>> format_beside(ChangeView("added", 1, "dot", follows="+ 2 knock-on edits: 2 constant", cost="+8 flops"))
         '+8 flops, + 2 knock-on edits'
     """
-    follows = change.follows.partition(":")[0] if stage == "stablehlo" else ""
+    follows = change.follows.partition(":")[0]
+    is_cause = change.kind == "changed" and " with " in follows
+    follows = follows if stage == "stablehlo" or is_cause else ""
     return ", ".join(filter(None, (change.cost, follows)))
 
 

@@ -16,7 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.report.edits import NAMED, format_listed
+from hlodiff.report.edits import NAMED, format_beside, format_listed
 from hlodiff.report.grouping import (
     EditGroup,
     Key,
@@ -468,7 +468,7 @@ def _written_then_compiled(
                 change = change_view(edit_group, lines.report)
                 words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))
                 # A StableHLO change is listed once; its cost may differ because targets lower callees differently.
-                shown = edit_group.key, words, "" if stage == "stablehlo" else change.cost
+                shown = edit_group.key, words, "" if stage == "stablehlo" else format_beside(change, stage)
                 first, targets = groups.setdefault(shown, (edit_group, {}))
                 targets.update(dict.fromkeys(text.targets))
                 costs.setdefault(shown, set()).add(change.cost)

@@ -82,6 +82,7 @@ class EditGroup:
         group: equal for edit groups that a digest merges: kind, opcode and names of changed fields.
         edits: (index of the program, index of the edit) for each edit without a cause.
         passes: the XLA passes that made it, if requested.
+        along: cost of the other knock-on edits: a product of another size follows from the array that it takes.
     """
 
     key: Key
@@ -96,6 +97,7 @@ class EditGroup:
     group: Key = ()
     edits: tuple[tuple[int, int], ...] = ()
     passes: str = ""
+    along: Sides = (None, None)
 
     @property
     def cost_words(self) -> str:
@@ -124,8 +126,16 @@ class EditGroup:
 
     def by(self, measure: Callable[[Cost], int]) -> int:
         """By how much the new side costs more than the old one."""
-        old, new = (measure(cost) if cost else 0 for cost in self.cost)
-        return new - old
+        return _by(self.cost, measure)
+
+    def by_all(self, measure: Callable[[Cost], int]) -> int:
+        """The same with all knock-on edits."""
+        return self.by(measure) + _by(self.along, measure)
+
+
+def _by(sides: Sides, measure: Callable[[Cost], int]) -> int:
+    old, new = (measure(cost) if cost else 0 for cost in sides)
+    return new - old
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +248,10 @@ def edit_group_of(
     along = [edit for edit in followers if edit.kind in kinds]
     if _is_collective(first):  # its bytes are read as those that it sends
         along = [edit for edit in along if _is_collective(edit)]
-    costs = [edit.cost for edit in (*edits, *along) if edit.cost]
-    old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
+    cost = _total((*edits, *along))
+    beside = _total(edit for edit in followers if edit.kind not in (kinds and ("removed", "added")))
     if key[1:2] == (REPLACED,):
-        return _replaced_subgraph(key, members, followers, (old, new), root, packages)
+        return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     return EditGroup(
         key,
         first.kind,
@@ -250,12 +260,22 @@ def edit_group_of(
         _lines(_counts_by_line(edits, root, packages)) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
-        (old, new),
+        cost,
         min(_weight(edit, is_numeric) for edit in edits),
         (first.kind, *_opcodes(first), listed_fields(first)),
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
+        along=beside,
     )
+
+
+def _total(edits: Iterable[Edit]) -> Sides:
+    return _sum(*(edit.cost for edit in edits if edit.cost))
+
+
+def _sum(*costs: Sides) -> Sides:
+    old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
+    return old, new
 
 
 def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str = "") -> ChangeView:
@@ -362,6 +382,7 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
         stack=added.stack or removed.stack,
         follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
         cost=(removed.cost[0], added.cost[1]),
+        along=_sum(removed.along, added.along),
         weight=min(removed.weight, added.weight),
         group=(REPLACED, removed.group[1], added.group[2], ()),
         edits=removed.edits + added.edits,
@@ -407,7 +428,8 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
     Of an operation that replaced one of its kind, the difference counts.
     """
     is_same_operation = edit_group.kind == REPLACED and edit_group.group != edit_group.key
-    largest = max(edit_group.size, *(cost.flops if cost else 0 for cost in edit_group.cost))
+    of_all = abs(edit_group.by_all(lambda cost: cost.flops))
+    largest = max(edit_group.size, of_all, *(cost.flops if cost else 0 for cost in edit_group.cost))
     if is_same_operation:
         largest = max(abs(edit_group.by(measure)) for _, _, measure, _ in _OF_PROGRAM)
     return (
@@ -449,6 +471,7 @@ def _replaced_subgraph(
     members: Sequence[GroupMember],
     followers: Sequence[Edit],
     cost: Sides,
+    beside: Sides,
     root: str,
     packages: Sequence[str],
 ) -> EditGroup:
@@ -472,6 +495,7 @@ def _replaced_subgraph(
         key,
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
+        along=beside,
     )
 
 
@@ -549,16 +573,22 @@ def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
 def format_follows(edit_group: EditGroup) -> str:
     """`+ 16 knock-on edits: 8 constant, 8 broadcast`; "" if there are none.
 
+    With them the flops that they are more or less, where these are not in the cost of the change; of a collective its
+    traffic counts.
+
     Example:
         >>> format_follows(EditGroup((), "added", 1, "", "", follows=(("constant", 2),)))
         '+ 2 knock-on edits: 2 constant'
+        >>> format_follows(EditGroup((), "changed", 1, "", "", follows=(("dot", 1),), along=(Cost(1, 8), Cost(1, 24))))
+        '+ 1 knock-on edit with +16 flops: 1 dot'
     """
     if not edit_group.follows:
         return ""
     words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]
     rest = sum(count for _, count in edit_group.follows[_MOST_FOLLOWERS:])
     words += [f"{rest:,} more"] if rest else []
-    return f"+ {many(edit_group.following, 'knock-on edit')}: {', '.join(words)}"
+    more = "" if collective_of(edit_group) else format_cost(*edit_group.along, "stablehlo", is_net=True)
+    return f"+ {many(edit_group.following, 'knock-on edit')}{f' with {more}' if more else ''}: {', '.join(words)}"
 
 
 def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:

@@ -390,12 +390,12 @@ class ChangedLines:
             entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:MOST_CHANGED_LINES]:
-            # Changes that come from other lines stay in program order, except a whole body; what only hands values on
-            # comes last.
+            # Changes that come from other lines stay in program order, except a whole body, and those with much of the
+            # work come first, behind arguments; what only hands values on comes last.
             in_order: Sequence[EditGroup] = sorted(groups, key=importance)
             if line.is_elsewhere:
                 is_body = len(groups) > most and _is_more_or_less(groups)
-                in_order = sorted(groups, key=_most_work) if is_body else groups
+                in_order = sorted(groups, key=_most_work) if is_body else self._largest_first(groups)
                 in_order = sorted(in_order, key=lambda group: group.weight > 1)
             if line.is_edited:
                 in_order = sorted(in_order, key=lambda group: not self._is_number(group))
@@ -411,6 +411,15 @@ class ChangedLines:
             if changes:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
+
+    def _largest_first(self, groups: Sequence[EditGroup]) -> Sequence[EditGroup]:
+        """Arguments, then changes with a tenth of the work or more, the largest first, then the others in order."""
+        least = sum(map(_work, groups)) / 10
+
+        def order(group: EditGroup) -> tuple[bool, float]:
+            return not is_argument(*self._edit(group.edits[0])), -_work(group) if _work(group) > least else 0
+
+        return sorted(groups, key=order)
 
     def _is_number(self, edit_group: EditGroup) -> bool:
         """Whether a change is a number that an operation takes in place of a computed one: nothing else shows it."""
@@ -721,9 +730,8 @@ def _is_more_or_less(groups: Iterable[EditGroup]) -> bool:
 
 
 def _work(group: EditGroup) -> int:
-    """By how many flops a change differs on both sides."""
-    old, new = (cost.flops if cost else 0 for cost in group.cost)
-    return abs(new - old)
+    """By how many flops a change differs on both sides, with all that follows from it."""
+    return abs(group.by_all(lambda cost: cost.flops))
 
 
 def _most_work(group: EditGroup) -> tuple[bool, int]:
