@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.report import Number
@@ -94,3 +96,21 @@ def test_copies_hide_nothing_where_all_bytes_are_known_to_be_fewer() -> None:
     assert verdict_of([*fewer, copies]) == "better"
     assert verdict_of([fewer[0], copies]) == "mixed"
     assert verdict_of([*fewer, replace(copies, name="flops")]) == "mixed"
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "new", "verdict"),
+    [
+        ("temp", "cuda-h100", 1015, "same"),
+        ("peak", "tpu-v5e-2x2", 985, "same"),
+        ("temp", "cuda-h100", 1025, "worse"),
+        ("bytes accessed", "cuda-h100", 1015, "worse"),
+        ("launches", "cpu", 1015, "same"),
+        ("launches", "cuda-h100", 1015, "worse"),
+        ("launches", "cpu", 975, "better"),
+    ],
+)
+def test_how_tightly_temporaries_are_packed_decides_nothing(name: str, target: str, new: int, verdict: str) -> None:
+    found = judged(ProgramComparison("f", target, "compiled", "changed"), [Number(name, 1000, new, "bytes")])
+    assert verdict_of(found) == verdict
+    assert found[0].relevant, "it is listed"

@@ -49,6 +49,7 @@ _DOMINATES = 4  # the heavier side decides if it weighs this many times the othe
 _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
 _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes microseconds
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
+_UNCERTAIN = 2.0  # times the threshold up to which some numbers are listed and decide nothing, see `_is_by_chance`
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
@@ -182,6 +183,8 @@ def _judged(
     if number.name == "launches" and number.comparable and abs(number.new - number.old) == 1 and by < _OF_ONE_LAUNCH:
         weight = None
     always = number.name in FAMILIES or number.name in _ALWAYS
+    if way and by >= threshold and _is_by_chance(program, number, by, threshold):
+        return replace(number, relevant=number.comparable)
     if weight is None or not way:
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
         is_same = bool(number.old_words) and number.old_words == number.new_words
@@ -209,6 +212,16 @@ def _judged(
     if number.name == "launches" and not _starts_kernels(program):
         rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
+
+
+def _is_by_chance(program: ProgramComparison, number: Number, by: float, threshold: float) -> bool:
+    """Whether so small a change says nothing about the edit.
+
+    How tightly XLA packs temporaries depends on the order of everything else, and where a launch starts no kernel, how
+    it cuts the work costs little.
+    """
+    is_uncertain = number.name in ("temp", "peak") or (number.name == "launches" and not _starts_kernels(program))
+    return is_uncertain and by < _UNCERTAIN * threshold
 
 
 def _starts_kernels(program: ProgramComparison) -> bool:
@@ -520,7 +533,7 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
     open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
     shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
-    shown = shown or [*numbers[:2]]
+    shown = shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
     work: dict[str, list[str]] = {"": []}
     for other in others:
