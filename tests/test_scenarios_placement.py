@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hlodiff.hlo import read_stablehlo
 from hlodiff.report import format_field_change
 from tests.scenarios import compare, line, lines
@@ -72,6 +74,31 @@ def test_p7_an_all_reduce_becomes_asynchronous() -> None:
     found = compare(REDUCE, new)
     assert lines(found) == ["changed all-reduce->all-reduce-start attribute:asynchronous"]
     assert [found.metrics[name] for name in ("collectives", "collective_bytes")] == [(1, 1), (32, 32)]
+
+
+COPIED = """
+ENTRY main {
+  p = f32[8,4]{1,0} parameter(0)
+  t = f32[8,4]{1,0} tanh(p)
+  c = f32[8,4]{0,1} copy(t)
+  ROOT n = f32[8,4]{0,1} negate(c)
+}
+"""
+BEGUN = COPIED.replace(
+    "  c = f32[8,4]{0,1} copy(t)",
+    "  s = (f32[8,4]{0,1}, f32[8,4]{1,0}, u32[]) copy-start(t)\n  c = f32[8,4]{0,1} copy-done(s)",
+)
+
+
+@pytest.mark.parametrize("rows", [8, 16])
+def test_p9_a_copy_becomes_asynchronous_or_waits(rows: int) -> None:
+    """Also one of another shape than before: the end of it alone neither came nor went."""
+    for old, new in ((COPIED, BEGUN), (BEGUN, COPIED)):
+        found = compare(old, new.replace("[8,4]", f"[{rows},4]"))
+        assert {edit.kind for edit in found.edits} == {"changed"}
+        (copied,) = (line for line in lines(found) if "copy" in line)
+        assert "attribute:asynchronous" in copied
+        assert found.replay().complete
 
 
 def test_p8_a_gpu_waits_for_a_reduction_that_ran_beside_other_work() -> None:

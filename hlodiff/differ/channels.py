@@ -114,11 +114,13 @@ def with_channels(edits: list[RawEdit], changes: Sequence[RawEdit]) -> list[RawE
 _BY_NATURE = frozenset(["opcode", "shape", "layout", "memory_space", "element_type"])
 
 
-ENDS_OF_COLLECTIVES = frozenset(f"{family}-done" for family in FAMILIES)
+_SPLIT = frozenset([*FAMILIES, "copy"])
+"""Opcodes that XLA may split into a `-start` and a `-done`."""
+ENDS = frozenset(f"{opcode}-done" for opcode in _SPLIT)
 
 
 def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
-    """Replace the edits of a collective that became asynchronous or synchronous by one change.
+    """Replace the edits of a collective or a copy that became asynchronous or synchronous by one change.
 
     Args:
         old, new: the programs as they were matched.
@@ -148,7 +150,7 @@ def with_asynchronous(old: ProgramSide, new: ProgramSide, found: ProgramMatch, e
 def _splits(
     old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit], plain: int
 ) -> Iterator[tuple[Place, tuple[Place, Place]]]:
-    """Collectives that are plain on side `plain` (0 old, 1 new), with their start and done on the other."""
+    """Collectives and copies that are plain on side `plain` (0 old, 1 new), with their start and done on the other."""
     modules = (old, new)
     gone = [e.old for e in edits if e.kind == "removed" and e.old is not None]
     came = [e.new for e in edits if e.kind == "added" and e.new is not None]
@@ -157,10 +159,10 @@ def _splits(
         return
     there = paired_places(found)
     mapping = there if plain == 0 else {b: a for a, b in there.items()}
-    free = [p for p in removed if at(modules[plain], p).opcode in FAMILIES]
+    free = [p for p in removed if at(modules[plain], p).opcode in FAMILIES]  # any copy may stand for any other
     for place in [*mapping, *free]:
         family = at(modules[plain], place).opcode
-        if family not in FAMILIES:
+        if family not in _SPLIT:
             continue
         other = modules[1 - plain]
         for done in _dones(other, mapping.get(place), fresh, family):

@@ -17,7 +17,7 @@ from hlodiff.differ.canonical_direction import (
 )
 from hlodiff.differ.causes import with_causes
 from hlodiff.differ.channels import (
-    ENDS_OF_COLLECTIVES,
+    ENDS,
     channel_changes,
     is_other_emitter,
     schedule_edits,
@@ -279,7 +279,7 @@ def _edits_of(
     mappings = every_mapping(old, new, found.pairs)
     changes, keeps_numbers = channel_changes(mappings, tuned, opened)
     edits = with_channels(edits, changes) if changes else edits
-    if not ENDS_OF_COLLECTIVES.isdisjoint(words):
+    if not ENDS.isdisjoint(words):
         edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, mappings[0][1])  # the first pair is that of the entries
     has_tuning = "backend_config" in words
