@@ -523,3 +523,35 @@ def test_the_fused_step_of_each_array_stays_its_own_if_a_moment_is_gone() -> Non
     names = [(old.name, new.name) for edit in found.edits for old, new in edit.sites if old and new]
     steps = [(old, new) for old, new in names if old.startswith("step_")]
     assert sorted(steps) == [(f"step_{n}", f"step_{n}") for n in "abcdef"]
+
+
+def _shuffled_fusions(bodies: list[list[str]], order: list[int]) -> str:
+    """A chain of operations for each fusion, each between operations of its own."""
+    shape, count = "f32[8]{0}", len(bodies)
+    inside = []
+    for number, opcodes in enumerate(bodies):
+        rows = [f"  v0 = {shape} parameter(0)"]
+        rows += [f"  v{n} = {shape} {opcode}(v{n - 1})" for n, opcode in enumerate(opcodes, 1)]
+        rows[-1] = rows[-1].replace("  v", "  ROOT v", 1)
+        inside.append("\n".join([f"f{number} {{", *rows, "}"]))
+    rows = [f"  p{n} = {shape} parameter({n})" for n in range(count)]
+    for n, body in enumerate(order):
+        rows.append(f"  c{n} = {shape} fusion(p{n}), kind=kLoop, calls=f{body}")
+        rows += [f"  u{n} = {shape} sine(c{n})", f"  w{n} = {shape} multiply(u{n}, p{n})"]
+    types, results = ", ".join([shape] * count), ", ".join(f"w{n}" for n in range(count))
+    return "\n\n".join([*inside, "\n".join(["ENTRY main {", *rows, f"  ROOT r = ({types}) tuple({results})", "}"])])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_fusions_in_another_order_are_matched_by_their_bodies(seed: int) -> None:
+    """The list of edits that leaves each body as it is has three for a fusion: its operation, operand and user."""
+    chance, count = Random(seed), 20
+    opcodes = ["sine", "cosine", "tanh", "exponential", "negate", "sqrt", "log", "logistic", "abs", "floor", "ceil"]
+    bodies = [chance.choices(opcodes, k=chance.randrange(4, 20)) for _ in range(count)]
+    edited = [body.copy() for body in bodies]
+    for body in edited:
+        body[chance.randrange(len(body))] = "tan"
+    order = chance.sample(range(count), count)
+    found = diff(module(_shuffled_fusions(bodies, list(range(count)))), module(_shuffled_fusions(edited, order)))
+    assert found.replay().complete
+    assert sum(found.summary.values()) <= 3 * count
