@@ -136,6 +136,26 @@ def test_results_have_the_paths_of_what_the_function_returns() -> None:
     ]
 
 
+def test_a_result_that_came_or_went_is_named() -> None:
+    from hlodiff.snapshots import name_results
+
+    def returning(*paths: str, size: int = 8) -> hlodiff.Module:
+        rows = [f"%{path} = f32[{size}]{{0}} {opcode}(%x)" for path, opcode in zip(paths, OPCODES, strict=False)]
+        types, names = ", ".join([f"f32[{size}]{{0}}"] * len(paths)), ", ".join(f"%{path}" for path in paths)
+        root = f"ROOT %t = ({types}) tuple({names})"
+        module = program("\n".join([f"%x = f32[{size}]{{0}} parameter(0)", *rows, root]))
+        return name_results(module, [{"path": f"result['{path}']"} for path in paths])
+
+    one, two, three = returning("a"), returning("a", "b"), returning("a", "b", "c")
+    assert said(two, three) == ["1 new result: result['c'] f32[8]"]
+    assert said(three, two) == ["1 result gone: result['c']"]
+    assert said(one, three) == ["2 new results: result['b'], result['c']"]
+    assert "3 results instead of 2" in " ".join(said(two, returning("d", "e", "f"))), "none is known to be the same"
+
+
+OPCODES = ["tanh", "sine", "cosine"]
+
+
 def test_a_result_that_is_split_in_another_way_is_said() -> None:
     """A sharding constraint may place a result, though no argument is placed in another way."""
 

@@ -35,7 +35,9 @@ _TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_n
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
-_FOLLOWS = re.compile(r"\d+ (?:new arguments?|arguments? gone|results? (?:instead of|now depends?))\b")
+_FOLLOWS = re.compile(
+    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?))\b"
+)
 # Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
@@ -422,6 +424,8 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
         '2 -> 3 in MLP()'
         >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
         ('loss += penalty(x) added', 'clip(1.0) gone')
+        >>> written("return a, b", "return a, b, norm(g)"), written("return a, b", "return b")
+        ('norm(g) added', 'a gone')
     """
     lines, sides = (old_source, new_source), (_tokens(old_source), _tokens(new_source))
     for side in sides:  # drop the trailing comma of an argument on its own line
@@ -440,7 +444,12 @@ def written(old_source: str, new_source: str, most: int = _MOST) -> str:
     short, long = (0, 1) if len(old) < len(new) else (1, 0)
     status = "added" if long == 1 else "gone"
     texts = old, new
-    for words in (_inserted(texts[short], sides[long], lines[long]), _call_around(texts[short], texts[long])):
+    side, line = sides[long], lines[long]
+    for words in (
+        _inserted(texts[short], side, line),
+        _returned(texts[short], side, line),
+        _call_around(texts[short], texts[long]),
+    ):
         if words and len(words) + len(status) < most:
             whole = _rewritten(sides, lines, most) if _MINUS.fullmatch(words) else ""
             return whole or f"{words} {status}"
@@ -457,6 +466,21 @@ def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
         is_suffix = words[0] in _BEGINS and words[-1] not in _BEGINS  # `* b` of `a * b`
         if start and is_suffix and _is_balanced(words) and "," not in _at_the_top(words):
             return line[side[start].start : side[start + more - 1].end]
+        start -= 1
+    return ""
+
+
+def _returned(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
+    """The one value of several that only the longer line returns."""
+    long = [token.text for token in side]
+    more = len(long) - len(short)
+    start, _ = common_ends(short, long)
+    while short[:1] == ["return"] and more > 1 and start > 0 and long[:start] + long[start + more :] == list(short):
+        words = long[start : start + more]
+        first, end = (1, more) if words[0] == "," else (0, more - 1) if words[-1] == "," else (0, 0)
+        value = words[first:end]
+        if value and not _depth(long[:start]) and _is_balanced(value) and "," not in _at_the_top(value):
+            return line[side[start + first].start : side[start + end - 1].end]
         start -= 1
     return ""
 

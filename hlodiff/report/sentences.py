@@ -213,7 +213,7 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
                 yield f"{many(len(found), 'result')} of another shape on each device: {_types(found)}"
         return
     if len(old) != len(new):
-        yield f"{many(len(new), 'result')} instead of {len(old)}"
+        yield _came_and_went(diff, old, new)
         return
     names: list[Sequence[str]] = [module.result_names() for module in modules]
     both, words = set(names[0]) & set(names[1]), list[str]()
@@ -234,6 +234,26 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
         shown.append("results in another order")
     if shown:
         yield ", ".join(shown)
+
+
+def _came_and_went(diff: ModuleDiff, old: Sequence[str], new: Sequence[str]) -> str:
+    """More or fewer results: those that came or went by their paths, where the others keep path and type.
+
+    New arguments that are returned, as a further layer and its optimizer state, have been named already.
+    """
+    names = [module.result_names() for module in (diff.old, diff.new)]
+    one, other = (dict(zip(*each, strict=True)) for each in ((names[0], old), (names[1], new)))
+    both, arguments = one.keys() & other.keys(), diff.arguments
+    is_known = both and len(one) == len(old) and len(other) == len(new) and all(one[n] == other[n] for n in both)
+    by_arguments = len(arguments.added) - len(arguments.removed) == len(new) - len(old)
+    apart = [name for name in (*names[0], *names[1]) if name not in both]
+    if by_arguments or not is_known or len(apart) != abs(len(new) - len(old)):
+        return f"{many(len(new), 'result')} instead of {len(old)}"
+    if len(new) < len(old):
+        return _with_paths(f"{many(len(apart), 'result')} gone", apart)
+    if len(apart) == 1:
+        return f"1 new result: {apart[0]} {other[apart[0]]}"
+    return _with_paths(many(len(apart), "new result"), apart)
 
 
 def _at_another_path(what: str, renamed: Sequence[tuple[str, str]]) -> str:
