@@ -252,6 +252,7 @@ def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
                 for change in edit.changes
             ],
             cost=edit.cost[::-1],
+            users_cost=edit.users_cost[::-1],
             pair=edit.pair and edit.pair[::-1],
             kept=edit.kept[::-1],
         )

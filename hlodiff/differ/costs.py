@@ -141,6 +141,32 @@ def with_costs(
                         cost = replace(cost, flops=times.times * _flops_inside(module, place))
                 cost = replace(cost, collective=carried[place] * times.times) if place in carried else cost
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)
+    _set_costs_of_users((old, new), found, edits)
+
+
+def _set_costs_of_users(modules: tuple[Module, Module], found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
+    """Set the cost of unedited instructions that depends on the shape of an edited operand, with the first of these."""
+    pairs = {(pair.old, pair.new): pair for pair in found.pairs}
+    known = {(edit.pair, edit.new) for edit in edits}
+    for edit in edits:
+        pair = pairs.get(edit.pair) if edit.pair else None
+        is_resized = any(change.field == "shape" for change in edit.changes)
+        if pair is None or pair.pairing is None or edit.new is None or not is_resized:
+            continue
+        index, position = edit.new
+        for user in modules[1].computations[index].users[position]:
+            places = (pair.old, pair.pairing.new[user]), (index, user)
+            if places[0][1] >= 0 and (edit.pair, places[1]) not in known:
+                known.add((edit.pair, places[1]))
+                flops = [instruction_flops(*one) for one in zip(modules, places, strict=True)]
+                if flops[0] != flops[1]:
+                    both = [
+                        Cost(cost.runs, n * cost.runs, loops=cost.loops, is_partly_in_loops=cost.is_partly_in_loops)
+                        for n, cost in zip(flops, edit.cost, strict=True)
+                        if cost
+                    ]
+                    costs = [added_up(one) for one in zip(edit.users_cost, both, strict=True)]
+                    edit.users_cost = costs[0], costs[1]
 
 
 @dataclass(frozen=True, slots=True)

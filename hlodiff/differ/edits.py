@@ -84,6 +84,8 @@ class RawEdit:
     cause: int | None = None
     """Index of the edit that causes this knock-on edit; None for independent edits."""
     cost: tuple[Cost | None, Cost | None] = (None, None)
+    users_cost: tuple[Cost | None, Cost | None] = (None, None)
+    """Cost of unedited instructions that depends on the shape of what this one gives."""
     is_weak: bool = False
     """Whether the two sides are matched on weak evidence only, see `differ/regions.py`."""
     kept: tuple[bool, bool] = (False, False)

@@ -422,6 +422,7 @@ def _edit(
         origin.stack(*place).frames if place else (),
         first.matcher,
         cost=(costs[0], costs[1]) if any(costs) else None,
+        users_cost=(added_up(m.users_cost[0] for m in members), added_up(m.users_cost[1] for m in members)),
         is_weak=first.is_weak,
         kept=first.kept,
         region=region,

@@ -993,7 +993,7 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
         name, source = describe(0, edit.old.computation, edit.old.instruction)
     removed = replace(
         edit, kind="removed", fields=(), changes=(), sites=tuple((old, None) for old, _ in edit.sites),
-        op_name=name, source=source, matcher="", cost=(cost[0], None), is_weak=False,
+        op_name=name, source=source, matcher="", cost=(cost[0], None), users_cost=(None, None), is_weak=False,
     )  # fmt: skip
     added = replace(
         edit, kind="added", fields=(), changes=(), sites=tuple((None, new) for _, new in edit.sites),

@@ -143,6 +143,8 @@ class Edit:
             independent edits.
         cost: what all sites together cost on the old and on the new side, None on a side that has none; None for facts
             of the module itself.
+        users_cost: of unedited instructions that take what these give: a product of as many results costs more if more
+            is contracted.
         is_weak: whether its sides are matched on weak evidence only (a different opcode or literal among different
             neighbours): the script keeps the match, and reports show it as removed and added.
         kept: whether its old, and its new instruction is on both sides, unchanged: reports do not show that side.
@@ -169,6 +171,7 @@ class Edit:
     region: int | None = None
     is_replaced: bool = False
     passes: str = ""
+    users_cost: tuple[Cost | None, Cost | None] = (None, None)
     old: Site | None = field(init=False, repr=False, compare=False)
     new: Site | None = field(init=False, repr=False, compare=False)
 

@@ -652,7 +652,7 @@ def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
         '+8 flops, + 2 knock-on edits'
     """
     follows = change.follows.partition(":")[0]
-    is_cause = change.kind == "changed" and " with " in follows
+    is_cause = change.kind == "changed" and "with " in follows
     follows = follows if stage == "stablehlo" or is_cause else ""
     return ", ".join(filter(None, (change.cost, follows)))
 

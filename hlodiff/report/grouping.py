@@ -82,7 +82,8 @@ class EditGroup:
         group: equal for edit groups that a digest merges: kind, opcode and names of changed fields.
         edits: (index of the program, index of the edit) for each edit without a cause.
         passes: the XLA passes that made it, if requested.
-        along: cost of the other knock-on edits: a product of another size follows from the array that it takes.
+        along: cost of the other knock-on edits, and of unedited operations that take what they give: a product of
+            another size follows from the array that it takes.
     """
 
     key: Key
@@ -250,6 +251,7 @@ def edit_group_of(
         along = [edit for edit in along if _is_collective(edit)]
     cost = _total((*edits, *along))
     beside = _total(edit for edit in followers if edit.kind not in (kinds and ("removed", "added")))
+    beside = _sum(beside, *(edit.users_cost for edit in (*edits, *followers)))
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     return EditGroup(
@@ -582,12 +584,12 @@ def format_follows(edit_group: EditGroup) -> str:
         >>> format_follows(EditGroup((), "changed", 1, "", "", follows=(("dot", 1),), along=(Cost(1, 8), Cost(1, 24))))
         '+ 1 knock-on edit with +16 flops: 1 dot'
     """
+    more = "" if collective_of(edit_group) else format_cost(*edit_group.along, "stablehlo", is_net=True)
     if not edit_group.follows:
-        return ""
+        return f"with {more} in what takes it" if more else ""
     words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]
     rest = sum(count for _, count in edit_group.follows[_MOST_FOLLOWERS:])
     words += [f"{rest:,} more"] if rest else []
-    more = "" if collective_of(edit_group) else format_cost(*edit_group.along, "stablehlo", is_net=True)
     return f"+ {many(edit_group.following, 'knock-on edit')}{f' with {more}' if more else ''}: {', '.join(words)}"
 
 

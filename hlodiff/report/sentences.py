@@ -13,7 +13,7 @@ from typing import Concatenate, ParamSpec
 from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import UNKNOWN, loops_of
-from hlodiff.differ.metrics import LARGE_LITERAL_BYTES
+from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
 from hlodiff.differ.prepare import ORDER
@@ -25,7 +25,16 @@ from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, shardings_of_values
 from hlodiff.report.lines import common_ends
-from hlodiff.report.wording import format_bytes, format_memory_space, format_names, format_pair, many, many_are, place
+from hlodiff.report.wording import (
+    format_bytes,
+    format_count,
+    format_memory_space,
+    format_names,
+    format_pair,
+    many,
+    many_are,
+    place,
+)
 
 _THREEFRY, _RNG = "threefry2x32", "rng_bit_generator"
 _RNG_OPCODE = re.compile(r"^rng[_-]bit[_-]generator$")
@@ -149,8 +158,11 @@ def sentences_of(program: ProgramComparison, known: ProgramSentences | None = No
     known = known or program_sentences(program)
     yield from known.unrolled
     # The sentence about unrolling covers the loop's trip count.
-    reported = set(_turns(diff)) if known.unrolled else ()
+    turns = set(_turns(diff))
+    reported = turns if known.unrolled else ()
     yield from (words for words in known.happened if words not in reported)
+    if turns:
+        yield from _unedited_work(diff)
     yield from buffer_sentences(diff, program.metrics())
     yield from known.moved
     yield from known.constraints
@@ -566,6 +578,18 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
         yield f"how often {what} {turn} is no longer known (was {was} {'time' if was == '1' else 'times'})"
     elif now and not was:
         yield f"how often {what} {turn} is known now ({now} {'time' if now == '1' else 'times'})"
+
+
+def _unedited_work(diff: ModuleDiff) -> Iterator[str]:
+    """By how many flops operations without an edit are more or less, because the loops around them turn as often."""
+    old, new = (side.exact for side in diff.executed.get("flops", (ZERO, ZERO)))
+    if diff.old.stage != "stablehlo" or old is None or new is None:
+        return
+    costs = [cost for edit in diff.edits for cost in (edit.cost, edit.users_cost) if cost]
+    before, after = (sum(cost.flops for both in costs if (cost := both[side])) for side in (0, 1))
+    more = new - old - (after - before)
+    if abs(more) >= _NEARLY * max(old, new):
+        yield f"unedited operations in loops: {'+' if more > 0 else '-'}{format_count(abs(more))} flops"
 
 
 def _by_turns(loops: Mapping[tuple[str, ...], int]) -> Counter[tuple[str, ...]]:

@@ -1,0 +1,69 @@
+"""Where the work of a program goes: edits, what follows from them, and unedited operations account for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import hlodiff
+from hlodiff.differ import ModuleDiff, ProgramComparison
+from hlodiff.report import Report, to_terminal
+
+
+def compared(*lowered: Any) -> ModuleDiff:
+    old, new = (hlodiff.read_text(one.as_text()) for one in lowered)
+    return hlodiff.diff(old, new)
+
+
+def report(found: ModuleDiff) -> str:
+    program = ProgramComparison("f", "cpu", "stablehlo", "changed", found)
+    return " ".join(to_terminal(Report("diff", "a", "b", (program,))).split())
+
+
+def lowered(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Any:
+    return jax.jit(function).lower(*(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes))
+
+
+def accounted(found: ModuleDiff) -> int:
+    """By how many flops the edits say that the program is more."""
+    costs = [cost for edit in found.edits for cost in (edit.cost, edit.users_cost) if cost]
+    return sum(sign * cost.flops for both in costs for sign, cost in zip((-1, 1), both, strict=True) if cost)
+
+
+def product(x: jax.Array, w: jax.Array) -> jax.Array:
+    return jnp.tanh(x @ w)
+
+
+def test_a_product_that_contracts_more_is_a_cost_of_its_operand() -> None:
+    """It has no edit: what it gives has the same type, and it takes the same values."""
+    found = compared(lowered(product, (4, 8), (8, 16)), lowered(product, (4, 32), (32, 16)))
+    assert not any("dot_general" in (site.opcode for site in edit.sites[0] if site) for edit in found.edits)
+    assert accounted(found) == 2 * 4 * 16 * (32 - 8)
+    assert "with +3,072 flops in what takes it" in report(found)
+
+
+def test_knock_on_edits_say_what_they_cost() -> None:
+    found = compared(lowered(product, (4, 8), (8, 16)), lowered(product, (6, 8), (8, 16)))
+    assert accounted(found) == (2 * 8 + 1) * 2 * 16
+    assert "(+ 2 knock-on edits with +544 flops)" in report(found)
+
+
+def steps(x: jax.Array, w: jax.Array, length: int, unroll: int = 1) -> jax.Array:
+    return jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), x, None, length=length, unroll=unroll)[0]
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ({"length": 8}, "a loop turns 8 times instead of 4; unedited operations in loops: +2,180 flops"),
+        ({"length": 4, "unroll": 2}, "a loop turns 2 times instead of 4; unedited operations in loops: -1,090 flops"),
+    ],
+)
+def test_operations_without_an_edit_run_more_or_less_often(after: dict[str, int], words: str) -> None:
+    shapes = (4, 8), (8, 8)
+    found = compared(lowered(lambda x, w: steps(x, w, 4), *shapes), lowered(lambda x, w: steps(x, w, **after), *shapes))
+    assert words in report(found)
