@@ -161,13 +161,16 @@ def _splits(
     mapping = there if plain == 0 else {b: a for a, b in there.items()}
     free = [p for p in removed if at(modules[plain], p).opcode in FAMILIES]  # any copy may stand for any other
     for place in [*mapping, *free]:
-        family = at(modules[plain], place).opcode
+        it = at(modules[plain], place)
+        family = it.opcode
         if family not in _SPLIT:
             continue
         other = modules[1 - plain]
         for done in _dones(other, mapping.get(place), fresh, family):
             start = (done[0], at(other, done).operands[0])
             mine = {start, done}
+            if family == "copy" and mapping.get((place[0], it.operands[0])) != (start[0], at(other, start).operands[0]):
+                continue  # of another value
             if (mapping.get(place) in mine and mine & fresh) or (place not in mapping and mine <= fresh):
                 yield place, (start, done)
                 fresh -= mine

@@ -516,8 +516,12 @@ class _Regions:
         return bool(work) and all(it.opcode not in CALLS for body in bodies for it in body.instructions)
 
     def _returns_another(self, edit: RawEdit) -> bool:
-        """Whether two fusions of several results return another value where the type of one changed."""
-        if not (edit.old and edit.new) or all(change.field != "element_type" for change in edit.changes):
+        """Whether two fusions return another value where its type changed, or of one result type and shape.
+
+        The compiler computes a value again in each fusion that takes it, so that most fusions of a layer share work.
+        """
+        fields = {change.field for change in edit.changes}
+        if not (edit.old and edit.new) or "element_type" not in fields:
             return False
         pair = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
         callees = tuple(it.called[0] for it in pair if it.opcode == "fusion")
@@ -525,7 +529,11 @@ class _Regions:
         pairing = pair_inside.pairing if pair_inside else None
         if pairing is None:
             return False
-        results = [_results(module.computations[n]) for module, n in zip(self.modules, callees, strict=True)]
+        bodies = [module.computations[n] for module, n in zip(self.modules, callees, strict=True)]
+        if all(it.shape.is_array for it in pair):
+            one, other = (source_through(body, body.root, _UNCHANGED_BY | _READS) for body in bodies)
+            return "shape" in fields and (pairing.old[one] != other or self._marked((callees[0], one)))
+        results = [_results(body) for body in bodies]
         parts = [it.shape.tuple_shapes for it in pair]
         retyped = [
             one
