@@ -29,6 +29,7 @@ from hlodiff.report.grouping import (
 from hlodiff.report.headline import format_status
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
+from hlodiff.report.net_work import NetWork
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
@@ -455,6 +456,7 @@ def _written_then_compiled(
     reported_before: set[str] = set()
     edited: set[str] = set()
     changed: set[str] = set()
+    is_retyped = False
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
@@ -475,8 +477,12 @@ def _written_then_compiled(
                 if len(costs[shown]) > 1:
                     lines.counted_on[first.key] = next(iter(targets), "")
         most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
-        views = list(_stage_views(of_stage, list(groups.values()), most, lines, reported_before, edited, changed))
-        changed.update(edit_group.where for edit_group, _ in groups.values() if stage == "stablehlo")
+        listed_groups = list(groups.values())
+        views = list(_stage_views(of_stage, listed_groups, most, lines, reported_before, edited, changed, is_retyped))
+        if stage == "stablehlo":
+            changed.update(edit_group.where for edit_group, _ in listed_groups)
+            is_numeric = any("numerics" in text.program.classes for text in of_stage)
+            is_retyped = is_numeric and any(_is_of_types(edit_group) for edit_group, _ in listed_groups)
         edited.update(line.where for view in views for line in view.lines if line.is_edited)
         yield from views
 
@@ -489,10 +495,12 @@ def _stage_views(
     reported_before: set[str],
     edited: Collection[str],
     changed: Collection[str],
+    is_retyped: bool,
 ) -> Iterator[StageView]:
     """Views of a stage, one per set of targets with equal results.
 
-    `reported_before` has the sentences so far, `edited` the edited lines, and `changed` those whose StableHLO changed.
+    `reported_before` has the sentences so far, `edited` the edited lines, and `changed` those whose StableHLO changed;
+    `is_retyped` if values have other types there.
     """
     report = lines.report
     reported = " ".join(words for text in own for words in text.sentences)
@@ -504,17 +512,22 @@ def _stage_views(
     net = Counter[str]()
     for edit_group, _ in ranked:
         net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
-    moved = _only_moved(own, ranked)
+    work = NetWork(report, is_retyped)
+    is_compiled = bool(own) and own[0].stage == "compiled"
 
     def rank(edit_group: EditGroup) -> tuple[object, ...]:
-        if name := collective_of(edit_group):
+        if (name := collective_of(edit_group)) and not (is_compiled and work.is_moved(edit_group)):
             return 0, -abs(net[name]), edit_group.where not in edited
         is_elsewhere = bool(changed) and edit_group.where not in changed
-        return 1, edit_group.weight, is_elsewhere, edit_group in moved
+        if not is_compiled:
+            return 1, edit_group.weight, is_elsewhere
+        return 1, max(edit_group.weight, work.is_moved(edit_group)), *work.rank(edit_group, is_elsewhere)
 
     ranked.sort(key=lambda item: rank(item[0]))
     most = len(ranked) if report.all else most
-    chosen = _of_every_target(ranked, own, most) if own and own[0].stage == "compiled" else ranked
+    # Beside the first change of each target, what the compiler only arranged explains nothing.
+    explains = [not (changed and work.is_moved(edit_group)) or report.all for edit_group, _ in ranked]
+    chosen = _of_every_target(ranked, explains, own, most) if is_compiled else ranked
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -541,7 +554,7 @@ def _stage_views(
         with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
         listed = tuple(
             replace(line, old_source="", new_source="") if any(_is_of_line(line, one) for one in found) else line
-            for line in lines.listed(edit_groups, most - shown, with_callers)
+            for line in lines.listed(edit_groups, most - shown, with_callers, as_given=is_compiled)
         )
         if with_callers and not edit_groups and not found:  # the sentence covers all changes
             listed = lines.only(report.programs[own[0].programs[0]])
@@ -558,38 +571,23 @@ def _stage_views(
     yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
 
 
-def _only_moved(
-    own: Sequence[ProgramText], groups: Sequence[tuple[EditGroup, dict[str, None]]]
-) -> Collection[EditGroup]:
-    """What the compiler removed here and added there: operations of which it has as many as before, and their fusions.
-
-    It is listed after what came or went.
-    """
-    kept: dict[str, set[str]] = {}
-    for text in own:
-        counts = text.program.diff.op_counts if text.program.diff is not None and text.stage == "compiled" else {}
-        same = {"fusion", *(name for name, (old, new) in counts.items() if old == new)}
-        kept |= dict.fromkeys(text.targets or [""], same)
-    flops = Counter[tuple[str, ...]]()
-    for edit_group, on in groups:
-        flops[tuple(on)] += edit_group.by(lambda cost: cost.flops)
-    return {
-        edit_group
-        for edit_group, on in groups
-        if edit_group.kind in ("added", "removed")
-        and 2 * abs(flops[tuple(on)]) < abs(edit_group.by(lambda cost: cost.flops))
-        and any(all(str(one) in kept.get(target, ()) for target in on or [""]) for one in edit_group.group[1:3])
-    }
+def _is_of_types(edit_group: EditGroup) -> bool:
+    """Whether a change converts values, or gives them another type."""
+    return "convert" in edit_group.group[1:3] or "element_type" in edit_group.fields
 
 
 def _of_every_target(
-    ranked: Sequence[tuple[EditGroup, dict[str, None]]], own: Sequence[ProgramText], most: int
+    ranked: Sequence[tuple[EditGroup, dict[str, None]]],
+    explains: Sequence[bool],
+    own: Sequence[ProgramText],
+    most: int,
 ) -> list[tuple[EditGroup, dict[str, None]]]:
-    """The first changes, of which each target has at least its own first one if there is room."""
+    """The first changes that explain something, of which each target has at least its own first one."""
     firsts = [
         next((n for n, (_, on) in enumerate(ranked) if not on.keys().isdisjoint(text.targets)), 0) for text in own
     ]
-    numbers = [*dict.fromkeys([*firsts, *range(len(ranked))])][:most]
+    others = (n for n in range(len(ranked)) if explains[n])
+    numbers = [*dict.fromkeys([*firsts, *others])][:most]
     return [item for n, item in enumerate(ranked) if n in numbers]
 
 
@@ -618,22 +616,18 @@ def _is_reported(edit_group: EditGroup, reported: str) -> bool:
 
     In another order they have other numbers, and are donated to other results.
     """
-    fields = edit_group.group[-1:]
-    changed = fields[0] if fields and isinstance(fields[0], tuple) else ()
-    if changed and set(changed) <= {"alias", "attribute:parameter_number"}:
+    fields = edit_group.fields
+    if fields and set(fields) <= {"alias", "attribute:parameter_number"}:
         is_reordered = REORDERED in reported
-        if "alias" not in changed:
+        if "alias" not in fields:
             return is_reordered
         is_renumbered = is_reordered or bool(_OTHER_RESULTS.search(reported))
         return "donated" in reported or (is_renumbered and bool(_RENUMBERED.search(edit_group.what)))
     if edit_group.group[1:3] == ("return", "return"):
-        return fields == (("sharding",),) and bool(_RESHARDED_RESULTS.search(reported))
+        return fields == ("sharding",) and bool(_RESHARDED_RESULTS.search(reported))
     is_argument = edit_group.group[1:3] == ("parameter", "parameter")
     return (
-        is_argument
-        and fields == (("sharding",),)
-        and RESHARDED in reported
-        and ARROW in reported.partition(RESHARDED)[2]
+        is_argument and fields == ("sharding",) and RESHARDED in reported and ARROW in reported.partition(RESHARDED)[2]
     )
 
 

@@ -116,6 +116,12 @@ class EditGroup:
         return f"{self.count:,}x " if self.count > 1 and self.kind != REPLACED else ""
 
     @property
+    def fields(self) -> tuple[object, ...]:
+        """The names of the changed fields; () for what was added, removed or replaced."""
+        last = self.group[-1] if self.group else ()
+        return last if isinstance(last, tuple) else ()
+
+    @property
     def following(self) -> int:
         """Number of instructions in the knock-on edits."""
         return sum(count for _, count in self.follows)
@@ -362,6 +368,16 @@ def _are_halves(removed: EditGroup, added: EditGroup) -> bool:
     return _operation_of(added) not in CARRIERS | ARRANGING or not sizes[0].isdisjoint(sizes[1])
 
 
+def is_of_one_size(what: str) -> bool:
+    """Whether a text names at most one shape, whatever its layouts.
+
+    Example:
+        >>> is_of_one_size("add f32[8]{0:T(128)} by add f32[8]"), is_of_one_size("add f32[8,3] by add f32[3,8]")
+        (True, False)
+    """
+    return len(set(_SIZES.findall(what))) < 2
+
+
 _SIZES = re.compile(r"\[[\d,]*\]")
 
 
@@ -417,8 +433,8 @@ def collective_of(edit_group: EditGroup) -> str:
         >>> collective_of(EditGroup((), "changed", 1, "all-reduce f32[8]: asynchronous: yes -> no", "", group=waits))
         ''
     """
-    fields = edit_group.group[-1] if edit_group.kind == "changed" and edit_group.group else ()
-    if isinstance(fields, tuple) and fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
+    fields = edit_group.fields if edit_group.kind == "changed" else ()
+    if fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
         return ""
     name = _operation_of(edit_group)
     return name if name in FAMILIES and edit_group.weight < _LAST else ""

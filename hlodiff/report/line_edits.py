@@ -354,7 +354,7 @@ class ChangedLines:
     """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
 
     def listed(
-        self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False
+        self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False, *, as_given: bool = False
     ) -> tuple[ChangedLine, ...]:
         """The first changes by the line that made them: edited lines first, then in program order.
 
@@ -362,6 +362,7 @@ class ChangedLines:
             edit_groups: what changed.
             most: the largest number of changes.
             with_callers: whether changes of unedited lines are attributed to an edit elsewhere, see `_with_callers`.
+            as_given: whether the changes are in order: then lines are in the order of their first ones.
         """
         edit_groups = tuple(edit_groups)
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
@@ -385,19 +386,23 @@ class ChangedLines:
                 places = of_edit.setdefault(edit, places)
             by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
         is_body = len(by_line) > MOST_CHANGED_LINES and _is_more_or_less(edit_groups)
-        entries = sorted(by_line.items(), key=lambda item: self._order(item[0], item[1], is_body))
+        entries = [*by_line.items()]
+        if as_given:  # but what no line of Python made comes last
+            entries.sort(key=lambda item: not (item[0].where or any(map(collective_of, item[1]))))
+        else:
+            entries.sort(key=lambda item: self._order(item[0], item[1], is_body))
         if with_callers and not any(line.is_edited for line, _ in entries):
             entries = self._with_callers(entries)
         result = []
         for line, groups in entries[:MOST_CHANGED_LINES]:
             # Changes that come from other lines stay in program order, except a whole body, and those with much of the
             # work come first, behind arguments; what only hands values on comes last.
-            in_order: Sequence[EditGroup] = sorted(groups, key=importance)
-            if line.is_elsewhere:
+            in_order: Sequence[EditGroup] = groups if as_given else sorted(groups, key=importance)
+            if line.is_elsewhere and not as_given:
                 is_body = len(groups) > most and _is_more_or_less(groups)
                 in_order = sorted(groups, key=_most_work) if is_body else self._largest_first(groups)
                 in_order = sorted(in_order, key=lambda group: group.weight > 1)
-            if line.is_edited:
+            if line.is_edited and not as_given:
                 in_order = sorted(in_order, key=lambda group: not self._is_number(group))
             shown = in_order[: max(most, 0)]
             most -= len(shown)
