@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from hlodiff import read, read_text
-from hlodiff.differ import Cost, Edit, ModuleDiff, Site, diff, executed, static_costs
-from hlodiff.differ.loops import UncountedLoop
+from hlodiff.differ import Cost, Edit, ModuleDiff, Site, UncountedLoop, diff, executed, static_costs
 from hlodiff.hlo import Computation, read_hlo
 from tests.scenarios import compare
 from tests.shown import PROGRAM, changes

@@ -10,7 +10,7 @@ import pytest
 from jax.nn import gelu
 
 import hlodiff
-from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramComparison, Site
+from hlodiff.differ import Cost, Edit, FieldChange, ModuleDiff, ProgramComparison, Site, classes_of
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.regions import number_by_line, opcode_counts, reported_edits
 from hlodiff.hlo import Frame, Stage
@@ -1475,3 +1475,24 @@ def test_halves_in_other_parts_of_a_program_or_of_other_types_are_two_changes(
     (function,) = build_view(Report("diff", "a", "b", (found,))).functions
     shown = [change.kind for stage in function.stages for line in stage.lines for change in line.changes]
     assert sorted(shown) == kinds
+
+
+def test_other_work_that_a_compiler_does_in_another_type_rounds_nothing_where_the_source_rounds_as_before() -> None:
+    """`erf` has no arithmetic in bfloat16 on a GPU, where `tanh` has one."""
+    old = """%h = bf16[8] convert(%x)
+%m = bf16[8] multiply(%h, %h)@
+%t = bf16[8] tanh(%m)@
+%a = bf16[8] multiply(%t, %m)@
+ROOT %r = bf16[8] subtract(%a, %h)"""
+    new = """%h = bf16[8] convert(%x)
+%c = f32[8] convert(%h)@
+%q = f32[8] exponential(%c)@
+%l = f32[8] log(%q)@
+%m = f32[8] multiply(%l, %q)@
+%d = f32[8] divide(%m, %l)@
+%a = bf16[8] convert(%d)@
+ROOT %r = bf16[8] subtract(%a, %h)"""
+    found = hlodiff.diff(program(old), program(new))
+    assert {edit.region for edit in found.reported} == {0}
+    assert "numerics" in classes_of(found)
+    assert classes_of(found, has_folded_constants=True) == ("structure",)

@@ -346,14 +346,15 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
     """Casts added or removed with an operation have its class, unless the operation computes in two types.
 
     If a target has no arithmetic in a type, the compiler casts to another one and back around each operation. With
-    `is_source_alike` the StableHLO rounds as before, so the compiler only repeats its casts in more or fewer fusions.
+    `is_source_alike` the StableHLO rounds as before, so the compiler only repeats its casts in more or fewer fusions,
+    or has no arithmetic in that type for other work.
     """
     regions = max((edit.region for edit in diff.reported if edit.region is not None), default=-1) + 1
     types = [_computed_types(diff, number) for number in range(regions)]
     retyped = {
         number
         for number, (old, new) in enumerate(types)
-        if any(old[opcode].isdisjoint(new[opcode]) for opcode in old.keys() & new.keys())
+        if not is_source_alike and any(old[opcode].isdisjoint(new[opcode]) for opcode in old.keys() & new.keys())
     }
     scopes: dict[str, set[str | None]] = {"added": set(), "removed": set()}
     places: dict[str, set[tuple[int, int]]] = {"added": set(), "removed": set()}

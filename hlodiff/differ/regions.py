@@ -153,6 +153,7 @@ class _Regions:
             is_chosen = is_number or not fields.isdisjoint(_COMPARED)
             if n in amid:
                 edit.is_weak |= is_chosen or {"element_type", "operands"} <= fields or self._takes_others(edit)
+                edit.is_weak |= "element_type" in fields and self._has_other_neighbours(edit)
             elif is_chosen and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
             edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit)
@@ -467,6 +468,15 @@ class _Regions:
         if it.opcode in CARRIERS | CALLS or it.called:
             return False
         return not self._shares_operand(edit.old, edit.new, keeps_values=True)
+
+    def _has_other_neighbours(self, edit: RawEdit) -> bool:
+        """Whether an operation takes none of the values that it took, cast or not, and no user of it is as it was."""
+        if not (edit.old and edit.new):
+            return False
+        it = at(self.modules[0], edit.old)
+        if it.opcode in CARRIERS | CALLS | {"parameter", "constant"} or it.called:
+            return False
+        return not (self._rests_on_operands(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
 
     def _is_at_another_place(self, old: Place, new: Place, alone: bool) -> bool:
         """Whether the two share no operand, nor a parameter nearest to them: one works on a weight, one on a bias.

@@ -85,7 +85,7 @@ WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
-_OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new arguments?|arguments? gone)")
+_OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new (?:argument|result)s?|(?:argument|result)s? gone)")
 _RENUMBERED = re.compile(r" instead of output | are donated to other results")
 _OF_SHARDING = re.compile(r"[\d,]+ (?:argument|result)s? of another shape on each device: [^;]*$")
 _LONGEST_CAUSE = 80  # characters

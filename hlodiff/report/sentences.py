@@ -256,7 +256,8 @@ def _came_and_went(diff: ModuleDiff, old: Sequence[str], new: Sequence[str]) -> 
     names = [module.result_names() for module in (diff.old, diff.new)]
     one, other = (dict(zip(*each, strict=True)) for each in ((names[0], old), (names[1], new)))
     both, arguments = one.keys() & other.keys(), diff.arguments
-    is_known = both and len(one) == len(old) and len(other) == len(new) and all(one[n] == other[n] for n in both)
+    is_known = len(one) == len(old) and len(other) == len(new) and all(one[n] == other[n] for n in both)
+    is_known &= bool(both) and not any(name.startswith("result ") for name in (*one, *other))  # a number is no path
     by_arguments = len(arguments.added) - len(arguments.removed) == len(new) - len(old)
     apart = [name for name in (*names[0], *names[1]) if name not in both]
     if by_arguments or not is_known or len(apart) != abs(len(new) - len(old)):
