@@ -16,7 +16,7 @@ from hlodiff.config import LIMITS
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site
 from hlodiff.differ.local_search import CostModel, SearchBudget, local_search
 from hlodiff.hlo import read_hlo
-from hlodiff.report import Report, build_view
+from hlodiff.report import Report, build_view, to_terminal
 from tests.scenarios import module
 from tests.shown import PROGRAM
 
@@ -184,3 +184,14 @@ def test_a_report_says_once_in_how_many_computations_a_search_was_cut_short() ->
     cut, moved = build_view(Report("diff", "a", "b", tuple(programs))).limits
     assert cut.startswith("f, g, h: matching was cut short in up to 1,200 computations: ")
     assert moved.startswith("h: in 2 computations some moved instructions may be listed as removed and added; ")
+
+
+def test_limits_that_mean_the_same_are_one_sentence() -> None:
+    site = Site(0, 0, "e", "r", "tanh", "r = f32[1] tanh(x)")
+    edit = Edit("changed", ("shape",), 1, ((site, site),), (FieldChange("shape", "f32[1]", "f32[2]"),))
+    hits = (LimitHit("assignment", 200, 2, "not these words"), replace(HIT, computations=68))
+    changed = ModuleDiff(PROGRAM, PROGRAM, (edit,), limit_hits=hits)
+    text = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", changed),)))
+    (words,) = (line for line in " ".join(text.split()).split("limits: ")[1:])
+    assert words.startswith("matching was cut short in up to 68 computations: the edits are correct but may not be")
+    assert "raise limits.assignment (now 200) and limits.search (now 1) in [tool.hlodiff]" in words

@@ -58,9 +58,9 @@ class LimitHit:
     words: str
 
     @property
-    def kind(self) -> tuple[str, int, str]:
-        """The key by which hits of several programs are counted together."""
-        return self.name, self.value, "" if self.name in _WORDS else self.words
+    def kind(self) -> str:
+        """What it means for the edits: hits of several limits and programs that mean the same are one sentence."""
+        return _WORDS.get(self.name, self.words)
 
     def to_json(self) -> dict[str, object]:
         """Plain dictionary."""
@@ -71,13 +71,15 @@ def format_hits(hits: Sequence[LimitHit]) -> str:
     """One sentence for hits of one kind in several programs.
 
     Example:
-        >>> hits = [*hits_of(Limits(), {"moves": 1}), *hits_of(Limits(), {"moves": 4})]
-        >>> format_hits(hits)[:31]
-        'in up to 4 computations some mo'
+        >>> hits = [*hits_of(Limits(), {"moves": 1}), *hits_of(Limits(), {"moves": 4, "move_rounds": 1})]
+        >>> format_hits(hits)[:31], format_hits(hits)[-49:-18]
+        ('in up to 4 computations some mo', 'and limits.move_rounds (now 16)')
     """
     counts = {hit.computations for hit in hits}
-    name, value, words = hits[0].kind
-    return words or _format_hit(name, value, max(counts), "up to " if len(counts) > 1 else "")
+    if hits[0].name not in _WORDS:
+        return hits[0].words
+    raised = {hit.name: hit.value for hit in hits}
+    return _format_hit(raised, max(counts), "up to " if len(counts) > 1 else "")
 
 
 def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, ...]:
@@ -95,7 +97,7 @@ def hits_of(limits: Limits, computations: Mapping[str, int]) -> tuple[LimitHit, 
         ['search']
     """
     return tuple(
-        LimitHit(name, getattr(limits, name), count, _format_hit(name, getattr(limits, name), count))
+        LimitHit(name, getattr(limits, name), count, _format_hit({name: getattr(limits, name)}, count))
         for name in _WORDS
         if (count := computations.get(name, 0))
     )
@@ -115,6 +117,8 @@ def unrelated_hit(limits: Limits, share: float) -> LimitHit:
     return LimitHit("unrelated", limits.unrelated, 1, words)
 
 
-def _format_hit(name: str, value: int, count: int, most: str = "") -> str:
+def _format_hit(raised: Mapping[str, int], count: int, most: str = "") -> str:
     where = most + ("1 computation" if count == 1 else f"{count:,} computations")
-    return f"{_WORDS[name].format(where)}; to search longer, raise limits.{name} (now {value}) in [tool.hlodiff]"
+    keys = " and ".join(f"limits.{name} (now {value})" for name, value in raised.items())
+    words = _WORDS[next(iter(raised))].format(where)
+    return f"{words}; to search longer, raise {keys} in [tool.hlodiff]"

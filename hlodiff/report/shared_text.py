@@ -201,7 +201,10 @@ def limits_of(programs: Iterable[ProgramComparison]) -> dict[str, list[ProgramCo
                 hits.setdefault(hit.kind, []).append((hit, program))
             for words in program.diff.not_known:
                 others.setdefault(words, []).append(program)
-    by_kind = {format_hits([hit for hit, _ in found]): [program for _, program in found] for found in hits.values()}
+    by_kind = {
+        format_hits([hit for hit, _ in found]): list({id(program): program for _, program in found}.values())
+        for found in hits.values()
+    }
     return by_kind | others
 
 
