@@ -575,6 +575,28 @@ def test_a_constraint_that_is_computed_again_places_nothing_new(scope: str, expe
     assert classes_of(diff(old, new))[0] == classes_of(diff(new, old))[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("axis", "line", "expected"), [("x", 3, "structure"), ("y", 3, "placement"), ("x", 4, "placement")]
+)
+def test_one_more_constraint_of_a_line_places_nothing_new(axis: str, line: int, expected: str) -> None:
+    """The match may take the first one for the one that is computed again."""
+    text = """#first = loc("jit(f)/sharding_constraint"("model.py":3:0))
+#other = loc("jit(f)/sharding_constraint"("model.py":{line}:0))
+module @m {{
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{{"x"}}]> : tensor<8xf32> loc(#first)
+    %1 = stablehlo.tanh %0 : tensor<8xf32>
+{more}    return %{last} : tensor<8xf32>
+  }}
+}}
+"""
+    more = f'    %2 = sdy.sharding_constraint %1 <@mesh, [{{"{axis}"}}]> : tensor<8xf32> loc(#other)\n'
+    old = read_text(text.format(line=line, more="", last=1))
+    new = read_text(text.format(line=line, more=more, last=2))
+    assert classes_of(diff(old, new))[0] == classes_of(diff(new, old))[0] == expected
+
+
 def test_rounding_to_fewer_bits_and_back_is_numerics() -> None:
     text = "HloModule m\n\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{}}}\n"
     bits = "  ROOT %r = f32[8]{{0}} reduce-precision(%p), exponent_bits=8, mantissa_bits={}\n"

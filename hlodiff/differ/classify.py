@@ -24,6 +24,7 @@ from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.metadata import REMATERIALISED, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
+from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import call_sites, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
 
@@ -162,7 +163,7 @@ CLASSES: tuple[Class, ...] = (
     "toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical",
 )  # fmt: skip
 
-_NAMES = re.compile(r"%[\w.#-]+")
+_NAMES = re.compile(r"[%@][\w.#-]+")  # of values and meshes: a mesh is named after its axes
 _FLOATS = re.compile(r"= \(?b?[fc]\d")
 _FLOAT = re.compile(r"\b(?:bf|f|c)\d")
 _LEADING = re.compile(r"\d+")
@@ -328,7 +329,8 @@ def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
 def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
     """Sharding constraints of one line that were removed from one function and added to another, as in a loop.
 
-    One that is computed again in the backward pass is a second of the same: what it places has its place already.
+    One more of the same line, or one fewer of several, places nothing new either, as where the backward pass computes
+    the forward pass again.
     """
     found: dict[tuple[str, object], Counter[str]] = {}
     members: dict[tuple[str, object], list[int]] = {}
@@ -339,7 +341,24 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
             found.setdefault(key, Counter())[edit.kind] += edit.count
             members.setdefault(key, []).append(n)
     again = [n for group in members.values() for n in group if REMATERIALISED in (diff.reported[n].op_name or "")]
-    return again + [n for key, counts in found.items() if counts["added"] == counts["removed"] for n in members[key]]
+    kept = [_constraints(module) for module in (diff.old, diff.new)] if found else []
+    others = [
+        n
+        for key, counts in found.items()
+        if counts["added"] == counts["removed"] or all(key in keys for keys in kept)
+        for n in members[key]
+    ]
+    return again + others
+
+
+def _constraints(module: Module) -> set[tuple[str, object]]:
+    """The sharding constraints of a program, without names of values, each with its line."""
+    return {
+        (_NAMES.sub("", print_instruction(module, number, position)), own_place(module.stack(it.frame)))
+        for number, computation in enumerate(module.computations)
+        for position, it in enumerate(computation.instructions)
+        if it.opcode in _CONSTRAINTS and it.frame >= 0
+    }
 
 
 def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is_source_alike: bool) -> None:
