@@ -36,7 +36,7 @@ _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 _LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(
-    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?))\b"
+    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?)|loops? added \()"
 )
 # Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")

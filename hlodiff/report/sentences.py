@@ -48,6 +48,7 @@ RESHARDED = "sharded differently"
 """Words for arguments whose sharding changed."""
 CONNECTED_DIFFERENTLY = "the same operations are connected differently"
 _MOST_TYPES = 2
+_MOST_LOOPS = 3
 _OF_SHARD_MAP = {"attribute:in_shardings": "inputs", "attribute:out_shardings": "outputs"}
 _AXIS = re.compile(r'"([^"]+)"\s*=\s*(\d+)')
 _NAMES = re.compile(r"%[\w.#-]+")
@@ -546,8 +547,26 @@ class _PathGroup:
 def _turns(diff: ModuleDiff) -> Iterator[str]:
     """Loops of both sides whose trip count changed, if both have as many loops and only one such change exists.
 
-    A loop that no match joins with what it was is removed and added.
+    A loop that no match joins with what it was is removed and added. Otherwise the outermost loops that came and went.
     """
+    found = list(_other_turns(diff))
+    yield from found or _other_loops(diff)
+
+
+def _other_loops(diff: ModuleDiff) -> Iterator[str]:
+    """The outermost loops that came and that went, by how often they turn, if there are few of both."""
+    old, new = (_by_turns(loops_of(module)) for module in (diff.old, diff.new))
+    sides = [[path[-1] for path, n in _outermost(one) for _ in range(n)] for one in (new - old, old - new)]
+    if not all(0 < len(side) <= _MOST_LOOPS for side in sides):
+        return
+    came, gone = (
+        ", ".join(sorted(f"{turns} turns" if turns else "of unknown length" for turns in side)) for side in sides
+    )
+    if came != gone:
+        yield f"{many(len(sides[0]), 'loop')} added ({came}), {len(sides[1])} gone ({gone})"
+
+
+def _other_turns(diff: ModuleDiff) -> Iterator[str]:
     net = sum(
         edit.count if edit.kind == "added" else -edit.count
         for edit in diff.edits
