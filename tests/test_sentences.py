@@ -786,6 +786,16 @@ def resharded(name: str, sizes: str, other: str = "") -> hlodiff.Module:
     return hlodiff.read_text(RESHARDED.replace("NAME", name).replace("SIZES", sizes).replace("OTHER", other))
 
 
+def test_what_is_split_over_the_same_axes_follows_from_the_mesh() -> None:
+    old = resharded("mesh_data2_model2", '"data"=2, "model"=2')
+    found = hlodiff.diff(old, resharded("mesh_data4_model1", '"data"=4, "model"=1'))
+    assert [edit.fields for edit in found.edits if edit.cause is None] == [("attribute:sdy.mesh @mesh_data4_model1",)]
+    assert classes_of(found) == ("interface", "placement")
+    assert found.replay().complete
+    other = hlodiff.diff(old, resharded("mesh_data4_model1", '"data"=4, "model"=1', '"model"'))
+    assert ("sharding",) in [edit.fields for edit in other.edits if edit.cause is None], "and one over another axis"
+
+
 def test_a_mesh_of_other_sizes_is_what_happened() -> None:
     old, new = (resharded("mesh", f'"data"={data}, "model"={model}') for data, model in ((2, 2), (4, 1)))
     assert said(old, new) == ["the mesh is data=4, model=1 instead of data=2, model=2"]

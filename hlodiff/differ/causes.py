@@ -87,7 +87,32 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
         for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
             edit.cause = cause
         _hand_on(sides, edits)
+        _follow_meshes(edits)
     return edits
+
+
+_MESH = "attribute:sdy.mesh "
+
+
+def _follow_meshes(edits: list[RawEdit]) -> None:
+    """What is split over the same axes of another mesh follows from the mesh that came, and so does the one that went.
+
+    JAX names a mesh by its axes and their sizes, so that each sharding names another one.
+    """
+    of_header = [
+        (n, change) for n, edit in enumerate(edits) for change in edit.changes if change.field.startswith(_MESH)
+    ]
+    came = {change.field.removeprefix(_MESH): n for n, change in of_header if not change.old}
+    gone = {change.field.removeprefix(_MESH): n for n, change in of_header if not change.new}
+    if len(came) != 1 or len(gone) != 1:
+        return
+    (new, cause), (old, index) = *came.items(), *gone.items()
+    edits[index].cause = cause
+    for edit in edits:
+        changes = [(one.field, one.old.replace(f"{old},", f"{new},")) for one in edit.changes]
+        is_alike = bool(changes) and changes == [("sharding", one.new) for one in edit.changes]
+        if is_alike and edit.kind == "changed" and edit.cause is None:
+            edit.cause = cause
 
 
 def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
