@@ -67,3 +67,23 @@ def test_operations_without_an_edit_run_more_or_less_often(after: dict[str, int]
     shapes = (4, 8), (8, 8)
     found = compared(lowered(lambda x, w: steps(x, w, 4), *shapes), lowered(lambda x, w: steps(x, w, **after), *shapes))
     assert words in report(found)
+
+
+def test_work_that_left_a_loop_is_not_more_work() -> None:
+    shapes = (40, 4, 8), (8, 8)
+
+    def inside(xs: jax.Array, w: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda h, x: (h + x @ w, None), xs[0], xs)[0]
+
+    def before(xs: jax.Array, w: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda h, x: (h + x, None), xs[0], xs @ w)[0]
+
+    words = report(compared(lowered(inside, *shapes), lowered(before, *shapes)))
+    assert words.startswith("f = same cost")
+    assert "added dot_general f32[40,4,8] (+20,480 flops" in words
+    assert "removed dot_general f32[4,8] (-20,480 flops)" in words
+
+
+def test_a_new_argument_is_in_the_first_line_beside_the_edit() -> None:
+    found = compared(lowered(lambda x: x * 0.5, (8,)), lowered(lambda x, scale: x * scale, (8,), ()))
+    assert report(found).partition(" changed on ")[0].endswith("1 new argument; constant -> parameter")

@@ -338,7 +338,8 @@ class _Regions:
         fields = {change.field for change in edit.changes}
         of_program = (edit.old[0], edit.new[0]) == (self.modules[0].entry, self.modules[1].entry)
         is_argument = of_program and "parameter" in (one.opcode, other.opcode)
-        if is_argument and (path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added):
+        came_or_went = path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
+        if is_argument and (one.opcode != other.opcode or came_or_went):
             return True  # one was removed and the other added
         if self._are_other_values(edit, one, other, fields):
             return True

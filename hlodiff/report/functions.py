@@ -46,6 +46,7 @@ from hlodiff.report.sentences import (
     compiler_sentences,
     constant_sentences,
     interface_sentences,
+    new_and_gone_arguments,
     reordered_write,
 )
 from hlodiff.report.shared_text import (
@@ -241,6 +242,10 @@ def _function_view(
     elif cause and at and DONATED not in cause:
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
+    # Callers notice arguments whatever else was edited.
+    written_first = (one for one in firsts if one.stage == "stablehlo")
+    came = () if cause else next((words for one in written_first if (words := _new_and_gone(one))), ())
+    came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
         cause = "; ".join(part.partition(": ")[0] for part in cause.split("; "))
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
@@ -248,7 +253,7 @@ def _function_view(
     view = FunctionView(
         name=name,
         verdict=verdict,
-        sentence="; ".join(filter(None, (sentence, *known, cause, at + caller))),
+        sentence="; ".join(filter(None, (sentence, *known, *came, cause, at + caller))),
         largest=largest,
         happened=at,
         what=_in_a_few_words([report.programs[n] for n in numbers], stages),
@@ -261,6 +266,12 @@ def _function_view(
         budget_target=margin.target if margin else None,
     )
     return view, tuple(line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if line.is_edited)
+
+
+def _new_and_gone(program: ProgramComparison) -> tuple[str, ...]:
+    """Arguments that only one side has; without paths where these are long."""
+    words = new_and_gone_arguments(program.diff) if program.diff else []
+    return tuple(one if len(one) <= _LONGEST_CAUSE else one.partition(":")[0] for one in words)
 
 
 def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:
@@ -334,9 +345,10 @@ def _verdict_in_words(
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
             doubt = f", but a buffer is written in another order{doubt}"
         listed = ", ".join(words[verdict]) or ("" if doubt.startswith(", total") else "no number changed")
-        if verdict == "better":  # less of one thing does not hide more of another
-            dearer = sorted(group, key=lambda one: not decisive_numbers(one.numbers, "worse"))
-            listed = ", but ".join(filter(None, (listed, *_numbers("worse", dearer, with_sizes=True)[:1])))
+        if verdict != "mixed":  # less of one thing does not hide more of another, nor the reverse
+            other: Verdict = "worse" if verdict == "better" else "better"
+            against = sorted(group, key=lambda one: not decisive_numbers(one.numbers, other))
+            listed = ", but ".join(filter(None, (listed, *_numbers(other, against, with_sizes=True)[:1])))
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
@@ -531,17 +543,21 @@ def _stage_views(
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
-    for text in own:
-        # The cost of a StableHLO change is that of its first target.
-        of_text = {
-            edit_group: on
-            for edit_group, on in chosen
-            if not text.targets or text.targets[0] in (on if text.stage == "compiled" else [*on][:1])
-        }
-        for edit_group, words in format_in_all([*of_text], text.program):
-            is_shared = len(of_text[edit_group]) > len(text.targets)
-            is_named = is_shared and text.stage == "compiled"
-            lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
+
+    def compare_with_all(shown: Collection[EditGroup]) -> None:
+        for text in own:
+            # The cost of a StableHLO change is that of its first target.
+            of_text = {
+                edit_group: on
+                for edit_group, on in chosen
+                if edit_group in shown and (not text.targets or text.targets[0] in (on if is_compiled else [*on][:1]))
+            }
+            for edit_group, words in format_in_all([*of_text], text.program):
+                is_named = len(of_text[edit_group]) > len(text.targets) and is_compiled
+                lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
+
+    if is_compiled:  # all that is chosen is listed, though not of one set of targets
+        compare_with_all([edit_group for edit_group, _ in chosen])
     found: list[StageView] = []
     shown = 0
     reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)
@@ -551,10 +567,16 @@ def _stage_views(
         noted += [(f"limits: {words}", of[id(program)]) for program in programs]
     noted_on = _by_targets(noted, by_targets)
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
-        with_callers = own[0].stage == "stablehlo" and not _setting(own, report)
+        with_callers = not is_compiled and not _setting(own, report)
         listed = tuple(
             replace(line, old_source="", new_source="") if any(_is_of_line(line, one) for one in found) else line
-            for line in lines.listed(edit_groups, most - shown, with_callers, as_given=is_compiled)
+            for line in lines.listed(
+                edit_groups,
+                most - shown,
+                with_callers,
+                as_given=is_compiled,
+                compare_with_all=None if is_compiled else compare_with_all,
+            )
         )
         if with_callers and not edit_groups and not found:  # the sentence covers all changes
             listed = lines.only(report.programs[own[0].programs[0]])

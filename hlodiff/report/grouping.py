@@ -446,7 +446,7 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
     Of an operation that replaced one of its kind, the difference counts.
     """
     is_same_operation = edit_group.kind == REPLACED and edit_group.group != edit_group.key
-    of_all = abs(edit_group.by_all(lambda cost: cost.flops))
+    of_all = abs(edit_group.by_all(lambda cost: cost.flops)) if edit_group.kind == "changed" else 0
     largest = max(edit_group.size, of_all, *(cost.flops if cost else 0 for cost in edit_group.cost))
     if is_same_operation:
         largest = max(abs(edit_group.by(measure)) for _, _, measure, _ in _OF_PROGRAM)

@@ -11,7 +11,7 @@ import io
 import tokenize
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.classify import is_argument, numbers_for_values
@@ -354,7 +354,13 @@ class ChangedLines:
     """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
 
     def listed(
-        self, edit_groups: Iterable[EditGroup], most: int, with_callers: bool = False, *, as_given: bool = False
+        self,
+        edit_groups: Iterable[EditGroup],
+        most: int,
+        with_callers: bool = False,
+        *,
+        as_given: bool = False,
+        compare_with_all: Callable[[Collection[EditGroup]], None] | None = None,
     ) -> tuple[ChangedLine, ...]:
         """The first changes by the line that made them: edited lines first, then in program order.
 
@@ -363,6 +369,7 @@ class ChangedLines:
             most: the largest number of changes.
             with_callers: whether changes of unedited lines are attributed to an edit elsewhere, see `_with_callers`.
             as_given: whether the changes are in order: then lines are in the order of their first ones.
+            compare_with_all: fills `in_all` for those that are listed.
         """
         edit_groups = tuple(edit_groups)
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
@@ -393,7 +400,7 @@ class ChangedLines:
             entries.sort(key=lambda item: self._order(item[0], item[1], is_body))
         if with_callers and not any(line.is_edited for line, _ in entries):
             entries = self._with_callers(entries)
-        result = []
+        shown_of: list[tuple[ChangedLine, Sequence[EditGroup]]] = []
         for line, groups in entries[:MOST_CHANGED_LINES]:
             # Changes that come from other lines stay in program order, except a whole body, and those with much of the
             # work come first, behind arguments; what only hands values on comes last.
@@ -404,8 +411,12 @@ class ChangedLines:
                 in_order = sorted(in_order, key=lambda group: group.weight > 1)
             if line.is_edited and not as_given:
                 in_order = sorted(in_order, key=lambda group: not self._is_number(group))
-            shown = in_order[: max(most, 0)]
-            most -= len(shown)
+            shown_of.append((line, in_order[: max(most, 0)]))
+            most -= len(shown_of[-1][1])
+        if compare_with_all:
+            compare_with_all([edit_group for _, shown in shown_of for edit_group in shown])
+        result = []
+        for line, shown in shown_of:
             changes = []
             for edit_group in shown:
                 change, on = change_view(edit_group, self.report), self.counted_on.get(edit_group.key)

@@ -173,9 +173,33 @@ def sentences_of(program: ProgramComparison, known: ProgramSentences | None = No
 def _arguments(diff: ModuleDiff) -> Iterator[str]:
     """One sentence on arguments that were added, removed, renamed, retyped or reordered, with their paths."""
     found = diff.arguments
-    known = found.added, found.removed, found.renamed, found.retyped, found.reordered
-    if not (any(known) or "parameter" in diff.contents):
-        return
+    words = new_and_gone_arguments(diff)
+    if found.renamed:
+        words.append(_at_another_path("argument", found.renamed))
+    if found.retyped:
+        each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
+        typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
+        what = f"{many(len(found.retyped), 'argument')} of another {'type' if typed else 'shape'}"
+        words.append(f"{what}{each}: {_types(found.retyped)}")
+    if found.reordered:
+        words.append(f"{REORDERED}: {format_order(found.reordered)}")
+    if words:
+        yield "; ".join(words)
+
+
+def new_and_gone_arguments(diff: ModuleDiff) -> list[str]:
+    """Arguments that were added, and those that were removed and are no constant now, with their paths.
+
+    Args:
+        diff: of two programs.
+
+    Example:
+        >>> new_and_gone_arguments(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        []
+    """
+    found = diff.arguments
+    if not (found.added or found.removed or "parameter" in diff.contents):
+        return []
     # Removed arguments that have the type of an added large constant.
     constants = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new)
     shapes = [site.instruction_in(diff.new).shape for site in constants if site.opcode == "constant"]
@@ -192,17 +216,7 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         words.append(_with_paths(many(len(added) + unnamed_added, "new argument"), added))
     if removed or unnamed_removed:
         words.append(_with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed))
-    if found.renamed:
-        words.append(_at_another_path("argument", found.renamed))
-    if found.retyped:
-        each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
-        typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
-        what = f"{many(len(found.retyped), 'argument')} of another {'type' if typed else 'shape'}"
-        words.append(f"{what}{each}: {_types(found.retyped)}")
-    if found.reordered:
-        words.append(f"{REORDERED}: {format_order(found.reordered)}")
-    if words:
-        yield "; ".join(words)
+    return words
 
 
 @_about("shape", "element_type", "operands", "attribute:root", "added", "removed", "moved")

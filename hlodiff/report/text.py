@@ -34,7 +34,16 @@ from hlodiff.report.shared_text import (
     format_shared,
 )
 from hlodiff.report.timings import run_lines, timing_lines
-from hlodiff.report.verdict import MARKS, STYLES, VERDICT_NAMES, format_legend, format_numbers, other_memory, other_work
+from hlodiff.report.verdict import (
+    MARKS,
+    STYLES,
+    VERDICT_NAMES,
+    format_legend,
+    format_numbers,
+    other_memory,
+    other_work,
+    unlisted,
+)
 from hlodiff.report.view import (
     MANY,
     ChangedLine,
@@ -182,8 +191,9 @@ def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
         yield Line(0, f"note: {note}", wrap=True)
     if legend and any(one.targets for one in functions):
         # Numbers that changed by less than the threshold; equal ones on several targets count once.
-        below = sum(one.below for function in functions for one in function.targets)
-        yield Line(0, format_legend(report.threshold, below), wrap=True)
+        of_targets = [one for function in functions for one in function.targets]
+        below, neither = sum(one.below for one in of_targets), sum(unlisted(one.numbers) for one in of_targets)
+        yield Line(0, format_legend(report.threshold, below, neither), wrap=True)
         listed_lines = (line for one in functions for stage in one.stages for line in stage.lines)
         if report.all and any(change.cost for line in listed_lines for change in line.changes):
             yield Line(0, COSTS, wrap=True)

@@ -49,7 +49,8 @@ _DOMINATES = 4  # the heavier side decides if it weighs this many times the othe
 _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
 _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes microseconds
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
-_UNCERTAIN = 2.0  # times the threshold up to which some numbers are listed and decide nothing, see `_is_by_chance`
+# Times the threshold up to which numbers are listed and decide nothing, see `_is_by_chance`; of launches on a GPU none.
+_UNCERTAIN = {"temp": 2.0, "peak": 2.0, "launches": 5.0}
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
@@ -220,8 +221,9 @@ def _is_by_chance(program: ProgramComparison, number: Number, by: float, thresho
     How tightly XLA packs temporaries depends on the order of everything else, and where a launch starts no kernel, how
     it cuts the work costs little.
     """
-    is_uncertain = number.name in ("temp", "peak") or (number.name == "launches" and not _starts_kernels(program))
-    return is_uncertain and by < _UNCERTAIN * threshold
+    if number.name == "launches" and _starts_kernels(program):
+        return False
+    return by < _UNCERTAIN.get(number.name, 0) * threshold
 
 
 def _starts_kernels(program: ProgramComparison) -> bool:
@@ -522,24 +524,14 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
         >>> format_numbers([], 2)
         '2 numbers below the threshold'
     """
-    costs = [one for one in numbers if one.mark == "worse"]
-    saved = [one for one in numbers if one.mark == "better"]
-    costly = costs[: _MOST_OF_A_TARGET - bool(saved)]  # each side has its largest: less memory for more work is a trade
-    shown = [*costly, *saved[: _MOST_OF_A_TARGET - len(costly)]]
-    collective = next((one for one in numbers if one.mark and one.name in FAMILIES), None)
-    if collective and collective not in shown and (own := [one for one in shown if one.mark == collective.mark]):
-        shown[shown.index(own[-1])] = collective
-    # A range or per iteration; collectives are named even if more of them transfer less.
-    open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
-    kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
-    shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
-    shown = shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
+    shown = _listed(numbers)
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
     work: dict[str, list[str]] = {"": []}
     for other in others:
         if other.is_known:
             work.setdefault(other.way, []).append(other.words)
-    parts, before = [], ""
+    parts: list[str] = []
+    before = ""
     for mark, alike in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
         listed = []
         for one in [one for one in shown if one.mark == mark]:
@@ -551,6 +543,33 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
         words = ", ".join([*work.get(mark, ()), *listed])
         parts += [f"{MARKS[mark]} {mark}: {words}" if mark else words] if words else []
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
+
+
+def unlisted(numbers: Sequence[Number]) -> int:
+    """How many numbers without a mark a row of others leaves out, such as operations of the compiled program.
+
+    Example:
+        >>> unlisted([Number("flops", 8, 9, mark="worse", relevant=True), Number("fusions", 8, 9, relevant=True)])
+        1
+    """
+    without = [one for one in numbers if not one.mark]
+    return 0 if any(one in without for one in _listed(numbers)) else len(without)
+
+
+def _listed(numbers: Sequence[Number]) -> list[Number]:
+    """The numbers that a row has of a target's."""
+    costs = [one for one in numbers if one.mark == "worse"]
+    saved = [one for one in numbers if one.mark == "better"]
+    costly = costs[: _MOST_OF_A_TARGET - bool(saved)]  # each side has its largest: less memory for more work is a trade
+    shown = [*costly, *saved[: _MOST_OF_A_TARGET - len(costly)]]
+    collective = next((one for one in numbers if one.mark and one.name in FAMILIES), None)
+    if collective and collective not in shown and (own := [one for one in shown if one.mark == collective.mark]):
+        shown[shown.index(own[-1])] = collective
+    # A range or per iteration; collectives are named even if more of them transfer less.
+    open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
+    kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
+    shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
+    return shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
 
 
 def both_sides(number: Number, on: str = "", told: str = "") -> str:
@@ -574,21 +593,26 @@ def both_sides(number: Number, on: str = "", told: str = "") -> str:
     return f"{words} on {on}" if on else words
 
 
-def format_legend(threshold: float, below: int = 0) -> str:
+def format_legend(threshold: float, below: int = 0, neither: int = 0) -> str:
     """Explains marks and numbers in one line.
 
     Args:
         threshold: the share of a number below which its change is not listed.
         below: how many numbers changed by less.
+        neither: how many others are left out, see `unlisted`.
 
     Example:
         >>> format_legend(0.01)
         '▲ costs more, ▼ less, per call and device; below 1 % is not listed'
         >>> format_legend(0.01, 3)
-        '▲ costs more, ▼ less, per call and device; 3 numbers below 1 % not listed'
+        '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %'
+        >>> format_legend(0.01, 3, 2)
+        '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %, 2 unmarked'
     """
-    listed = f"{many(below, 'number')} below {{}} not listed" if below else "below {} is not listed"
-    return f"▲ costs more, ▼ less, per call and device; {listed.format(f'{100 * threshold:g} %')}"
+    least = f"below {100 * threshold:g} %"
+    left = ", ".join([f"{below:,} {least}" if below else least, *([f"{neither:,} unmarked"] if neither else [])])
+    listed = f"not listed: {left}" if below or neither else f"{least} is not listed"
+    return f"▲ costs more, ▼ less, per call and device; {listed}"
 
 
 # --- Costs that no number of a program shows: bytes and flops stay the same.
