@@ -87,21 +87,25 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
         for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
             edit.cause = cause
         _hand_on(sides, edits)
-        _follow_meshes(edits)
     return edits
 
 
 _MESH = "attribute:sdy.mesh "
 
 
-def _follow_meshes(edits: list[RawEdit]) -> None:
+def follow_meshes(edits: Sequence[RawEdit]) -> None:
     """What is split over the same axes of another mesh follows from the mesh that came, and so does the one that went.
 
     JAX names a mesh by its axes and their sizes, so that each sharding names another one.
+
+    Args:
+        edits: of the program channel, in the caller's direction; `cause` is set.
+
+    Example:
+        >>> follow_meshes([])
     """
-    of_header = [
-        (n, change) for n, edit in enumerate(edits) for change in edit.changes if change.field.startswith(_MESH)
-    ]
+    header = [(n, edit) for n, edit in enumerate(edits) if edit.old is None and edit.new is None]
+    of_header = [(n, change) for n, edit in header for change in edit.changes if change.field.startswith(_MESH)]
     came = {change.field.removeprefix(_MESH): n for n, change in of_header if not change.old}
     gone = {change.field.removeprefix(_MESH): n for n, change in of_header if not change.new}
     if len(came) != 1 or len(gone) != 1:

@@ -15,7 +15,7 @@ from hlodiff.differ.canonical_direction import (
     reversed_edits,
     reversed_fusions,
 )
-from hlodiff.differ.causes import with_causes
+from hlodiff.differ.causes import follow_meshes, with_causes
 from hlodiff.differ.channels import (
     ENDS,
     channel_changes,
@@ -304,6 +304,7 @@ def _edits_of(
     if canonical.is_reversed:
         edits, schedule, tuning = reversed_edits(edits), reversed_edits(schedule), reversed_edits(tuning)
         fusions = reversed_fusions(fusions)
+    follow_meshes(edits)
     return _Found(edits, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))
 
 
