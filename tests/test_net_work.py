@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import Module, read_text
 from hlodiff.report import Report, build_view
 from tests.test_turns import compared, copies, loop
 
+NAMES = re.compile(r" %[\w.]+")
 WIDE = "f32[32,64]{1,0}"
 
 
@@ -56,3 +63,29 @@ def test_conversions_are_first_where_values_are_rounded_to_another_type() -> Non
     new = fused(f"{casts}  ROOT %m = {WIDE} multiply(%w, %w)\n", f"  ROOT {product}\n")
     first, *_ = listed(both(lowered("f32"), lowered("bf16")), both(old, new))
     assert "convert" in first
+
+
+def test_what_the_forward_pass_computed_for_the_backward_pass_is_not_new_there() -> None:
+    """A derivative of a sigmoid needs `1 - s`, which a checkpoint computes in the backward pass instead."""
+
+    def cell(w: jax.Array, h: jax.Array) -> jax.Array:
+        return jax.nn.sigmoid(h @ w) * h
+
+    def traced(step: Callable[[jax.Array, jax.Array], jax.Array]) -> Module:
+        def loss(w: jax.Array, h: jax.Array) -> jax.Array:
+            return jnp.sum(jax.lax.scan(lambda carry, _: (step(w, carry), None), h, length=4)[0])
+
+        arguments = jax.ShapeDtypeStruct((8, 8), "float32"), jax.ShapeDtypeStruct((2, 8), "float32")
+        return read_text(jax.jit(jax.grad(loss)).lower(*arguments).as_text(debug_info=True))
+
+    program = both(traced(cell), traced(jax.checkpoint(cell)))
+    (function,) = build_view(Report("diff", "a", "b", (program,), all=True)).functions
+    assert "computed again" in function.stages[0].what
+    found = [
+        (line.where, NAMES.sub("", change.what), change.kind)
+        for line in function.stages[0].lines
+        for change in line.changes
+        if change.kind in ("added", "removed")
+    ]
+    assert {kind for _, _, kind in found} >= {"added"}
+    assert len({(where, what) for where, what, _ in found}) == len(found)

@@ -25,6 +25,7 @@ from hlodiff.report.grouping import (
     format_in_all,
     importance,
     with_both_halves,
+    without_moves,
 )
 from hlodiff.report.headline import format_status
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
@@ -41,6 +42,7 @@ from hlodiff.report.numbers import (
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
+    REMATERIALISATION,
     REORDERED,
     RESHARDED,
     compiler_sentences,
@@ -477,7 +479,12 @@ def _written_then_compiled(
         lines.in_all.clear()
         for text in of_stage:
             listed = [edit_group for edit_group in text.edit_groups if edit_group.key not in elsewhere]
-            for edit_group in with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of):
+            listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
+            if stage == "stablehlo" and any(REMATERIALISATION in words for words in text.sentences):
+                listed = without_moves(
+                    listed, lambda edit_group: next(filter(None, lines.by_edit(edit_group)[::-1]), None)
+                )
+            for edit_group in listed:
                 # Without its name: on other targets its shape, count or size may differ.
                 change = change_view(edit_group, lines.report)
                 words = format_listed(replace(change, what=NAMED.sub(r"\1", change.what)))

@@ -21,6 +21,7 @@ from hlodiff.differ.result import Cost, Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
+    NAMED,
     callee_of,
     format_attributes,
     format_cost,
@@ -361,6 +362,45 @@ def with_both_halves(
                 joined |= {removed[0]: None, added[0]: _both_halves(removed[0], added[0])}
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
     return [edit_group for edit_group in shown if edit_group is not None]
+
+
+def without_moves(edit_groups: Sequence[EditGroup], place_of: Callable[[EditGroup], object]) -> list[EditGroup]:
+    """Joins what was removed from one part of a program and added to another, at one line: only the difference is new.
+
+    Where the backward pass computes the forward pass again, what the forward pass only computed for it goes there.
+
+    Args:
+        edit_groups: the changes of one program.
+        place_of: the line of a change; a change without one has a false one.
+
+    Example:
+        >>> groups = [
+        ...     EditGroup((kind,), kind, count, "add f32[8]", "", group=(kind, *sides, ()))
+        ...     for kind, count, sides in (("removed", 2, ("add", "")), ("added", 6, ("", "add")))
+        ... ]
+        >>> [(one.kind, one.count, one.what) for one in without_moves(groups, lambda _: "net.py:4")]
+        [('added', 4, 'add f32[8]')]
+    """
+    at: dict[object, list[EditGroup]] = {}
+    for edit_group in edit_groups:
+        if edit_group.kind in ("added", "removed") and (place := place_of(edit_group)):
+            at.setdefault((place, NAMED.sub(r"\1", edit_group.what)), []).append(edit_group)
+    joined: dict[EditGroup, EditGroup | None] = {}
+    for found in at.values():
+        removed, added = ([one for one in found if one.kind == kind] for kind in ("removed", "added"))
+        if len(removed) == len(added) == 1:
+            joined |= {removed[0]: None, added[0]: _moved(removed[0], added[0])}
+    shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
+    return [edit_group for edit_group in shown if edit_group is not None]
+
+
+def _moved(removed: EditGroup, added: EditGroup) -> EditGroup:
+    both = _both_halves(removed, added)
+    if removed.count != added.count:
+        more = added.count - removed.count
+        return replace(both, kind="added" if more > 0 else "removed", count=abs(more), what=added.what)
+    operation = _operation_of(added)
+    return replace(both, kind="moved", what=added.what, group=("moved", operation, operation, ()))
 
 
 def _are_halves(removed: EditGroup, added: EditGroup) -> bool:

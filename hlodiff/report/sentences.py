@@ -677,6 +677,10 @@ def _inlined(diff: ModuleDiff) -> Iterator[str]:
             yield f"{many_are(sum(edit.count for edit, _ in others), 'call')} {are}: {named}"
 
 
+REMATERIALISATION = "(rematerialisation)"
+"""In every sentence about values that are computed again."""
+
+
 @_about("added")
 def _runs(diff: ModuleDiff) -> Iterator[str]:
     """Operations that were removed and added again, if nothing else was: now in a loop, or connected differently."""
@@ -724,7 +728,7 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     count = sum(min(len(one.first), len(one.again)) for one in values if one.opcode not in CARRIERS)
     if count:
         again = "computed again" if is_new else "no longer computed again"
-        yield f"at least {many_are(count, 'operation')} {again} in the backward pass (rematerialisation)"
+        yield f"at least {many_are(count, 'operation')} {again} in the backward pass {REMATERIALISATION}"
 
 
 @_about("added", "removed", "moved", "opcode")
