@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import product
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import added_up
@@ -38,7 +39,16 @@ from hlodiff.report.edits import (
 from hlodiff.report.numbers import executed_pair, of_which_turns
 from hlodiff.report.report import Report
 from hlodiff.report.view import ChangeView, Scope
-from hlodiff.report.wording import ARROW, format_bytes, format_count, format_names, many, place, shown_stack
+from hlodiff.report.wording import (
+    ARROW,
+    format_bytes,
+    format_count,
+    format_names,
+    format_pair,
+    many,
+    place,
+    shown_stack,
+)
 
 Key = tuple[object, ...]
 REPLACED = "replaced"
@@ -316,7 +326,7 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
 
 def with_both_halves(
     edit_groups: Sequence[EditGroup],
-    part_of: Callable[[EditGroup], object],
+    part_of: Callable[[EditGroup], tuple[object, object]],
     *places: Callable[[EditGroup], object],
 ) -> list[EditGroup]:
     """Joins what was removed and what was added of one kind of operation at one place: none is new or gone.
@@ -325,7 +335,8 @@ def with_both_halves(
 
     Args:
         edit_groups: the changes of one program.
-        part_of: the part of its program that a change is in, and its type: both halves are of one.
+        part_of: the part of its program that a change is in, and its element type: both halves are of one part, and of
+            one type, or as many instructions of the same sizes are of another type now.
         places: how a place is known, best first; a change without one has a false one.
 
     Example:
@@ -335,7 +346,8 @@ def with_both_halves(
         ...         EditGroup(group, group[0], count, f"{opcode} {shape}", "", group=group)
         ...         for group, count, shape in zip(groups, counts, (old, new))
         ...     ]
-        ...     found = with_both_halves(halves, lambda one: one.what.endswith("]"), lambda _: "net.py:4")
+        ...     part = lambda one: (one.what.endswith("]"), one.what.partition("[")[0])
+        ...     found = with_both_halves(halves, part, lambda _: "net.py:4")
         ...     return [(one.kind, one.count, one.what) for one in found]
         >>> joined("dot", "f32[8]", "f32[16]"), joined("tanh", "f32[8]", "f32[8]", (2, 6))
         ([('replaced', 2, 'dot f32[8] by dot f32[16]')], [('added', 4, 'tanh f32[8]')])
@@ -343,6 +355,8 @@ def with_both_halves(
         [('removed', 1, 'copy f32[8,48]'), ('added', 1, 'copy f32[1,8,80]')]
         >>> joined("dot", "f32[8]", "f32[8] in the backward pass")
         [('removed', 1, 'dot f32[8]'), ('added', 1, 'dot f32[8] in the backward pass')]
+        >>> joined("square", "f32[8]", "bf16[8]", (5, 5))
+        [('changed', 5, 'square bf16[8]: element type: f32 -> bf16')]
     """
     halves: dict[str, list[EditGroup]] = {}
     for edit_group in edit_groups:
@@ -350,15 +364,20 @@ def with_both_halves(
         if is_half and _operation_of(edit_group) != "constant":  # another number is of another user
             halves.setdefault(_operation_of(edit_group), []).append(edit_group)
     joined: dict[EditGroup, EditGroup | None] = {}
-    for alike, place_of in ((alike, place_of) for alike in halves.values() for place_of in places):
+    keys: tuple[Callable[[EditGroup], object], ...] = (
+        part_of,
+        lambda one: (part_of(one)[0], one.count, _untyped(one.what)),
+    )
+    for alike, key_of, place_of in product(halves.values(), keys, places):
         at: dict[object, tuple[list[EditGroup], list[EditGroup]]] = {}
         if len({edit_group.kind for edit_group in alike}) == 2:
             for edit_group in alike:
                 if edit_group not in joined and (found := place_of(edit_group)):
-                    at.setdefault((found, part_of(edit_group)), ([], []))[edit_group.kind == "added"].append(edit_group)
+                    at.setdefault((found, key_of(edit_group)), ([], []))[edit_group.kind == "added"].append(edit_group)
         for removed, added in at.values():
             # Of several it is not known which belong together, nor of copies or fusions of other sizes.
-            if len(removed) == len(added) == 1 and _are_halves(removed[0], added[0]):
+            are_halves = len(removed) == len(added) == 1 and _are_halves(removed[0], added[0])
+            if are_halves and (key_of is part_of or _retyped(removed[0], added[0])):
                 joined |= {removed[0]: None, added[0]: _both_halves(removed[0], added[0])}
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
     return [edit_group for edit_group in shown if edit_group is not None]
@@ -419,6 +438,21 @@ def is_of_one_size(what: str) -> bool:
 
 
 _SIZES = re.compile(r"\[[\d,]*\]")
+_TYPES = re.compile(r"\b[a-z]\w*(?=\[)")
+
+
+def _untyped(what: str) -> str:
+    return _TYPES.sub("", NAMED.sub(r"\1", what))
+
+
+def _retyped(removed: EditGroup, added: EditGroup) -> str:
+    """Both element types, if as many instructions of the same sizes have another one now; no cast is another one."""
+    alike = [(one.count, _untyped(one.what)) for one in (removed, added)]
+    types = [set(_TYPES.findall(one.what)) for one in (removed, added)]
+    if alike[0] != alike[1] or [len(one) for one in types] != [1, 1] or _operation_of(added) == "convert":
+        return ""
+    (old,), (new,) = types
+    return format_pair(old, new) if old != new else ""
 
 
 def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
@@ -427,6 +461,9 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     kind, count, what = REPLACED, removed.count + added.count, " by ".join(words)
     if words[0] == words[1]:  # but takes other values
         kind, count, what = "changed", added.count, f"{_ATTRIBUTES.split(added.what)[0]}: operands"
+    elif types := _retyped(removed, added):
+        what = _ATTRIBUTES.split(NAMED.sub(r"\1", added.what))[0]
+        kind, count, what = "changed", added.count, f"{what}: element type: {types}"
     elif removed.what == added.what:
         more = added.count - removed.count
         kind, count, what = "added" if more > 0 else "removed", abs(more), added.what
