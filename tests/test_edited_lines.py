@@ -611,3 +611,21 @@ def test_of_compiled_changes_those_at_lines_whose_stablehlo_changed_are_listed()
     ]
     listed = to_terminal(Report("diff", "a", "b", tuple(programs)), width=160).partition("compiled (executed")[2]
     assert "added sine f32[8]" in listed and "2 more changes" in listed
+
+
+def test_the_line_of_a_function_and_its_lambda_is_shown_once() -> None:
+    stack = ("forward.<lambda>", 13), ("forward", 13)
+    old, new = (
+        hlodiff.read_text(
+            f"HloModule m\n\n{re.sub(r'parent_frame_id=.', 'parent_frame_id=0', debug_tables(stack))}\n"
+            "ENTRY %e {\n  %x = f32[8] parameter(0)\n"
+            f"  %u = f32[8] {first}(%x), metadata={{stack_frame_id=1}}\n"
+            f"  ROOT %r = f32[8] {second}(%u), metadata={{stack_frame_id=2}}\n}}\n"
+        )
+        for first, second in (("negate", "sine"), ("abs", "cosine"))
+    )
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
+    text = to_terminal(Report("check", "a", "b", (compared,), source_line=Sources(edited(13, "    return mix("))))
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.count("+ return mix(") == 1
+    assert {"model.py:13 (forward)", "model.py:13 (forward.<lambda>)"} < {*lines}

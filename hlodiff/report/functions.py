@@ -575,15 +575,15 @@ def _stage_views(
     noted_on = _by_targets(noted, by_targets)
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = not is_compiled and not _setting(own, report)
-        listed = tuple(
-            replace(line, old_source="", new_source="") if any(_is_of_line(line, one) for one in found) else line
-            for line in lines.listed(
+        listed = _shown_once(
+            (line for view in found for line in view.lines),
+            lines.listed(
                 edit_groups,
                 most - shown,
                 with_callers,
                 as_given=is_compiled,
                 compare_with_all=None if is_compiled else compare_with_all,
-            )
+            ),
         )
         if with_callers and not edit_groups and not found:  # the sentence covers all changes
             listed = lines.only(report.programs[own[0].programs[0]])
@@ -620,9 +620,15 @@ def _of_every_target(
     return [item for n, item in enumerate(ranked) if n in numbers]
 
 
-def _is_of_line(line: ChangedLine, view: StageView) -> bool:
-    """Whether a view shows this line of Python already, with what it was before."""
-    return any((one.where, one.was, one.new_source) == (line.where, line.was, line.new_source) for one in view.lines)
+def _shown_once(before: Iterable[ChangedLine], lines: Iterable[ChangedLine]) -> tuple[ChangedLine, ...]:
+    """Lines of Python without their text where it was shown before: a lambda is on the line of its function."""
+    shown = {(line.edit, line.was.partition(" (")[0]) for line in before}
+    found = []
+    for line in lines:
+        key = line.edit, line.was.partition(" (")[0]
+        found.append(replace(line, old_source="", new_source="") if key in shown else line)
+        shown.add(key)
+    return tuple(found)
 
 
 def _by_targets(
