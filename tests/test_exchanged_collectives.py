@@ -139,9 +139,12 @@ def test_a_verdict_adds_up_what_speaks_for_it() -> None:
     assert verdict_of([*more[:1], Number("launches", 100, 80, mark="better", rank=0.3)]) == "mixed"
 
 
-@pytest.mark.parametrize(("new", "mark"), [(101, ""), (102, "worse")])
-def test_one_launch_of_many_has_no_direction(new: int, mark: str) -> None:
-    """`psum` became `pmean`: one division of a scalar more."""
-    compared = ProgramComparison("f", "cpu-2", "compiled", "changed")
+@pytest.mark.parametrize(
+    ("target", "new", "mark"),
+    [("cuda-h100", 101, ""), ("cuda-h100", 102, "worse"), ("cpu-2", 104, ""), ("cpu-2", 106, "worse")],
+)
+def test_a_few_launches_of_many_have_no_direction(target: str, new: int, mark: str) -> None:
+    """`psum` became `pmean`: one division of a scalar more. Where they start no kernels, more are needed."""
+    compared = ProgramComparison("f", target, "compiled", "changed")
     (one,) = judged(compared, (Number("launches", 100, new),))
     assert (one.mark, one.relevant) == (mark, True)
