@@ -397,6 +397,16 @@ def test_a_number_of_a_verdict_is_that_of_the_target_where_it_is_largest() -> No
     assert view.sentence.startswith("worse on 2 targets: temp +400 % (cpu), arguments +400 % (gpu)")
 
 
+def test_memory_that_each_side_states_differently_is_said_not_to_be_compared() -> None:
+    program = compared(open_loop(), open_loop(inside=2))
+    sides = {"memory.argument": 32.0, "memory.peak": 4096.0}, {"memory.argument": 32.0, "memory.temp": 2048.0}
+    unlike = replace(program, old_facts=sides[0], new_facts=sides[1])
+    words = "memory: temp and peak cannot be compared: XLA reports peak 4.0 KiB before and temp 2.0 KiB after"
+    assert words in to_terminal(Report("diff", "a", "b", (unlike,)), width=200)
+    assert "temp and peak cannot be compared" in to_form(Report("diff", "a", "b", (unlike,)), "markdown")
+    assert "cannot be compared" not in to_terminal(Report("diff", "a", "b", (program,)))
+
+
 def moved_product(inside: bool) -> str:
     """Two products, the smaller or the larger one in a fusion with an addition."""
     small, large = "f32[32,8]{1,0} %x, f32[8,64]{1,0} %u", "f32[32,48]{1,0} %y, f32[48,64]{1,0} %v"

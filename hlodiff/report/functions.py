@@ -39,6 +39,7 @@ from hlodiff.report.numbers import (
     part_of,
     pass_lines,
     short_part,
+    uncompared_memory,
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
@@ -569,6 +570,7 @@ def _stage_views(
     shown = 0
     reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)
     noted = [(f"passes: {line}", text.targets) for text in own for line in pass_lines(text.program)]
+    noted += [(f"memory: {words}", text.targets) for text in own if (words := uncompared_memory(text.program))]
     of = {id(text.program): text.targets for text in own}
     for words, programs in limits_of(text.program for text in own).items():
         noted += [(f"limits: {words}", of[id(program)]) for program in programs]

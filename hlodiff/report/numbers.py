@@ -517,6 +517,29 @@ def sections(program: ProgramComparison) -> list[Section]:
     return [section for section in kept if section.lines]
 
 
+def uncompared_memory(program: ProgramComparison) -> str:
+    """Which memory each side states, if no number of the temporary memory is known of both; else "".
+
+    XLA states an impossible peak or temporary memory of some programs, which is not shown.
+
+    Example:
+        >>> sides = {"memory.argument": 8.0, "memory.peak": 4096.0}, {"memory.argument": 8.0, "memory.temp": 2048.0}
+        >>> uncompared_memory(ProgramComparison("f", "tpu", "compiled", "changed", None, *sides))
+        'temp and peak cannot be compared: XLA reports peak 4.0 KiB before and temp 2.0 KiB after'
+    """
+    sides = program.old_facts, program.new_facts
+    if program.status != "changed" or not all("memory.argument" in facts for facts in sides):
+        return ""
+    known = [[name for name in ("temp", "peak") if f"memory.{name}" in facts] for facts in sides]
+    if not any(known) or not set(known[0]).isdisjoint(known[1]):
+        return ""
+    old, new = (
+        " and ".join(f"{name} {format_bytes(facts[f'memory.{name}'])}" for name in names) or "neither"
+        for names, facts in zip(known, sides, strict=True)
+    )
+    return f"temp and peak cannot be compared: XLA reports {old} before and {new} after"
+
+
 def pass_lines(program: ProgramComparison) -> tuple[str, ...]:
     """The passes that made a program's changes, if requested.
 
