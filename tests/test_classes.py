@@ -106,6 +106,8 @@ def test_a_sum_over_another_dimension_is_structure_and_one_in_another_order_is_n
     assert of(square.replace("dimensions={1}", "dimensions={0}"), square) == ("structure",)
     turned = ONE_FUSION.replace("8,4", "4,8").replace("dimensions={1}", "dimensions={0}")
     assert "numerics" in of(ONE_FUSION, turned), "the same numbers, added in another order"
+    found = diff(read_text(turned), read_text(ONE_FUSION))
+    assert "numerics" not in classes_of(found, has_folded_constants=True), "the source was edited and rounds as before"
     of_all = turned.replace("dimensions={0}", "dimensions={0,1}").replace("f32[8]{0} reduce", "f32[] reduce")
     assert "numerics" not in of(of_all), "a sum of more numbers is another one"
 

@@ -321,8 +321,15 @@ def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
 
 
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether an edit is numeric for more than a changed constant: type, precision or order of a sum."""
-    rest = tuple(change for change in edit.changes if change.field != "literal" and change.literals is None)
+    """Whether an edit is numeric for more than a changed constant or the layout of what is summed: type or precision.
+
+    Other shardings have other partial sums too, and the compiler sums a transposed array over its other dimension.
+    """
+    rest = tuple(
+        change
+        for change in edit.changes
+        if change.field not in ("literal", "attribute:dimensions", "attribute:window") and change.literals is None
+    )
     return any(name == "numerics" for name, _ in _classes(replace(edit, changes=rest), diff))
 
 
