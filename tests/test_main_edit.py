@@ -450,6 +450,22 @@ def test_an_attribute_that_is_too_long_leaves_the_first_line_to_what_was_written
     assert main_edit("worse", (), (line,), [short]) == "sdy.sharding_constraint sharding: P('data') -> P()"
 
 
+@pytest.mark.parametrize(
+    ("added", "fewer", "words"),
+    [
+        ("convert bf16[2,16], bf16[2,1]", 4, "4 conversions to bf16 instead of f32"),
+        ("convert bf16[2,16]", 6, "4 conversions to bf16 instead of 6 to f32"),
+        ("convert f32[2,16]", 6, ""),
+        ("convert f32[2,16], bf16[2,16]", 4, ""),
+    ],
+)
+def test_values_that_are_converted_to_another_type_than_before(added: str, fewer: int, words: str) -> None:
+    groups = [one("removed", "convert", "", "convert %c f32[2,64]", fewer), one("added", "", "convert", added, 4)]
+    assert main_edit("worse: flops +2.9 %", (), (), groups) == words
+    others = [*groups, one("added", "", "tanh", "tanh f32[8]")]
+    assert "instead of" not in main_edit("worse: flops +2.9 %", (), (), others)
+
+
 def test_a_custom_call_that_came_or_went_is_named_by_its_target() -> None:
     text = """module @m {{
   func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{

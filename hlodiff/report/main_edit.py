@@ -42,6 +42,7 @@ _FOLLOWS = re.compile(
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
+_ELEMENT_TYPE = re.compile(r"\b(\w{2,12})\[")
 _BUFFER = "a buffer is written"
 _FUNCTION = re.compile(r"(?<=\.py:)(\d+(?:-\d+)?) \([^()]*\)")  # after its line numbers
 _MANY = 10  # times as many knock-on edits as others: then the summary names them
@@ -132,6 +133,7 @@ def main_edit(
         or in_brackets(*sides)
         or text
         or (replaced[0] if len(replaced) == 1 and len(replaced[0]) <= _MOST else "")
+        or _conversions(at_edited)
         or _operations(at_edited, sentence, op_counts)
         or (next(iter(sentences), "") if is_returned else "")
         or _field(edit_groups)
@@ -232,6 +234,23 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
         same = format_pair(_shown(old), _shown(new))
         return same if fewer == more else f"{_times(new, more)} added, {_times(old, fewer)} gone"
     return f"{_times(old or new, fewer or more)} {_status(more - fewer)}"
+
+
+def _conversions(edit_groups: Iterable[EditGroup]) -> str:
+    """`4 conversions to bf16 instead of f32`, if other conversions are all that came and went; else ""."""
+    counts: dict[str, Counter[str]] = {"added": Counter(), "removed": Counter()}
+    for group in edit_groups:
+        if group.kind in counts and not HANDED_ON.issuperset(map(str, group.group[1:3])):
+            types = {*_ELEMENT_TYPE.findall(group.what)}
+            if "convert" not in group.group[1:3] or len(types) != 1:
+                return ""
+            counts[group.kind][types.pop()] += group.count
+    if any(len(one) != 1 for one in counts.values()):
+        return ""
+    (new, more), (old, fewer) = (*counts["added"].items(), *counts["removed"].items())
+    if new == old:
+        return ""
+    return f"{many(more, 'conversion')} to {new} instead of {f'{fewer:,} to ' if more != fewer else ''}{old}"
 
 
 def _times(opcode: str, count: int) -> str:
