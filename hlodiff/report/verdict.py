@@ -557,14 +557,13 @@ def unlisted(numbers: Sequence[Number]) -> int:
 
 
 def _listed(numbers: Sequence[Number]) -> list[Number]:
-    """The numbers that a row has of a target's."""
-    costs = [one for one in numbers if one.mark == "worse"]
-    saved = [one for one in numbers if one.mark == "better"]
-    costly = costs[: _MOST_OF_A_TARGET - bool(saved)]  # each side has its largest: less memory for more work is a trade
-    shown = [*costly, *saved[: _MOST_OF_A_TARGET - len(costly)]]
-    collective = next((one for one in numbers if one.mark and one.name in FAMILIES), None)
-    if collective and collective not in shown and (own := [one for one in shown if one.mark == collective.mark]):
-        shown[shown.index(own[-1])] = collective
+    """The numbers that a row has: all collectives, because one kind comes for another, and the largest others."""
+    collective = [one for one in numbers if one.mark and one.name in FAMILIES]
+    rest = [one for one in numbers if one not in collective]
+    costs, saved = ([one for one in rest if one.mark == mark] for mark in ("worse", "better"))
+    most = max(_MOST_OF_A_TARGET - len(collective), 0)
+    costly = costs[: max(most - bool(saved), min(most, 1))]  # each side has its largest: less memory for more work
+    shown = [*collective, *costly, *saved[: most - len(costly)]]
     # A range or per iteration; collectives are named even if more of them transfer less.
     open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
