@@ -353,6 +353,14 @@ def with_both_halves(
         ([('replaced', 2, 'dot f32[8] by dot f32[16]')], [('added', 4, 'tanh f32[8]')])
         >>> joined("copy", "f32[8,48]", "f32[1,8,80]")
         [('removed', 1, 'copy f32[8,48]'), ('added', 1, 'copy f32[1,8,80]')]
+        >>> halves = [
+        ...     EditGroup((kind,), kind, count, what, "", group=(kind, *sides, ()))
+        ...     for kind, count, what, sides in (
+        ...         ("removed", 41, "add f32[8]", ("add", "")), ("added", 1, "add %add.7 f32[8]", ("", "add"))
+        ...     )
+        ... ]
+        >>> [(one.kind, one.count, one.what) for one in with_both_halves(halves, lambda _: 0, lambda _: "net.py:4")]
+        [('removed', 40, 'add f32[8]')]
         >>> joined("dot", "f32[8]", "f32[8] in the backward pass")
         [('removed', 1, 'dot f32[8]'), ('added', 1, 'dot f32[8] in the backward pass')]
         >>> joined("square", "f32[8]", "bf16[8]", (5, 5))
@@ -464,9 +472,9 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     elif types := _retyped(removed, added):
         what = _ATTRIBUTES.split(NAMED.sub(r"\1", added.what))[0]
         kind, count, what = "changed", added.count, f"{what}: element type: {types}"
-    elif removed.what == added.what:
+    elif NAMED.sub(r"\1", removed.what) == NAMED.sub(r"\1", added.what):  # a single one has its name
         more = added.count - removed.count
-        kind, count, what = "added" if more > 0 else "removed", abs(more), added.what
+        kind, count, what = "added" if more > 0 else "removed", abs(more), NAMED.sub(r"\1", added.what)
     return replace(
         added,
         key=(*added.key[:1], REPLACED, removed.key, added.key),
