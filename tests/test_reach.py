@@ -92,7 +92,7 @@ def are_same(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> bool:
 def test_operands_are_the_same_as_a_plain_walk_says(kept: int, seed: int) -> None:
     chance = random.Random(seed)
     sizes = chance.randint(5, 30), chance.randint(5, 30)
-    old, new = (program(chance, size, chance.randint(1, 8), {}, entry=chance.random() < 0.5) for size in sizes)
+    old, new = (program(chance, size, chance.randint(1, 8), Intern(), entry=chance.random() < 0.5) for size in sizes)
     pairing = InstructionMap.empty(old.size, new.size)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["hlodiff.differ.instruction_matches"], "_KEPT", kept)
@@ -173,7 +173,7 @@ def layers(count: int) -> str:
 def test_an_answer_is_kept_until_a_pair_near_it_changes() -> None:
     made = module(layers(5))
     side = MatchGraph.from_networkx(
-        dataflow(made.entry_computation), [one.hash for one in contents(made)], {}, entry=True
+        dataflow(made.entry_computation), [one.hash for one in contents(made)], Intern(), entry=True
     )
     pairing = InstructionMap.empty(side.size, side.size)
     pairing.add(0, 0, "test")

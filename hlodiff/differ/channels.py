@@ -155,7 +155,8 @@ def _splits(
     gone = [e.old for e in edits if e.kind == "removed" and e.old is not None]
     came = [e.new for e in edits if e.kind == "added" and e.new is not None]
     removed, fresh = (gone, set(came)) if plain == 0 else (came, set(gone))
-    if not fresh:  # start, done or both were added with the split
+    # Start, done or both were added with the split.
+    if not any(at(modules[1 - plain], place).opcode.endswith(("-start", "-done")) for place in fresh):
         return
     there = paired_places(found)
     mapping = there if plain == 0 else {b: a for a, b in there.items()}

@@ -233,7 +233,7 @@ class ProgramMatch:
 def match_arguments(old: ProgramSide, new: ProgramSide) -> ProgramMatch:
     """Match the arguments of two programs and nothing else."""
     pair = ComputationMatch(old.module.entry, new.module.entry, count=1)
-    sides = _freeze(old, new, pair, {}, entry=True)
+    sides = _freeze(old, new, pair, Intern(), entry=True)
     parameters.pair_first(*sides, None)
     parameters.pair_rest(*sides, entry=True)
     return ProgramMatch((pair,), _alone(old, new.module, (pair,), 0), _alone(new, old.module, (pair,), 1))
@@ -294,7 +294,7 @@ class KnownSearches:
         intern: numbers of labels, so that equal labels have equal numbers in every matching of the programs.
     """
 
-    intern: Intern = field(default_factory=dict)
+    intern: Intern = field(default_factory=Intern)
     _found: dict[tuple[object, object], _Search] = field(default_factory=dict)
 
     def run(
@@ -706,8 +706,20 @@ _START = -1
 
 def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...], which: int) -> dict[int, int]:
     """Computations behind unmatched calls, with the number of such calls."""
-    opened = [pair for pair in pairs if pair.pairing is not None]
-    if not opened:
+    # Calls without a counterpart, how often they are reached, and which callees have one, by attribute and position.
+    left: list[tuple[Instruction, int, set[tuple[str, int]]]] = []
+    for pair in pairs:
+        if pair.pairing is None:
+            continue
+        theirs = other.computations[(pair.new, pair.old)[which]].instructions
+        mapping = (pair.pairing.old, pair.pairing.new)[which]
+        for position, it in side.module.computations[(pair.old, pair.new)[which]].calling:
+            matched = mapping[position]
+            others = {name: len(group) for name, group in theirs[matched].calls} if matched >= 0 else {}
+            if any(len(group) > others.get(name, 0) for name, group in it.calls):
+                met = {(name, n) for name, group in it.calls for n in range(min(len(group), others.get(name, 0)))}
+                left.append((it, pair.count, met))
+    if not left:
         return {}
     import networkx as nx
 
@@ -717,16 +729,8 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
     below = nx.restricted_view(side.calls, matched_ones - equal, [])
     paired = matched_ones.union(*nx.bfs_layers(below, equal))
     calls: nx.DiGraph[int] = nx.DiGraph()
-    for pair in opened:
-        assert pair.pairing
-        theirs = other.computations[(pair.new, pair.old)[which]].instructions
-        mapping = (pair.pairing.old, pair.pairing.new)[which]
-        for position, it in side.module.computations[(pair.old, pair.new)[which]].calling:
-            matched = mapping[position]
-            # Which calls, by attribute and position, have a counterpart in its match.
-            others = {name: len(group) for name, group in theirs[matched].calls} if matched >= 0 else {}
-            met = {(name, n) for name, group in it.calls for n in range(min(len(group), others.get(name, 0)))}
-            _add_calls(calls, _START, it, pair.count, paired, met)
+    for it, count, met in left:
+        _add_calls(calls, _START, it, count, paired, met)
     if not calls:
         return {}
     for caller, computation in enumerate(side.module.computations):

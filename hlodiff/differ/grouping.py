@@ -330,7 +330,8 @@ def group_edits(
         cause = None if root == index else signatures[root]
         apart = (regions[index], edit.is_weak, edit.kept, index in replaced, cause)
         groups.setdefault((signatures[index], lines[root], *apart), []).append(index)
-    printed_sides = tuple(map(PrintedProgram, printed)) if printed else ()
+    is_timed = printed is not None and any("backend_config" in module.words for module in printed)
+    printed_sides = tuple(map(PrintedProgram, printed)) if printed and is_timed else ()
     found: list[tuple[Edit, list[int]]] = []
     for members in groups.values():
         alike = [edits[n] for n in members]

@@ -135,7 +135,24 @@ CALLS = frozenset(
 
 _NO_PLACE = -2  # not 0, which both operands of a commutative operation have
 
-Intern = dict[Any, int]
+
+@dataclass(frozen=True, slots=True)
+class Intern:
+    """Numbers of labels: equal for equal labels, in all computations of two programs.
+
+    Args:
+        numbers: of each label.
+        rows: the labels of instructions that are equal apart from what their operands are.
+    """
+
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    rows: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
+
+    def number(self, label: Hashable) -> int:
+        """The number of a label."""
+        return self.numbers.setdefault(label, len(self.numbers))
+
+
 Elements = Mapping[int, int]
 """New numbers of the elements of a tuple, or of results, by old ones, without added and removed ones."""
 _Users = Mapping[int, Mapping[int, Mapping[str, Any]]]
@@ -248,25 +265,33 @@ def _labels(
     """Labels of an instruction, by level.
 
     A parameter's number is not part of any label: parameters are matched by callers, uses and names."""
-    is_parameter = it.opcode == "parameter"
-    literal = None if is_parameter else it.literal
-    attributes = tuple(sorted(it.attributes)) if len(it.attributes) > 1 else it.attributes
+    literal = None if it.opcode == "parameter" else it.literal
     called = tuple([(name, *[hashes[callee] for callee in group]) for name, group in it.calls]) if it.calls else ()
+    key = it.opcode, it.shape.text, literal, it.attributes, called, len(it.operands), entry
+    row = intern.rows.get(key)
+    if row is None:
+        row = intern.rows[key] = _apart_from_operands(it, literal, called, intern, entry, kind)
+    exact, own, *others = row
+    return exact, intern.number((SIGNED, own, operand_kinds)), own, *others
+
+
+def _apart_from_operands(
+    it: Instruction, literal: str | None, called: Hashable, intern: Intern, entry: bool, kind: str
+) -> tuple[int, ...]:
+    attributes = tuple(sorted(it.attributes)) if len(it.attributes) > 1 else it.attributes
     # A call never matches a plain operation: the contents of the callee would not be compared.
     call = it.opcode if it.calls and it.opcode in CALLS else ""
-    if is_parameter or (entry and it.opcode == "constant"):
+    if it.opcode == "parameter" or (entry and it.opcode == "constant"):
         call = "argument" if entry else "parameter"
     groups = it.attribute("replica_groups") if attributes else None
-    number = intern.setdefault
-    own = number((OWN, it.opcode, it.shape.text, literal, attributes), len(intern))
+    own = intern.number((OWN, it.opcode, it.shape.text, literal, attributes))
     return (
-        number((EXACT, own, called), len(intern)),
-        number((SIGNED, own, operand_kinds), len(intern)),
+        intern.number((EXACT, own, called)),
         own,
-        number((VALUE, it.opcode, kind, literal, len(it.operands), groups), len(intern)),
-        number((STRUCTURE, it.opcode), len(intern)),
-        number((TYPE, kind, call), len(intern)),
-        number((ANY, call), len(intern)),
+        intern.number((VALUE, it.opcode, kind, literal, len(it.operands), groups)),
+        intern.number((STRUCTURE, it.opcode)),
+        intern.number((TYPE, kind, call)),
+        intern.number((ANY, call)),
     )
 
 
@@ -481,6 +506,7 @@ def match(old: MatchGraph, new: MatchGraph, pairing: InstructionMap) -> None:
             break
 
 
+_Numbers = dict[Any, int]
 _Colours = tuple[list[int], list[int], list[int]]
 """The free instructions of one side, ascending, and the colours below and above each instruction."""
 _Edges = tuple[tuple[int, int, int], ...]
@@ -568,8 +594,8 @@ class _Refinement:
         level = self._stands_for[level]
         found = self._last.get(level)
         if found is None or found.count != len(self.pairing.matchers):
-            below: Intern = {}
-            above: Intern = {}
+            below: _Numbers = {}
+            above: _Numbers = {}
             first = _coloured(self.old, self.pairing.old, 0, level, below, above)
             second = _coloured(self.new, self.pairing.new, 1, level, below, above)
             found = self._last[level] = _Last.of(len(self.pairing.matchers), first, second)
@@ -662,7 +688,7 @@ def _anchors(mapping: Sequence[int], which: int) -> list[int]:
 
 
 def _coloured(
-    side: MatchGraph, mapping: Sequence[int], which: int, level: int, below: Intern, above: Intern
+    side: MatchGraph, mapping: Sequence[int], which: int, level: int, below: _Numbers, above: _Numbers
 ) -> _Colours:
     labels, slots, uses = side.labels[level], side.operand_edges, side.uses
     ordered = [position for position in side.order if mapping[position] < 0]

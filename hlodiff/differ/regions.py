@@ -104,6 +104,7 @@ class _Regions:
                     self.at[side].setdefault(place, index)
         self._added_operands: dict[Place, list[int]] = {}
         self.kept: dict[Place, Place] = {}
+        self._contents: dict[Place, object] = {}  # of the new program, where it depends on nothing that is found here
         # Whether each edit joins others: a tuple or a loop that only passes on more or fewer values does not.
         self._joins = [
             edit.kind != "changed"
@@ -191,7 +192,9 @@ class _Regions:
             known: dict[object, list[tuple[Place, RawEdit]]] = {}
             for place, edit in sides[1]:
                 if not edit.kept[1]:
-                    known.setdefault(self._content(1, place), []).append((place, edit))
+                    if place not in self._contents:
+                        self._contents[place] = self._content(1, place)
+                    known.setdefault(self._contents[place], []).append((place, edit))
             for place, edit in sides[0]:
                 key = None if edit.kept[0] else self._content(0, place)
                 same = known.get(key, []) if key is not None else []
