@@ -537,7 +537,7 @@ def _stage_views(
 
     def rank(edit_group: EditGroup) -> tuple[object, ...]:
         if (name := collective_of(edit_group)) and not (is_compiled and work.is_moved(edit_group)):
-            return 0, -abs(net[name]), edit_group.where not in edited
+            return 0, -abs(net[name]), bool(edit_group.collective), edit_group.where not in edited
         is_elsewhere = bool(changed) and edit_group.where not in changed
         if not is_compiled:
             return 1, edit_group.weight, is_elsewhere

@@ -110,6 +110,7 @@ class EditGroup:
     edits: tuple[tuple[int, int], ...] = ()
     passes: str = ""
     along: Sides = (None, None)
+    collective: str = ""
 
     @property
     def cost_words(self) -> str:
@@ -271,11 +272,14 @@ def edit_group_of(
     beside = _sum(beside, *(edit.users_cost for edit in (*edits, *followers)))
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
+    is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
+    held = _collective_in(along) if is_fusion else ""
+    what = format_edit(first) if len(edits) == 1 else _in_common(edits)
     return EditGroup(
         key,
         first.kind,
         sum(edit.count for edit in edits),
-        format_edit(first) if len(edits) == 1 else _in_common(edits),
+        f"{what}, with {held}" if held else what,
         _lines(_counts_by_line(edits, root, packages)) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
@@ -285,7 +289,17 @@ def edit_group_of(
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
         along=beside,
+        collective=held,
     )
+
+
+def _collective_in(edits: Iterable[Edit]) -> str:
+    """The kind of the first collective among knock-on edits that transfers something; "" for none."""
+    for edit in edits:
+        site = edit.new or edit.old
+        if site is not None and _is_collective(edit) and any(cost and cost.collective for cost in edit.cost or ()):
+            return stem(site.opcode)
+    return ""
 
 
 def _total(edits: Iterable[Edit]) -> Sides:
@@ -521,7 +535,7 @@ def collective_of(edit_group: EditGroup) -> str:
     fields = edit_group.fields if edit_group.kind == "changed" else ()
     if fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
         return ""
-    name = _operation_of(edit_group)
+    name = edit_group.collective or _operation_of(edit_group)
     return name if name in FAMILIES and edit_group.weight < _LAST else ""
 
 
@@ -537,6 +551,7 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
         largest = max(abs(edit_group.by(measure)) for _, _, measure, _ in _OF_PROGRAM)
     return (
         not collective_of(edit_group),
+        bool(edit_group.collective),
         edit_group.kind != REPLACED or is_same_operation,
         edit_group.weight,
         edit_group.kind not in ADDED_OR_REMOVED,
