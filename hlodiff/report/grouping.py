@@ -373,8 +373,9 @@ def with_both_halves(
         ...         ("removed", 41, "add f32[8]", ("add", "")), ("added", 1, "add %add.7 f32[8]", ("", "add"))
         ...     )
         ... ]
-        >>> [(one.kind, one.count, one.what) for one in with_both_halves(halves, lambda _: 0, lambda _: "net.py:4")]
-        [('removed', 40, 'add f32[8]')]
+        >>> (one,) = with_both_halves(halves, lambda _: (0, 0), lambda _: "net.py:4")
+        >>> one.kind, one.count, one.what
+        ('removed', 40, 'add f32[8]')
         >>> joined("dot", "f32[8]", "f32[8] in the backward pass")
         [('removed', 1, 'dot f32[8]'), ('added', 1, 'dot f32[8] in the backward pass')]
         >>> joined("square", "f32[8]", "bf16[8]", (5, 5))
