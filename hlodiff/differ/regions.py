@@ -261,17 +261,20 @@ class _Regions:
 
         graph: nx.Graph[int] = nx.Graph()
         graph.add_nodes_from(n for n, edit in enumerate(self.edits) if edit.old or edit.new)
+        graph.add_edges_from(self._edges())
+        return graph
+
+    def _edges(self) -> Iterator[tuple[int, int]]:
         for index, edit in enumerate(self.edits):
             cause = edit.cause
             if cause is not None and edit.kind != "changed" and self._joins[cause]:
-                graph.add_edge(index, cause)
+                yield index, cause
             if self._joins[index]:
                 for side, place in enumerate((edit.old, edit.new)):
                     if place is not None:
-                        graph.add_edges_from((index, other) for other in self._touched(side, place))
+                        yield from ((index, other) for other in self._touched(side, place))
             if edit.kind == "removed" and edit.old:
-                graph.add_edges_from((index, other) for other in self._put_in_its_place(edit.old))
-        return graph
+                yield from ((index, other) for other in self._put_in_its_place(edit.old))
 
     def _touched(self, side: int, place: Place) -> Iterator[int]:
         """Edits of the operands, and of the other users of constants and broadcasts that only edits use."""
