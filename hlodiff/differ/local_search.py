@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import starmap
+from itertools import product, starmap
 from operator import sub
 from typing import NamedTuple
 
@@ -785,20 +785,25 @@ def _assign_calls(model: CostModel, limits: Limits) -> None:
         for n, it in enumerate(new.computation.instructions)
         if it.opcode in CALLS and (pairing.new[n] < 0 or costs[pairing.new[n]])
     ]
-    if len(olds) < 2 or len(news) < 2 or len(olds) * len(news) > limits.assignment**2:
+    most = limits.assignment**2
+    ours, theirs = (_by_label(side, some, EXACT, len(some)) for side, some in ((old, olds), (new, news)))
+    if min(len(olds), len(news)) < 2 or len(ours) * len(theirs) > most:
         return
-    saved: dict[tuple[int, int], int] = {}  # by labels: layers have equal calls
+    alike: list[tuple[int, list[int], list[int]]] = []  # calls of one content, and what a match saves
+    for some, others in product([*map(list, ours.values())], [*map(list, theirs.values())]):
+        if old.labels[ANY][some[0]] == new.labels[ANY][others[0]]:
+            saved = model.saved_by_bodies(some[0], others[0])
+            if saved > 0:
+                alike.append((saved, some, others))
+    model.scored += len(alike)
+    if sum(len(some) * len(others) for _, some, others in alike) > most:
+        return
+    ranks = {n: rank / len(olds) for rank, n in enumerate(olds)}, {n: rank / len(news) for rank, n in enumerate(news)}
     scores: dict[Move, float] = {}
-    for row, one in enumerate(olds):
-        label, present, call = old.labels[EXACT][one], pairing.old[one], old.labels[ANY][one]
-        for column, other in enumerate(news):
-            labels = label, new.labels[EXACT][other]
-            if labels not in saved:
-                saved[labels] = model.saved_by_bodies(one, other) if call == new.labels[ANY][other] else 0
-            if (score := saved[labels]) > 0:
-                rank = row / len(olds) - column / len(news)
-                scores[one, other] = score + _FIELD * (present == other) - rank * rank
-    model.scored += sum(map(bool, saved.values()))
+    for saved, some, others in alike:
+        for one, other in product(some, others):
+            score = saved + _FIELD * (pairing.old[one] == other)
+            scores[one, other] = score - (ranks[0][one] - ranks[1][other]) ** 2
     total, checkpoint = model.total, model.checkpoint()
     found = dict(assignment(scores))
     for one, other in found.items():
