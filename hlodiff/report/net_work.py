@@ -125,7 +125,8 @@ class NetWork:
             return True
         flops = edit_group.by(lambda cost: cost.flops)
         most = max(one.once or 0 for one in executed_pair(program, "flops"))
-        return abs(flops) < _LEAST * most or _by(program, "flops") * (1 if flops > 0 else -1) >= _AT_LEAST * abs(flops)
+        whole = _by(program, "flops") * (1 if flops > 0 else -1)
+        return abs(flops) < _LEAST * most or abs(flops) <= _WHOLE * whole
 
     def _accounts_for(self, edit_group: EditGroup, metric: str, by: int) -> bool:
         """Whether a change is by itself a good part of the change of the whole program."""
