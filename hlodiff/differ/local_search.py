@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product, starmap
-from operator import sub
+from operator import itemgetter, sub
 from typing import NamedTuple
 
 from hlodiff.differ.elements import RETURNS, element_of, keeps_elements, renumbered, with_elements
@@ -411,7 +411,8 @@ class CostModel:
         if self.total > bound:
             return False
         of_other_opcode = 0 if self._elements else EDIT + _FIELD + _OPCODE
-        for position, before in zip(edited, most, strict=True):
+        # Those first that may cost much less: mostly they show that the bound is not reached.
+        for position, before in sorted(zip(edited, most, strict=True), key=itemgetter(1), reverse=True):
             if old.labels[EXACT][position] in equal:
                 continue
             matched = self.pairing.old[position]
