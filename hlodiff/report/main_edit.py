@@ -735,6 +735,12 @@ def replaced_name(old_source: str, new_source: str) -> str:
         ('nn.gelu -> nn.silu', 'axis: 0 -> 1')
         >>> replaced_name("y = scan(f, x)", "y = scan(f, x, reverse=True)")
         'reverse=True added'
+        >>> replaced_name("TIED = True", "TIED = False"), replaced_name("f({'last': True})", "f({'last': False})")
+        ('TIED: True -> False', 'last: True -> False')
+        >>> replaced_name("y = x[i:n]", "y = x[i:m]")
+        'n -> m'
+        >>> replaced_name("y = np.cumsum(x)", "y = lax.cumsum(x, reverse=True)")
+        'np.cumsum -> lax.cumsum, reverse=True added'
     """
     old, new = _words(old_source), _words(new_source)
     if old == new:
@@ -753,8 +759,10 @@ def replaced_name(old_source: str, new_source: str) -> str:
         return ""
     before = _without_annotation(["", "", *old[: places[0]]])
     is_argument = _depth(before) > 0 or old[-1] == ","  # an argument on its own line
-    is_number = any(word.removeprefix("-")[0].isdigit() for word in (one, other))
+    is_number = any(word.removeprefix("-")[0].isdigit() or word in _CONSTANTS for word in (one, other))
     name = _unpacked_name(old, places[0]) or (before[-2] if before[-1] == "=" else "")
+    if before[-1] == ":" and before[-2][-1:] in ("'", '"'):  # of a dictionary
+        name = before[-2][1:-1]
     if name.isidentifier() and (is_argument or is_number):  # a bare number says nothing; `axis: 0 -> 1` does
         module = one.rpartition(".")[0]
         if module == other.rpartition(".")[0] and len(f"{name}: {format_pair(one, other)}") > _MOST:
@@ -804,7 +812,9 @@ def _calls(old: Sequence[str], new: Sequence[str]) -> str:
     called = [{name for name in names if name[0].isidentifier()} for names in calls]
     if one in inside[1] or other in inside[0] or called[0] != called[1]:  # not this call alone
         return ""
-    return format_pair(one, other) if "." in one + other else format_pair(f"{one}()", f"{other}()")
+    found = format_pair(one, other) if "." in one + other else format_pair(f"{one}()", f"{other}()")
+    more = _argument(["", "(", *inside[0]], ["", "(", *inside[1]])
+    return f"{found}, {more}" if more.endswith(" added") and len(found) + len(more) < _MOST else found
 
 
 def _argument(old: Sequence[str], new: Sequence[str]) -> str:
