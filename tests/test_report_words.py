@@ -118,7 +118,9 @@ def test_a_value_of_another_type_in_the_place_of_one_that_is_gone_is_no_cast() -
     assert list(other_element_types(ModuleDiff(before, after, (replace(typed, cause=None), gone))))
 
 
-def test_types_that_changed_in_both_directions_are_both_counted_whether_in_fusions_or_not() -> None:
+def test_of_types_that_changed_in_both_directions_the_one_that_more_values_have_is_said() -> None:
+    """Gradients of two types that were paired with each other are no change of two values."""
+
     def typed(opcode: str, count: int, *types: str) -> Edit:
         one, other = (Site(0, n, "main", "v", opcode, f"%v = {t}[8] {opcode}(%p)") for n, t in enumerate(types))
         change = (FieldChange("element_type", *types),)
@@ -126,7 +128,7 @@ def test_types_that_changed_in_both_directions_are_both_counted_whether_in_fusio
 
     edits = typed("fusion", 2, "f32", "bf16"), typed("copy", 4, "bf16", "f32"), typed("fusion", 8, "bf16", "f32")
     found = list(other_element_types(ModuleDiff(read_text(ADD), read_text(ADD), edits)))
-    assert found == ["4 values now f32 instead of bf16", "2 values now bf16 instead of f32"]
+    assert found == ["4 values now f32 instead of bf16"]
 
 
 def test_a_table_of_which_one_side_is_stored_as_its_hash_holds_other_numbers() -> None:

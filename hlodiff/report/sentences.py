@@ -23,7 +23,7 @@ from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised, path_of
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
-from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, shardings_of_values
+from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_shape, shardings_of_values
 from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import (
     format_bytes,
@@ -570,14 +570,24 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
 def _other_loops(diff: ModuleDiff) -> Iterator[str]:
     """The outermost loops that came and that went, by how often they turn, if there are few of both."""
     old, new = (_by_turns(loops_of(module)) for module in (diff.old, diff.new))
-    sides = [[path[-1] for path, n in _outermost(one) for _ in range(n)] for one in (new - old, old - new)]
+    apart = [Counter(one) for one in (new - old, old - new)]
+    outer = [Counter(dict(_outermost(one))) for one in apart]
+    # A loop that left one that is gone, or that is in a new one now, is the same loop.
+    inner = [_own_turns(one - two) for one, two in zip(apart, outer, strict=True)]
+    sides = [sorted((_own_turns(one) - gone).elements()) for one, gone in zip(outer, inner[::-1], strict=True)]
     if not all(0 < len(side) <= _MOST_LOOPS for side in sides):
         return
-    came, gone = (
-        ", ".join(sorted(f"{turns} turns" if turns else "of unknown length" for turns in side)) for side in sides
-    )
+    came, gone = (", ".join(f"{turns} turns" if turns else "of unknown length" for turns in side) for side in sides)
     if came != gone:
         yield f"{many(len(sides[0]), 'loop')} added ({came}), {len(sides[1])} gone ({gone})"
+
+
+def _own_turns(loops: Counter[tuple[str, ...]]) -> Counter[str]:
+    """How often loops turn, without those around them."""
+    found: Counter[str] = Counter()
+    for path, count in loops.items():
+        found[path[-1]] += count
+    return found
 
 
 def _other_turns(diff: ModuleDiff) -> Iterator[str]:
@@ -1079,8 +1089,25 @@ def other_element_types(diff: ModuleDiff) -> Iterator[str]:
     # Carriers only pass values on and are not counted; fusions are counted if no other value changed its type so.
     carriers = CARRIERS - {"constant"}
     values = {**_retyped(diff, named, carriers - {"fusion"}), **_retyped(diff, named, carriers)}
+    net = _net_types(diff, carriers - {"fusion"}) if values else {}
     for (old, new), count in sorted(values.items(), key=lambda item: -item[1])[:2]:
-        yield f"{many(count, 'value')} now {new} instead of {old}"
+        if net[old] < 0 < net[new]:  # else values of both types were paired with each other
+            yield f"{many(count, 'value')} now {new} instead of {old}"
+
+
+def _net_types(diff: ModuleDiff, carriers: Container[str]) -> Counter[str]:
+    """How many more arrays of each type are computed; casts are not counted, because they stand between two types."""
+    net: Counter[str] = Counter()
+    for edit in diff.edits:
+        changed = [(change.old, change.new) for change in edit.changes if change.field == "element_type"]
+        for sign, side, site in ((-1, 0, edit.old), (1, 1, edit.new)):
+            if site is not None and (site.opcode in carriers or site.opcode == "convert"):
+                continue
+            if changed:
+                net[changed[0][side]] += sign * edit.count
+            elif site is not None:
+                net[format_shape(site).partition("[")[0]] += sign * edit.count
+    return net
 
 
 def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter[tuple[str, str]]:
