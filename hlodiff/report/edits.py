@@ -706,8 +706,10 @@ def format_cost(
     counted = ["every branch"] if any(cost.is_in_branches for cost in costs) else []
     if not found:
         return ""
-    if len(loops) > 1:
-        counted.append(f"one turn of each of {len(loops)} loops")
+    several = max(len(loops), *(len(cost.loops) for cost in costs))  # one line may have made several
+    if several > 1:
+        where = loops[0].removeprefix("the loop") if len(loops) == 1 else ""
+        counted.append(f"one turn of each of {several} loops{where}")
     elif loops and all(cost.loops and not cost.is_partly_in_loops for cost in costs):
         found += f" per turn of {loops[0]}"
     elif loops:

@@ -632,7 +632,10 @@ def _unedited_work(diff: ModuleDiff) -> Iterator[str]:
     costs = [cost for edit in diff.edits for cost in (edit.cost, edit.users_cost) if cost]
     before, after = (sum(cost.flops for both in costs if (cost := both[side])) for side in (0, 1))
     more = new - old - (after - before)
-    if abs(more) >= _NEARLY * max(old, new):
+    least = _NEARLY * max(old, new)
+    if abs(more) >= least > abs(new - old):  # as many copies of the body run as turns before
+        yield "as many flops in all"
+    elif abs(more) >= least:
         yield f"unedited operations in loops: {'+' if more > 0 else '-'}{format_count(abs(more))} flops"
 
 
