@@ -544,6 +544,8 @@ def _count(start: int, limit: int, step: int, direction: str) -> int | None:
 
 # --- The loops of a program by trip count.
 
+LOOPS = ("while", "stablehlo.while")
+"""Opcodes of loops, of both stages."""
 UNKNOWN = "unknown"
 """Label of an unknown trip count, followed by what the condition does."""
 # Bound for the nested loops of a hostile file; real programs have a handful of paths.

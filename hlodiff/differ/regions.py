@@ -344,8 +344,7 @@ class _Regions:
         fields = {change.field for change in edit.changes}
         of_program = (edit.old[0], edit.new[0]) == (self.modules[0].entry, self.modules[1].entry)
         is_argument = of_program and "parameter" in (one.opcode, other.opcode)
-        came_or_went = path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
-        if is_argument and (one.opcode != other.opcode or came_or_went):
+        if is_argument and (one.opcode != other.opcode or self._came_or_went(one, other)):
             return True  # one was removed and the other added
         if self._are_other_values(edit, one, other, fields):
             return True
@@ -388,6 +387,9 @@ class _Regions:
             return False
         rests = self._shares_operand(edit.old, edit.new, keeps_values="literal" not in fields)
         return not (rests or self._shares_user(edit.old, edit.new))
+
+    def _came_or_went(self, one: Instruction, other: Instruction) -> bool:
+        return path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
 
     def _hands_on_another(self, old: Place, new: Place, fields: set[str]) -> bool:
         """Whether two broadcasts are of another number, or one of a number and one of what was computed.

@@ -267,9 +267,10 @@ def edit_group_of(
     along = [edit for edit in followers if edit.kind in kinds]
     if _is_collective(first):  # its bytes are read as those that it sends
         along = [edit for edit in along if _is_collective(edit)]
-    cost = _total((*edits, *along))
-    beside = _total(edit for edit in followers if edit.kind not in (kinds and ("removed", "added")))
-    beside = _sum(beside, *(edit.users_cost for edit in (*edits, *followers)))
+    cost = _sum(*(edit.cost for edit in (*edits, *along) if edit.cost))
+    others = [edit.cost for edit in followers if edit.cost and edit.kind not in (kinds and ("removed", "added"))]
+    others += [edit.users_cost for edit in (*edits, *followers) if any(edit.users_cost)]
+    beside = _sum(*others) if others else (None, None)
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
@@ -300,10 +301,6 @@ def _collective_in(edits: Iterable[Edit]) -> str:
         if site is not None and _is_collective(edit) and any(cost and cost.collective for cost in edit.cost or ()):
             return stem(site.opcode)
     return ""
-
-
-def _total(edits: Iterable[Edit]) -> Sides:
-    return _sum(*(edit.cost for edit in edits if edit.cost))
 
 
 def _sum(*costs: Sides) -> Sides:
@@ -701,7 +698,8 @@ def format_follows(edit_group: EditGroup) -> str:
         >>> format_follows(EditGroup((), "changed", 1, "", "", follows=(("dot", 1),), along=(Cost(1, 8), Cost(1, 24))))
         '+ 1 knock-on edit with +16 flops: 1 dot'
     """
-    more = "" if collective_of(edit_group) else format_cost(*edit_group.along, "stablehlo", is_net=True)
+    named = any(edit_group.along) and not collective_of(edit_group)
+    more = format_cost(*edit_group.along, "stablehlo", is_net=True) if named else ""
     if not edit_group.follows:
         return f"with {more} in what takes it" if more else ""
     words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]

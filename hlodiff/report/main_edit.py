@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 
+from hlodiff.differ.loops import LOOPS
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
@@ -33,7 +34,6 @@ _FEW = 3  # kinds of operations that are listed
 _MOST = 80  # characters; longer text belongs in the list, not in a first line
 _TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_name)=\"([\w.$:@-]+)\"")
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
-_LOOPS = ("while", "stablehlo.while")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(
     r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?)|loops? added \()"
@@ -189,12 +189,12 @@ def _loops(
     edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine], op_counts: Mapping[str, tuple[int, int]]
 ) -> str:
     """The net number of added or removed loops, with the first one's line if no line is known to have been edited."""
-    counts = [op_counts[opcode] for opcode in _LOOPS if opcode in op_counts]
+    counts = [op_counts[opcode] for opcode in LOOPS if opcode in op_counts]
     if counts and all(old == new for old, new in counts):  # in another function
         return ""
     net, where = 0, ""
     for group in edit_groups:
-        if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*_LOOPS}:
+        if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*LOOPS}:
             net += group.count if group.kind == "added" else -group.count
             where = where or group.where.partition(" (")[0]
     is_edited = bool(lines) and lines[0].is_edited

@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec
 
 from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import UNKNOWN, loops_of
+from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
 from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
@@ -563,8 +563,9 @@ def _turns(diff: ModuleDiff) -> Iterator[str]:
 
     A loop that no match joins with what it was is removed and added. Otherwise the outermost loops that came and went.
     """
-    found = list(_other_turns(diff))
-    yield from found or _other_loops(diff)
+    if any(opcode in diff.op_counts for opcode in LOOPS):
+        found = list(_other_turns(diff))
+        yield from found or _other_loops(diff)
 
 
 def _other_loops(diff: ModuleDiff) -> Iterator[str]:
