@@ -80,8 +80,8 @@ def test_work_that_left_a_loop_is_not_more_work() -> None:
 
     words = report(compared(lowered(inside, *shapes), lowered(before, *shapes)))
     assert words.startswith("f = same cost")
-    assert "added dot_general f32[40,4,8] (+20,480 flops" in words
-    assert "removed dot_general f32[4,8] (-20,480 flops)" in words
+    assert "added dot_general f32[40,4,8] (+20,480 flops; dot_general here in all 0 flops" in words
+    assert "removed dot_general f32[4,8] (-20,480 flops; dot_general here in all 0 flops)" in words
 
 
 def test_a_new_argument_is_in_the_first_line_beside_the_edit() -> None:

@@ -22,7 +22,7 @@ from hlodiff.report.grouping import (
     Key,
     change_view,
     collective_of,
-    format_in_all,
+    compared_with_all,
     importance,
     with_both_halves,
     without_moves,
@@ -560,7 +560,7 @@ def _stage_views(
                 for edit_group, on in chosen
                 if edit_group in shown and (not text.targets or text.targets[0] in (on if is_compiled else [*on][:1]))
             }
-            for edit_group, words in format_in_all([*of_text], text.program):
+            for edit_group, words in compared_with_all([*of_text], text.program, report.root, report.packages):
                 is_named = len(of_text[edit_group]) > len(text.targets) and is_compiled
                 lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
 

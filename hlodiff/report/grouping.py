@@ -955,6 +955,50 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
         yield from [one] if one else []
 
 
+def compared_with_all(
+    edit_groups: Sequence[EditGroup], program: ProgramComparison, root: str = "", packages: Sequence[str] = ()
+) -> Iterator[tuple[EditGroup, str]]:
+    """What `format_in_all` gives, then what `format_at_its_line` says of each change."""
+    yield from format_in_all(edit_groups, program)
+    for edit_group in edit_groups:
+        if words := format_at_its_line(edit_group, program, root, packages):
+            yield edit_group, words
+
+
+_MOST_UNDONE = 0.75
+
+
+def format_at_its_line(
+    edit_group: EditGroup, program: ProgramComparison, root: str = "", packages: Sequence[str] = ()
+) -> str:
+    """`dot here in all +512 flops`, where the same operation of its line came or went besides; "" elsewhere.
+
+    What a compiler moved into another fusion, or to another turn of a loop, is added here and removed there.
+
+    Args:
+        edit_group: a listed change.
+        program: that it is of, with both sides.
+        root, packages: as for `grouped`.
+
+    Example:
+        >>> same = ProgramComparison("f", "cpu", "compiled", "identical")
+        >>> format_at_its_line(EditGroup((), "added", 1, "", ""), same)
+        ''
+    """
+    operation, own = _operation_of(edit_group), edit_group.by(lambda cost: cost.flops)
+    is_half = edit_group.kind in ("added", "removed") and operation not in CARRIERS | CALLS | {*FAMILIES}
+    if program.diff is None or not own or not is_half:
+        return ""
+    net = 0
+    for edit in program.diff.reported:
+        site = edit.new or edit.old
+        if site is not None and site.opcode == operation and place(edit.source, root, packages) == edit_group.where:
+            net += _by(edit.cost or (None, None), lambda cost: cost.flops)
+    if net * own > 0 and abs(net) >= _MOST_UNDONE * abs(own):
+        return ""
+    return f"{operation} here in all {'+' if net > 0 else '-' if net else ''}{format_count(abs(net))} flops"
+
+
 def _in_all(
     edit_groups: Sequence[EditGroup],
     program: ProgramComparison,
