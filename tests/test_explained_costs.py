@@ -14,8 +14,8 @@ from hlodiff.differ import ModuleDiff, ProgramComparison
 from hlodiff.report import Report, to_terminal
 
 
-def compared(*lowered: Any) -> ModuleDiff:
-    old, new = (hlodiff.read_text(one.as_text()) for one in lowered)
+def compared(*lowered: Any, with_lines: bool = False) -> ModuleDiff:
+    old, new = (hlodiff.read_text(one.as_text(debug_info=with_lines)) for one in lowered)
     return hlodiff.diff(old, new)
 
 
@@ -72,13 +72,16 @@ def test_operations_without_an_edit_run_more_or_less_often(after: dict[str, int]
 def test_work_that_left_a_loop_is_not_more_work() -> None:
     shapes = (40, 4, 8), (8, 8)
 
+    def projected(x: jax.Array, w: jax.Array) -> jax.Array:
+        return x @ w
+
     def inside(xs: jax.Array, w: jax.Array) -> jax.Array:
-        return jax.lax.scan(lambda h, x: (h + x @ w, None), xs[0], xs)[0]
+        return jax.lax.scan(lambda h, x: (h + projected(x, w), None), xs[0], xs)[0]
 
     def before(xs: jax.Array, w: jax.Array) -> jax.Array:
-        return jax.lax.scan(lambda h, x: (h + x, None), xs[0], xs @ w)[0]
+        return jax.lax.scan(lambda h, x: (h + x, None), xs[0], projected(xs, w))[0]
 
-    words = report(compared(lowered(inside, *shapes), lowered(before, *shapes)))
+    words = report(compared(lowered(inside, *shapes), lowered(before, *shapes), with_lines=True))
     assert words.startswith("f = same cost")
     assert "added dot_general f32[40,4,8] (+20,480 flops; dot_general here in all 0 flops" in words
     assert "removed dot_general f32[4,8] (-20,480 flops; dot_general here in all 0 flops)" in words
