@@ -90,3 +90,9 @@ def test_work_that_left_a_loop_is_not_more_work() -> None:
 def test_a_new_argument_is_in_the_first_line_beside_the_edit() -> None:
     found = compared(lowered(lambda x: x * 0.5, (8,)), lowered(lambda x, scale: x * scale, (8,), ()))
     assert report(found).partition(" changed on ")[0].endswith("1 new argument; constant -> parameter")
+
+
+def test_a_call_is_not_counted_by_its_opcode() -> None:
+    found = compared(lowered(jnp.tanh, (8,)), lowered(lambda x: jax.nn.silu(jnp.tanh(x)), (8,)), with_lines=True)
+    assert "added func.call silu" in report(found)
+    assert "here in all" not in report(found)

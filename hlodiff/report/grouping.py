@@ -986,7 +986,8 @@ def format_at_its_line(
         ''
     """
     operation, own = _operation_of(edit_group), edit_group.by(lambda cost: cost.flops)
-    is_half = edit_group.kind in ("added", "removed") and operation not in CARRIERS | CALLS | {*FAMILIES}
+    is_half = edit_group.kind in ("added", "removed") and operation not in CARRIERS | {*FAMILIES}
+    is_half &= operation.partition(" ")[0] not in CALLS  # a call is named with what it calls
     if program.diff is None or not own or not is_half or not edit_group.where:
         return ""
     net = 0
