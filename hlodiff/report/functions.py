@@ -565,7 +565,7 @@ def _stage_views(
                 lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
 
     if is_compiled:  # all that is chosen is listed, though not of one set of targets
-        compare_with_all([edit_group for edit_group, _ in chosen])
+        compare_with_all({edit_group for edit_group, _ in chosen})
     found: list[StageView] = []
     shown = 0
     reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)

@@ -458,17 +458,18 @@ def is_of_one_size(what: str) -> bool:
 
 
 _SIZES = re.compile(r"\[[\d,]*\]")
-_TYPES = re.compile(r"\b[a-z]\w*(?=\[)")
+ELEMENT_TYPES = re.compile(r"\b[a-z]\w*(?=\[)")
+"""The element types of the shapes in a text."""
 
 
 def _untyped(what: str) -> str:
-    return _TYPES.sub("", NAMED.sub(r"\1", what))
+    return ELEMENT_TYPES.sub("", NAMED.sub(r"\1", what))
 
 
 def _retyped(removed: EditGroup, added: EditGroup) -> str:
     """Both element types, if as many instructions of the same sizes have another one now; no cast is another one."""
     alike = [(one.count, _untyped(one.what)) for one in (removed, added)]
-    types = [set(_TYPES.findall(one.what)) for one in (removed, added)]
+    types = [set(ELEMENT_TYPES.findall(one.what)) for one in (removed, added)]
     if alike[0] != alike[1] or [len(one) for one in types] != [1, 1] or _operation_of(added) == "convert":
         return ""
     (old,), (new,) = types
@@ -958,46 +959,45 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
 def compared_with_all(
     edit_groups: Sequence[EditGroup], program: ProgramComparison, root: str = "", packages: Sequence[str] = ()
 ) -> Iterator[tuple[EditGroup, str]]:
-    """What `format_in_all` gives, then what `format_at_its_line` says of each change."""
+    """What `format_in_all` gives, and `dot here in all +512 flops` where the line's other changes undo much of one.
+
+    What a compiler moved into another fusion, or to another turn of a loop, is added here and removed there.
+
+    Args:
+        edit_groups: the listed changes of a program.
+        program: it, with both sides.
+        root, packages: as for `grouped`.
+
+    Example:
+        >>> same = ProgramComparison("f", "cpu", "compiled", "identical")
+        >>> list(compared_with_all([EditGroup((), "added", 1, "", "")], same))
+        []
+    """
     yield from format_in_all(edit_groups, program)
-    for edit_group in edit_groups:
-        if words := format_at_its_line(edit_group, program, root, packages):
-            yield edit_group, words
+    halves = [one for one in edit_groups if one.where and one.by(_flops) and _is_half_of_work(one)]
+    nets: Counter[tuple[str, str]] = Counter()
+    for edit in program.diff.reported if program.diff is not None and halves else ():
+        if (site := edit.new or edit.old) is not None and edit.cost:
+            nets[site.opcode, place(edit.source, root, packages)] += _by(edit.cost, _flops)
+    for edit_group in halves:
+        operation, own = _operation_of(edit_group), edit_group.by(_flops)
+        net = nets[operation, edit_group.where]
+        if net * own <= 0 or abs(net) < _MOST_UNDONE * abs(own):
+            yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
 
 
 _MOST_UNDONE = 0.75
 
 
-def format_at_its_line(
-    edit_group: EditGroup, program: ProgramComparison, root: str = "", packages: Sequence[str] = ()
-) -> str:
-    """`dot here in all +512 flops`, where the same operation of its line came or went besides; "" elsewhere.
+def _flops(cost: Cost) -> int:
+    return cost.flops
 
-    What a compiler moved into another fusion, or to another turn of a loop, is added here and removed there.
 
-    Args:
-        edit_group: a listed change.
-        program: that it is of, with both sides.
-        root, packages: as for `grouped`.
-
-    Example:
-        >>> same = ProgramComparison("f", "cpu", "compiled", "identical")
-        >>> format_at_its_line(EditGroup((), "added", 1, "", ""), same)
-        ''
-    """
-    operation, own = _operation_of(edit_group), edit_group.by(lambda cost: cost.flops)
-    is_half = edit_group.kind in ("added", "removed") and operation not in CARRIERS | {*FAMILIES}
-    is_half &= operation.partition(" ")[0] not in CALLS  # a call is named with what it calls
-    if program.diff is None or not own or not is_half or not edit_group.where:
-        return ""
-    net = 0
-    for edit in program.diff.reported:
-        site = edit.new or edit.old
-        if site is not None and site.opcode == operation and place(edit.source, root, packages) == edit_group.where:
-            net += _by(edit.cost or (None, None), lambda cost: cost.flops)
-    if net * own > 0 and abs(net) >= _MOST_UNDONE * abs(own):
-        return ""
-    return f"{operation} here in all {'+' if net > 0 else '-' if net else ''}{format_count(abs(net))} flops"
+def _is_half_of_work(edit_group: EditGroup) -> bool:
+    """Whether it came or went and is one operation; a call is named with what it calls."""
+    operation = _operation_of(edit_group)
+    is_one = operation not in CARRIERS | {*FAMILIES} and operation.partition(" ")[0] not in CALLS
+    return edit_group.kind in ("added", "removed") and is_one
 
 
 def _in_all(

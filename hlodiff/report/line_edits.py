@@ -414,7 +414,7 @@ class ChangedLines:
             shown_of.append((line, in_order[: max(most, 0)]))
             most -= len(shown_of[-1][1])
         if compare_with_all:
-            compare_with_all([edit_group for _, shown in shown_of for edit_group in shown])
+            compare_with_all({edit_group for _, shown in shown_of for edit_group in shown})
         result = []
         for line, shown in shown_of:
             changes = []

@@ -24,7 +24,7 @@ from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import callee_of
-from hlodiff.report.grouping import HANDED_ON, REPLACED, EditGroup
+from hlodiff.report.grouping import ELEMENT_TYPES, HANDED_ON, REPLACED, EditGroup
 from hlodiff.report.lines import common_ends
 from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
 from hlodiff.report.view import ChangedLine
@@ -42,7 +42,6 @@ _FOLLOWS = re.compile(
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
 _TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
-_ELEMENT_TYPE = re.compile(r"\b(\w{2,12})\[")
 _BUFFER = "a buffer is written"
 _FUNCTION = re.compile(r"(?<=\.py:)(\d+(?:-\d+)?) \([^()]*\)")  # after its line numbers
 _MANY = 10  # times as many knock-on edits as others: then the summary names them
@@ -241,7 +240,7 @@ def _conversions(edit_groups: Iterable[EditGroup]) -> str:
     counts: dict[str, Counter[str]] = {"added": Counter(), "removed": Counter()}
     for group in edit_groups:
         if group.kind in counts and not HANDED_ON.issuperset(map(str, group.group[1:3])):
-            types = {*_ELEMENT_TYPE.findall(group.what)}
+            types = {*ELEMENT_TYPES.findall(group.what)}
             if "convert" not in group.group[1:3] or len(types) != 1:
                 return ""
             counts[group.kind][types.pop()] += group.count

@@ -626,7 +626,7 @@ def _other_turns(diff: ModuleDiff) -> Iterator[str]:
 
 
 def _unedited_work(diff: ModuleDiff) -> Iterator[str]:
-    """By how many flops operations without an edit are more or less, because the loops around them turn as often."""
+    """By how many flops unedited operations are more or less, as the loops around them turn more or less often."""
     old, new = (side.exact for side in diff.executed.get("flops", (ZERO, ZERO)))
     if diff.old.stage != "stablehlo" or old is None or new is None:
         return
@@ -637,7 +637,7 @@ def _unedited_work(diff: ModuleDiff) -> Iterator[str]:
     if abs(more) >= least > abs(new - old):  # as many copies of the body run as turns before
         yield "as many flops in all"
     elif abs(more) >= least:
-        yield f"unedited operations in loops: {'+' if more > 0 else '-'}{format_count(abs(more))} flops"
+        yield f"unedited operations in loops: {'+' if more > 0 else ''}{format_count(more)} flops"
 
 
 def _by_turns(loops: Mapping[tuple[str, ...], int]) -> Counter[tuple[str, ...]]:
