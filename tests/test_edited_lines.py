@@ -13,7 +13,6 @@ import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.hlo import STAGES
 from hlodiff.report import Report, build_view, read_untrusted_view, to_form, to_terminal
-from hlodiff.report.line_edits import FileEdits, edit_by_names, only_edit
 from hlodiff.workflows.source_lines import WORK_TREE, SourceLines, SourceSide, of_snapshots
 
 MODEL = '''"""A model."""
@@ -111,12 +110,14 @@ def test_a_loop_around_a_call_is_the_line_of_the_change_and_each_operation_names
 
 
 def test_a_statement_that_was_wrapped_is_one_edit_at_its_first_line() -> None:
-    old = ["STEP = chain(", "    clip(1.0),", "    adam(0.1),", ")", "def f(x):", "    return STEP(x)"]
-    new = ["STEP = every(chain(", *old[1:3], "), 4)", *old[4:]]
-    edit = edit_by_names({"a.py": FileEdits("a.py", (old, new))}, "a.py", 1, 6)
-    assert edit is not None and edit.new == (1, "STEP = every(chain(")
+    old = ["STEP = chain(", "    clip(1.0),", "    adam(0.1),", ")", "def f(x):", "    return STEP(x)", "OTHER = 1"]
+    new = ["STEP = every(chain(", *old[1:3], "), 4)", *old[4:6], "OTHER = 2"]
+    lines = report(Sources(new, old=old), (("f", 6),))
+    assert lines[0].endswith("model.py:1")
+    assert lines[lines.index("model.py:1") + 1 :][:2] == ["- STEP = chain(", "+ STEP = every(chain("]
     new = [*old[:2], "    adam(0.2),", ")", "def g(x):", "    return x", "def f(x):", "    return g(STEP(x))"]
-    assert edit_by_names({"a.py": FileEdits("a.py", (old, new))}, "a.py", 1, 8) is None, "two definitions"
+    two_definitions = report(Sources(new, old=old[:-1]), (("f", 6),), (("f", 8),))
+    assert two_definitions[0].endswith("model.py:8")
 
 
 def test_a_removed_operation_names_its_line_by_the_number_that_it_has_now() -> None:
@@ -234,9 +235,12 @@ def test_the_products_of_a_layer_more_come_before_its_small_operations(opcode: s
         assert (first[0], listed[0].startswith("added all-gather")) == ("dot", gathered)
 
 
-def test_of_two_lines_that_were_exchanged_those_between_them_stay() -> None:
-    found = FileEdits("m.py", (["a = 1", "b = 2", "c = 3"], ["c = 3", "b = 2", "a = 1"])).all()
-    assert [(edit.old, edit.new) for edit in found] == [((1, "a = 1"), (1, "c = 3")), ((3, "c = 3"), (3, "a = 1"))]
+@pytest.mark.parametrize(("name", "line", "was"), [("a", 3, "c = 3"), ("b", 5, ""), ("c", 1, "a = 1")])
+def test_of_two_lines_that_were_exchanged_those_between_them_stay(name: str, line: int, was: str) -> None:
+    old, body = ["a = 1", "b = 2", "c = 3"], ["def f(x):", f"    return jnp.sin(x + {name})"]
+    lines = report(Sources([*reversed(old), *body], old=[*old, *body]), (("f", 5),))
+    assert lines[0].endswith(f"model.py:{line}")
+    assert [text.removeprefix("- ") for text in lines if text.startswith("- ")] == ([was] if was else [])
 
 
 @pytest.mark.parametrize("lines", [(12, 13), (13, 12)])
@@ -476,7 +480,8 @@ def test_arguments_of_another_shape_have_the_size_that_was_written_for_another()
     assert first.endswith(f"; SIZE: 8 -> 9 at model.py:{after.index('SIZE = 9') + 1}")
 
 
-def test_what_registers_one_function_says_nothing_about_another_one() -> None:
+@pytest.mark.parametrize(("registered", "line"), [(6, 2), (8, 5)])
+def test_what_registers_one_function_says_nothing_about_another_one(registered: int, line: int) -> None:
     """Both decorators are attributes of the same module; each donation has its own line."""
     old = """import hlodiff
 @jit
@@ -490,26 +495,40 @@ def first(): return hlodiff.Case(one, X)
 def second(): return hlodiff.Case(two, X)
 """.splitlines()
     new = [old[0], old[4], *old[2:4], old[1], *old[5:]]
-    files = {"model.py": FileEdits("model.py", (old, new))}
-    found = [edit_by_names(files, "model.py", 1, line, of_function=True) for line in (7, 9)]
-    assert [edit and edit.new for edit in found] == [(2, "@partial(jit, donate_argnums=0)"), (5, "@jit")]
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(donated(0, 1), donated(1)))
+    at = {"f": ("model.py", registered + 1)}
+    known = Report("check", "a", "b", (compared,), source_line=Sources(new, old=old), registered=at)
+    assert str(known).splitlines()[0].endswith(f"; model.py:{line}")
 
 
-def test_names_are_followed_into_other_files_and_not_out_of_their_scope() -> None:
-    old = {"model.py": ["from nets import rate as r", "def f(x):", "    return r * x", "def g(r):", "    return r"]}
-    old["lib/nets.py"] = ["rate = 1", "x = 2"]
-    new = {"model.py": old["model.py"], "lib/nets.py": ["rate = 2", "x = 3"]}
-    files = {name: FileEdits(name, (old[name], new[name])) for name in old}
-    found = edit_by_names(files, "model.py", 1, 3)
-    assert found is not None
-    assert (found.file, found.new) == ("lib/nets.py", (1, "rate = 2"))
-    assert edit_by_names(files, "model.py", 1, 5) is None
+class WithOtherFile(Sources):
+    """A second file beside model.py, edited too."""
+
+    def __init__(self, new: list[str], old: list[str], name: str, others: tuple[list[str], list[str]]) -> None:
+        super().__init__(new, ("model.py", name), old)
+        self.name, self.others = name, others
+
+    def __call__(self, name: str, target: str | None, side: int, file: str, line: int) -> str:
+        return self.file_lines(name, target, side, file)[line - 1]
+
+    def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
+        return self.others[side] if file == self.name else super().file_lines(name, target, side, file)
 
 
-def test_two_edits_of_two_files_are_not_the_only_one() -> None:
-    files = [FileEdits("a.py", (["A = 1"], ["A = 2"])), FileEdits("b.py", (["B = 1"], ["B = 2"]))]
-    assert only_edit(files[:1]) == files[0].all()[0]
-    assert only_edit(files) is None
+@pytest.mark.parametrize(
+    ("line", "where"), [(3, "; rate: 1 -> 2 at lib/nets.py:1"), (5, "sine -> cosine at model.py:5")]
+)
+def test_names_are_followed_into_other_files_and_not_out_of_their_scope(line: int, where: str) -> None:
+    model = ["from nets import rate as r", "def f(x):", "    return r * x", "def g(r):", "    return r"]
+    kept = ["y = 0"]
+    sources = WithOtherFile(model, model, "lib/nets.py", (["rate = 1", *kept, "x = 2"], ["rate = 2", *kept, "x = 3"]))
+    assert report(sources, (("f", line),))[0].endswith(where)
+
+
+@pytest.mark.parametrize(("other", "where"), [("B = 1", "model.py:3"), ("B = 2", "model.py:7")])
+def test_two_edits_of_two_files_are_not_the_only_one(other: str, where: str) -> None:
+    sources = WithOtherFile(edited(3, "RATE = 0.2"), MODEL, "sizes.py", (["B = 1"], [other]))
+    assert report(sources, LAYER)[0].endswith(where)
 
 
 def test_the_files_that_were_edited_are_asked_of_git(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import click
 from hlodiff import __version__
 from hlodiff.cli.progress_bar import progress_bar
 from hlodiff.errors import ConfigError, HlodiffError, RegistryError, UsageError, expected_error, one_line
-from hlodiff.interrupts import Interrupted, exit_code
 
 # Subcommands are imported when they are used: `--help` must be quick, and `diff` must not import JAX.
 GROUPS = {
@@ -137,6 +136,7 @@ def run(arguments: Sequence[str]) -> int:
         return _FAILED
     except (click.Abort, KeyboardInterrupt) as error:
         from hlodiff.cli.output import tell
+        from hlodiff.interrupts import Interrupted, exit_code
 
         cause = error.__cause__ if isinstance(error, click.Abort) else error
         by = f" by {cause}" if isinstance(cause, Interrupted) and cause.number != signal.SIGINT else ""

@@ -17,7 +17,6 @@ from hlodiff.differ.edits import LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import is_on_no_mesh
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
@@ -243,8 +242,11 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         chosen.add("interface")
     if "cost" in chosen and _has_other_work(diff):
         chosen.add("structure")
-    if "placement" not in chosen and {"added", "removed"} <= diff.contents and relocations(diff):
-        chosen.add("placement")
+    if "placement" not in chosen and {"added", "removed"} <= diff.contents:
+        from hlodiff.differ.moves import relocations
+
+        if relocations(diff):
+            chosen.add("placement")
     return tuple(name for name in CLASSES if name in chosen)
 
 

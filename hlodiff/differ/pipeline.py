@@ -50,7 +50,6 @@ from hlodiff.differ.metrics import (
     own_counts,
     static_costs,
 )
-from hlodiff.differ.moves import with_moves
 from hlodiff.differ.prepare import DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
@@ -273,7 +272,9 @@ def _edits_of(
         tuned, opened, whole = tuned[::-1], opened[::-1], whole[::-1]
     old, new, found = canonical.old, canonical.new, canonical.found
     edits, unseen = raw_edits(old, new, found), dict[str, int]()
-    if canonical.unrelated is None:
+    if canonical.unrelated is None and {"added", "removed"} <= {edit.kind for edit in edits}:
+        from hlodiff.differ.moves import with_moves
+
         edits, found, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     mappings = every_mapping(old, new, found.pairs)

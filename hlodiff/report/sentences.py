@@ -14,7 +14,6 @@ from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
-from hlodiff.differ.moves import relocations
 from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
@@ -1013,8 +1012,11 @@ def moved_work(diff: ModuleDiff) -> Iterator[str]:
             if change.field == "compute_type":
                 pair = (change.old or "device", change.new or "device")
                 runs[pair] = runs.get(pair, 0) + edit.count
-    for one in relocations(diff) if not runs else ():
-        runs[one.old, one.new] = runs.get((one.old, one.new), 0) + one.count
+    if not runs and {"added", "removed"} <= diff.contents:
+        from hlodiff.differ.moves import relocations
+
+        for one in relocations(diff):
+            runs[one.old, one.new] = runs.get((one.old, one.new), 0) + one.count
     for (old, new), count in runs.items():
         yield f"{many(count, 'operation')} now {'runs' if count == 1 else 'run'} on the {new} instead of the {old}"
     if not runs:

@@ -76,6 +76,9 @@ def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[
 ARROW = " -> "
 """Between both sides of anything, in every report."""
 
+FIRST_LINE = 80
+"""Characters of a first line; longer text belongs in the list."""
+
 
 def format_pair(old: object, new: object) -> str:
     """Both sides of anything.
