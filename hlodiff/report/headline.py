@@ -31,7 +31,7 @@ from hlodiff.report.sentences import (
 from hlodiff.report.wording import format_next, format_pair, many, place
 
 if TYPE_CHECKING:
-    from hlodiff.report.view import ReportView
+    from hlodiff.report.report_view import ReportView
     from hlodiff.tracing.compare import TraceComparison
 
 

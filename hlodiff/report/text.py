@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison, Status
@@ -23,6 +24,7 @@ from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import SAME, checked_scenarios, format_checked, format_totals, looked_at
 from hlodiff.report.lines import NEXT, Line, lay_out, lay_out_html
 from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
+from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report, cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.shared_text import (
     MORE,
@@ -44,18 +46,11 @@ from hlodiff.report.verdict import (
     other_work,
     unlisted,
 )
-from hlodiff.report.view import (
-    MANY,
-    ChangedLine,
-    ChangeView,
-    FunctionView,
-    NumberTotals,
-    ProgramView,
-    ReportView,
-    StageView,
-)
-from hlodiff.report.view_builder import ReportParts
+from hlodiff.report.view import MANY, ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, StageView
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
+
+if TYPE_CHECKING:
+    from hlodiff.report.report_view import ReportView
 
 _MOST_GROUPS = 100
 _MOST_BRIEFLY = 8
@@ -104,7 +99,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
     """The text of a saved result, laid out for this window.
 
     Example:
-        >>> from hlodiff.report.view import ReportView
+        >>> from hlodiff.report.report_view import ReportView
         >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
         'nothing to compare\\n'
     """
