@@ -50,10 +50,11 @@ from hlodiff.differ.metrics import (
     own_counts,
     static_costs,
 )
-from hlodiff.differ.prepare import DiffInput, prepare_pair
+from hlodiff.differ.prepare import CHANNELS, DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
 from hlodiff.errors import DiffError
+from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.model import Module, Shape, with_each_other, without_garbage_collection
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import KINDS
@@ -207,10 +208,11 @@ def _result(
     old, new = whole
     origins = Origins(ready.printed[0]), Origins(ready.printed[1])
     edits = group_edits(*ready.printed, found.edits, opened, origins)
-    split = reported_edits(
+    reported, reported_from = reported_edits(
         edits, lambda side, *place: origins[side].origin(*place), lambda side, *place: origins[side].part(*place)
     )
-    reported, reported_from = with_steps(*split, ready.printed)
+    if not ready.words.isdisjoint(FAMILIES):
+        reported, reported_from = with_steps(reported, reported_from, ready.printed)
     schedule = group_edits(*ready.printed, found.schedule, origins=origins)
     tuning = group_edits(*ready.printed, found.tuning, origins=origins)
     counted = PairMetrics(old, new)
@@ -278,8 +280,10 @@ def _edits_of(
         edits, found, unseen = with_moves(old, new, found, edits, limits)
     unpaired = Counter(name for pair in found.pairs for name in pair.limits_hit)
     mappings = every_mapping(old, new, found.pairs)
-    changes, keeps_numbers = channel_changes(mappings, tuned, opened)
-    edits = with_channels(edits, changes) if changes else edits
+    keeps_numbers = True
+    if not words.isdisjoint(CHANNELS):
+        changes, keeps_numbers = channel_changes(mappings, tuned, opened)
+        edits = with_channels(edits, changes)
     if not ENDS.isdisjoint(words):
         edits = with_asynchronous(old, new, found, edits)
     edits += header_edits(old.module, new.module, mappings[0][1])  # the first pair is that of the entries

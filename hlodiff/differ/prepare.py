@@ -245,12 +245,16 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
             ignored[one.name] = count
     modules = [without_own_numbers(module) for module in modules]
     printed = (modules[0], modules[1])
-    numbered = (with_numbered_branches(printed[0]), with_numbered_branches(printed[1]))
-    hashed = bare.hashed(numbered[0]), bare.hashed(numbered[1])
-    ordered = in_one_order(numbered, [[content.hash for content in side.contents] for side in hashed])
-    if ordered is not numbered:
-        hashed = bare.hashed(ordered[0]), bare.hashed(ordered[1])
-    return DiffInput(old.words | new.words, ordered, hashed, ignored, printed)
+    words, ordered = old.words | new.words, printed
+    if CONDITIONALS.isdisjoint(words):
+        hashed = bare.hashed(printed[0]), bare.hashed(printed[1])
+    else:
+        numbered = (with_numbered_branches(printed[0]), with_numbered_branches(printed[1]))
+        hashed = bare.hashed(numbered[0]), bare.hashed(numbered[1])
+        ordered = in_one_order(numbered, [[content.hash for content in side.contents] for side in hashed])
+        if ordered is not numbered:
+            hashed = bare.hashed(ordered[0]), bare.hashed(ordered[1])
+    return DiffInput(words, ordered, hashed, ignored, printed)
 
 
 def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module, int]]:
