@@ -13,8 +13,7 @@ from playwright.sync_api import Page as Tab
 from hlodiff.cli import run
 from hlodiff.differ import executed, part_costs
 from hlodiff.hlo import read, read_hlo
-from hlodiff.report.html import PicturedProgram, to_picture
-from hlodiff.report.html.picture import PictureLimits
+from hlodiff.report.html import PicturedProgram, PictureLimits, to_picture
 from tests.page_parts import long_program, parsed
 from tests.test_page import assert_closed
 

@@ -13,7 +13,6 @@ from hlodiff.config import Budget, Config, budgets, measured_as
 from hlodiff.differ import CLASSES, ProgramComparison, diff, metrics
 from hlodiff.errors import ConfigError
 from hlodiff.hlo import collectives, read_text
-from hlodiff.hlo.traversal import KINDS
 from hlodiff.policy import CLEAN, FAILED, Finding, exit_code, judge, over_programs
 
 HEAD = "HloModule jit_step, entry_computation_layout={(f32[8]{0})->f32[8]{0}}\n\n"
@@ -165,18 +164,62 @@ def test_fail_on_says_which_classes_fail() -> None:
     assert [found.severity for found in both] == ["error"], "once for both stages"
 
 
+EVERY_KIND = """HloModule m
+
+%fused {
+  ROOT %q = f32[8]{0} parameter(0)
+}
+
+%sum {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+%more {
+  %v = f32[8]{0} parameter(0)
+  ROOT %p = pred[] constant(true)
+}
+
+%turn {
+  ROOT %w = f32[8]{0} parameter(0)
+}
+
+%one {
+  ROOT %o = f32[8]{0} parameter(0)
+}
+
+%called {
+  ROOT %c = f32[8]{0} parameter(0)
+}
+
+ENTRY %main {
+  %x = f32[8]{0} parameter(0)
+  %zero = f32[] constant(0)
+  %f = f32[8]{0} fusion(%x), kind=kLoop, calls=%fused
+  %l = f32[8]{0} while(%f), condition=%more, body=%turn
+  %total = f32[] reduce(%l, %zero), dimensions={0}, to_apply=%sum
+  %n = s32[] parameter(1)
+  %k = f32[8]{0} conditional(%n, %l), branch_computations={%one}
+  ROOT %r = f32[8]{0} custom-call(%k), custom_call_target="t", called_computations={%called}
+}
+"""
+
+
 def test_the_configuration_knows_what_is_counted() -> None:
     fixed = [name for name in metrics._FIXED if not name.startswith("ops.")]
     assert sorted(config_module.COUNTED) == sorted([*fixed, "launches"])
     assert config_module.FAMILIES == collectives.FAMILIES
-    assert config_module.KINDS == KINDS
+    assert [*diff(read_text(EVERY_KIND), read_text(EVERY_KIND)).kinds] == [*config_module.KINDS]
     assert set(config_module.FAIL_ON) == set(CLASSES) - {"schedule", "identical"}
 
 
 def test_every_metric_has_a_value() -> None:
     one = ProgramComparison("f", "cpu", "compiled", "identical", module=read_text(program(2)))
     names = [*config_module.COUNTED, *(f"collectives.{f}.bytes" for f in config_module.FAMILIES), "custom_calls.x"]
-    names += [f"{kind}.{name}" for kind in KINDS for name in ("copies", "op.add", "collectives.all-gather")]
+    names += [
+        f"{kind}.{name}" for kind in config_module.KINDS for name in ("copies", "op.add", "collectives.all-gather")
+    ]
     assert all(measured_as(name) for name in names)
     assert said(one, **dict.fromkeys(names, 10**9)) == []
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hlodiff.cli.progress_bar import progress_bar
+from hlodiff.cli import run
 from hlodiff.progress import progress
 from hlodiff.report import Report, to_terminal
 from hlodiff.workflows.check import Stopwatch
@@ -20,6 +20,18 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+def during_a_command(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> None:
+    """Run a command that does this and nothing else."""
+
+    def worked(*_: object, **__: object) -> Report:
+        work()
+        return Report("diff", "a", "b", ())
+
+    monkeypatch.setattr("hlodiff.workflows.diff.diff_sides", worked)
+    monkeypatch.setattr("hlodiff.cli.diff_command.diff_sides", worked)
+    assert run(["diff", "a", "b"]) == 0
 
 
 def until(said: Callable[[], bool]) -> None:
@@ -39,7 +51,7 @@ def test_a_line_names_what_is_being_done_and_for_how_long(monkeypatch: pytest.Mo
     def says(words: str) -> None:
         until(lambda: printed.getvalue().endswith(f" s: {words}\n"))
 
-    with progress_bar():
+    def work() -> None:
         with progress(None, "starting JAX") as step:
             says("starting JAX")
             now[0] += 2
@@ -68,41 +80,54 @@ def test_a_line_names_what_is_being_done_and_for_how_long(monkeypatch: pytest.Mo
             step("", 0, "importing programs.py")  # a worker that starts is not what all do
             says(words.replace("(1 s)", "(61 s)").replace("(0 s)", "(60 s)"))
 
+    during_a_command(monkeypatch, work)
+
 
 def test_the_bar_names_what_takes_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     now, terminal = [100.0], Terminal()
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "150")
-    with progress_bar(), progress(6, "capturing") as step:
-        for name in "ghijk":
-            step(f"{name} on cpu", 0, "tracing")
-            now[0] += name == "g"
-        until(lambda: "tracing g on cpu and 4 more" in terminal.getvalue())
-        now[0] += 60
-        step("", 0, "importing programs.py")
-        until(lambda: "tracing g on cpu (for 61 s) and 4 more" in terminal.getvalue())
-        step("g on cpu", 1, "comparing")
-        until(lambda: "tracing h on cpu (for 60 s) and 3 more" in terminal.getvalue())
+
+    def work() -> None:
+        with progress(6, "capturing") as step:
+            for name in "ghijk":
+                step(f"{name} on cpu", 0, "tracing")
+                now[0] += name == "g"
+            until(lambda: "tracing g on cpu and 4 more" in terminal.getvalue())
+            now[0] += 60
+            step("", 0, "importing programs.py")
+            until(lambda: "tracing g on cpu (for 61 s) and 4 more" in terminal.getvalue())
+            step("g on cpu", 1, "comparing")
+            until(lambda: "tracing h on cpu (for 60 s) and 3 more" in terminal.getvalue())
+
+    during_a_command(monkeypatch, work)
 
 
 def test_lines_come_without_a_terminal_and_can_be_turned_off(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    printed = ""
+
+    def wait(end: float) -> None:
+        nonlocal printed
+        with progress(2, "comparing") as step:
+            step("f on cpu", 0)
+            while not printed and time.monotonic() < end:
+                time.sleep(0.01)
+                out, err = capsys.readouterr()
+                assert out == ""
+                printed += err
+
     for value, lines in (("0.01", True), ("0", False), ("3600", False)):
         monkeypatch.setenv("HLODIFF_PROGRESS", value)
         printed = ""
-        with progress_bar(), progress(2, "comparing") as step:
-            step("f on cpu", 0)
-            end = time.monotonic() + (120 if lines else 0.05)
-            while not printed and time.monotonic() < end:
-                time.sleep(0.01)
-                printed += capsys.readouterr().err
+        end = time.monotonic() + (120 if lines else 0.05)
+        during_a_command(monkeypatch, lambda: wait(end))
         printed += capsys.readouterr().err
         assert bool(printed) == lines
         found = [re.search(r"\d+ s: comparing f on cpu \(\d+ s\); 0 of 2 done", line) for line in printed.splitlines()]
         assert all(found), "and no bar"
-    assert capsys.readouterr().out == ""
 
 
 def test_where_the_time_of_a_run_went(monkeypatch: pytest.MonkeyPatch) -> None:

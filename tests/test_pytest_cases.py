@@ -13,7 +13,6 @@ import pytest
 from hlodiff.capture import CapturedProgram
 from hlodiff.differ import Limits
 from hlodiff.errors import RegistryError
-from hlodiff.pytest_plugin.fixtures import snapshot_name
 from hlodiff.registry import register
 from hlodiff.snapshots import FolderTree, list_snapshots
 from hlodiff.workflows.build_snapshot import build_snapshot
@@ -320,23 +319,47 @@ def test_a_run_without_any_case_says_nothing(suite: pytest.Pytester) -> None:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("nodeid", "name"),
-    [
-        ("test_a.py::test_b", "test_a.test_b"),
-        ("tests/deep/test_a.py::TestB::test_c[1-x.y]", "tests.deep.test_a.TestB.test_c-1-x.y"),
-        ("../test_a.py::test_b", "test_a.test_b"),
-    ],
-)
-def test_names_of_snapshots(nodeid: str, name: str) -> None:
-    assert snapshot_name(nodeid).startswith(name)
+NAMED = """
+import hlodiff, pytest
+def tanh(): ...
+def test_b(hlodiff_case):
+    hlodiff_case(hlodiff.Case(tanh))
+class TestB:
+    @pytest.mark.parametrize("one", range(len(IDS)), ids=IDS)
+    def test_c(self, hlodiff_case, one):
+        hlodiff_case(hlodiff.Case(tanh))
+"""
 
 
-def test_names_that_cannot_be_folders_stay_different() -> None:
-    ids = [f"test_a.py::test_b[{one}]" for one in ("x/y", "x y", "x:y", "..", "\x1b[31m", "ü", "x" * 300, "x" * 301)]
-    names = [snapshot_name(one) for one in ids]
-    assert len({name.lower() for name in names}) == len(ids)
-    assert all(len(name) <= 100 and name.isascii() and "/" not in name for name in names)
+def named(suite: pytest.Pytester, file: str, ids: list[str], *options: str) -> list[str]:
+    """The folders that the tests of a file have for their snapshots."""
+    path = suite.path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(NAMED.replace("IDS", repr(ids)))
+    run(suite, "--hlodiff-update", *options, str(path)).assert_outcomes(passed=1 + len(ids))
+    found = {*suite.path.rglob("pytest/**/cpu/summary.yaml")}
+    return sorted(one.parent.parent.name for one in found)
+
+
+def test_names_of_snapshots(suite: pytest.Pytester) -> None:
+    assert named(suite, "tests/deep/test_a.py", ["1-x.y"]) == [
+        "tests.deep.test_a.TestB.test_c-1-x.y",
+        "tests.deep.test_a.test_b",
+    ]
+
+
+def test_the_name_of_a_test_outside_of_the_root(suite: pytest.Pytester) -> None:
+    (suite.path / "inner").mkdir()
+    names = named(suite, "test_a.py", ["x"], "--rootdir=inner")
+    assert not any(name.startswith((".", "-")) for name in names), "neither hidden nor an option"
+    assert [name.removeprefix("test_a.") for name in names] == ["TestB.test_c-x", "test_b"]
+
+
+def test_names_that_cannot_be_folders_stay_different(suite: pytest.Pytester) -> None:
+    ids = ["x/y", "x y", "x:y", "..", "\x1b[31m", "ü", "x" * 300, "x" * 301]
+    names = named(suite, "test_a.py", ids)
+    assert len({name.lower() for name in names}) == 1 + len(ids)
+    assert all(len(name) <= 100 and name.isascii() for name in names)
 
 
 def test_commands_leave_the_snapshots_of_tests_alone(suite: pytest.Pytester) -> None:

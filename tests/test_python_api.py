@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.cli.output import messages
+from hlodiff.cli import run
 from hlodiff.errors import ConfigError, UsageError
 from hlodiff.progress import Progress, progress, reporting_to
 from hlodiff.report import to_json
@@ -140,10 +140,17 @@ def test_progress_of_a_run_that_is_interrupted() -> None:
     assert len(events) == 3, "nobody listens outside of the block"
 
 
-def test_messages_are_logged_and_the_command_line_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_are_logged_and_the_command_line_shows_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     logger = logging.getLogger("hlodiff.workflows")
-    logger.info("for nobody")
-    with messages():
+
+    def update(*_: object, **__: object) -> None:
         logger.info("installing %s", "jax")
+        raise UsageError("no more")
+
+    monkeypatch.setattr("hlodiff.cli.update_command.update", update)
     logger.info("for nobody")
-    assert capsys.readouterr() == ("", "installing jax\n")
+    assert run(["update"]) == 2
+    logger.info("for nobody")
+    assert capsys.readouterr() == ("", "installing jax\nerror: no more\n")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -18,8 +20,16 @@ from hlodiff.errors import ConfigError, HlodiffError, ReadError, StoreError, exp
 from hlodiff.hlo import read, read_text
 from hlodiff.integrations.git import diff_driver
 from hlodiff.integrations.history import commits
-from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, drop_pending, keep_pending, trees, write_snapshot
-from hlodiff.snapshots.pending import from_plain
+from hlodiff.snapshots import (
+    CaptureOrigin,
+    FolderTree,
+    Key,
+    drop_pending,
+    keep_pending,
+    read_pending,
+    trees,
+    write_snapshot,
+)
 from hlodiff.workflows import Freshness, load_if_any, open_side
 from hlodiff.workflows.passes import pass_dumps
 from hlodiff.workflows.sides import Side, SideProgram, pair
@@ -130,8 +140,13 @@ def test_a_package_that_a_note_names_is_not_run(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_a_note_says_of_its_origin_is_bounded(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not what a capture depends on"):
-        from_plain({"files": {}, "settings": {}, "packages": {f"p{n}": "1" for n in range(1_001)}})
+    keep_pending(tmp_path / "pending", NEW, None, "new")
+    note = tmp_path / "pending" / NEW.key.folder / "pending.json"
+    for count, is_read in ((1_000, True), (1_001, False)):
+        origin = {"files": {}, "settings": {}, "packages": {f"p{n}": "1" for n in range(count)}}
+        note.write_text(json.dumps(json.loads(note.read_text()) | {"origin": origin}))
+        with nullcontext() if is_read else pytest.raises(StoreError, match="does not hold what hlodiff writes there"):
+            read_pending(FolderTree(tmp_path / "pending"), NEW.key)
     long = "n" * 5_000
     origin = CaptureOrigin(files={f"{long}.py": "00"}, packages={long: long})
     words = Freshness(Config(tmp_path)).refusal(Key("f", "", "cpu"), origin)
