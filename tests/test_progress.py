@@ -6,6 +6,7 @@ import io
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_lines_come_without_a_terminal_and_can_be_turned_off(
         monkeypatch.setenv("HLODIFF_PROGRESS", value)
         printed = ""
         end = time.monotonic() + (120 if lines else 0.05)
-        during_a_command(monkeypatch, lambda: wait(end))
+        during_a_command(monkeypatch, partial(wait, end))
         printed += capsys.readouterr().err
         assert bool(printed) == lines
         found = [re.search(r"\d+ s: comparing f on cpu \(\d+ s\); 0 of 2 done", line) for line in printed.splitlines()]

@@ -143,8 +143,8 @@ def test_what_a_note_says_of_its_origin_is_bounded(tmp_path: Path) -> None:
     keep_pending(tmp_path / "pending", NEW, None, "new")
     note = tmp_path / "pending" / NEW.key.folder / "pending.json"
     for count, is_read in ((1_000, True), (1_001, False)):
-        origin = {"files": {}, "settings": {}, "packages": {f"p{n}": "1" for n in range(count)}}
-        note.write_text(json.dumps(json.loads(note.read_text()) | {"origin": origin}))
+        inputs = {"files": {}, "settings": {}, "packages": {f"p{n}": "1" for n in range(count)}}
+        note.write_text(json.dumps(json.loads(note.read_text()) | {"origin": inputs}))
         with nullcontext() if is_read else pytest.raises(StoreError, match="does not hold what hlodiff writes there"):
             read_pending(FolderTree(tmp_path / "pending"), NEW.key)
     long = "n" * 5_000
