@@ -15,7 +15,6 @@ from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site, Status, d
 from hlodiff.hlo import read_text
 from hlodiff.policy import Finding
 from hlodiff.report import Report, ToolchainChange, build_view, format_checked, to_terminal
-from hlodiff.workflows.notes import renamed
 from tests.shown import words
 from tests.test_cli_check import EXP, TANH, Compiler
 from tests.test_cli_check import compiler as compiler
@@ -216,8 +215,7 @@ def test_two_functions_in_one_row_are_both_named() -> None:
     assert "\nf, g          cpu  " in text and "\nh and 2 more  cpu  " in text
 
 
-def test_a_function_that_was_renamed_since_a_revision() -> None:
-    module = read_text(PROGRAM)
-    gone = ProgramComparison("f", "cpu", "compiled", "removed", module=module)
-    programs = (gone, replace(gone, name="g", status="added"))
-    assert renamed(programs, recorded=False) == ("f was probably renamed to g (identical program)",)
+def test_a_function_that_was_renamed_since_a_revision(compiler: Compiler, at_revision: Compiler, said: Ask) -> None:
+    compiler.answers = {("g", "", "cpu"): at_revision.answers["f", "", "cpu"]}
+    notes = json.loads(said("check", "--against", "HEAD~1", "--format", "json")[1])["notes"]
+    assert "f was probably renamed to g (identical program)" in notes, "there is no snapshot that a command could move"
