@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hlodiff.hlo import read_hlo
-from hlodiff.hlo.collectives import collectives
+import hlodiff
+from hlodiff.differ import module_metrics
+from hlodiff.hlo import read_hlo, read_stablehlo
 from hlodiff.normalizer import normalize
-from hlodiff.normalizer.backend_config import split_backend_config
 
 GROUPS = [
     ("{{0,1},{2,3}}", "{{0,1},{2,3}}"),
@@ -84,6 +84,14 @@ def test_shardings_in_every_spelling(spelling: str, canonical: str) -> None:
     assert normalized("sharding", canonical) == canonical
 
 
+# The devices 0 and 1 differ in `b` alone, 0 and 2 in `a`.
+MESH = """module @m {
+  sdy.mesh @mesh = <["a"=2, "b"=2]>
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    return %arg0 : tensor<8xf32>
+  }
+}
+"""
 HEAD = "HloModule m\n\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n"
 WRAPPED = "inner {\n  q = f32[8]{0} parameter(0)\n  ROOT r = f32[8]{0} all-reduce(q), %s, to_apply=add\n}\n\n"
 GROUP = "channel_id=1, replica_groups=[2,2]<=[4]"
@@ -121,9 +129,13 @@ def test_one_all_reduce_in_every_spelling(before: str, lines: str, asynchronous:
     body = "\n".join("  " + line for line in ("x = f32[8]{0} parameter(0)\n" + lines).splitlines())
     module = read_hlo(f"{HEAD}{before}ENTRY main {{\n{body}\n}}\n")
     for one in (module, normalize(module)):
-        (found,) = collectives(one)
-        assert (found.family, found.bytes, found.groups) == ("all-reduce", 32, "{{0,1},{2,3}}")
-        assert found.asynchronous is asynchronous
+        found = module_metrics(one)
+        assert (found["collectives"], found["collectives.all-reduce"]) == (1, 1)
+        assert (found["collective_bytes.all-reduce"], found["async_collectives"]) == (32, asynchronous)
+        program = hlodiff.Program("f", "cpu-4", read_stablehlo(MESH), one)
+        program.assert_no_collective(axis="a")
+        with pytest.raises(AssertionError, match="is of the kind all-reduce"):
+            program.assert_no_collective(axis="b")
 
 
 OTHERS = [
@@ -150,9 +162,23 @@ OTHERS = [
 @pytest.mark.parametrize(("lines", "family", "size", "dimension"), OTHERS)
 def test_other_families(lines: str, family: str, size: int, dimension: int | None) -> None:
     body = "\n".join("  " + line for line in ("x = f32[8,8]{1,0} parameter(0)\n" + lines).splitlines())
-    (found,) = collectives(read_hlo(f"HloModule m\n\nENTRY main {{\n{body}\n}}\n"))
-    assert (found.family, found.bytes, found.dimension) == (family, size, dimension)
-    assert found.instruction == 1
+    module = read_hlo(f"HloModule m\n\nENTRY main {{\n{body}\n}}\n")
+    found = module_metrics(module)
+    assert (found["collectives"], found[f"collectives.{family}"], found[f"collective_bytes.{family}"]) == (1, 1, size)
+    over = "" if dimension is None else f" over dimension {dimension} of 16"
+    with pytest.raises(AssertionError, match=rf" is of the kind {family}{over}$"):
+        hlodiff.Program("f", "cpu", module, module).assert_no_collective()
+
+
+def told_apart(config: str) -> tuple[str, str]:
+    """What of a configuration is a change of the program where it was added, and what of its tuning."""
+    text = "HloModule m\n\nENTRY main {\n  p = f32[8]{0} parameter(0)\n  ROOT r = f32[8]{0} sine(p)CONFIG\n}\n"
+    old, new = (read_hlo(text.replace("CONFIG", words)) for words in ("", f", backend_config={config}"))
+    found = hlodiff.diff(old, new)
+    program, tuning = (
+        [change.new for edit in edits for change in edit.changes] for edits in (found.edits, found.tuning)
+    )
+    return ", ".join(program), ", ".join(tuning)
 
 
 def test_tuning_is_split_from_the_program() -> None:
@@ -160,11 +186,10 @@ def test_tuning_is_split_from_the_program() -> None:
         '{"fusion_backend_config":{"kind":"__triton","block_level_fusion_config":{"num_warps":"2"}},'
         '"collective_backend_config":{"is_sync":true,"kernel_strategy":"X"},"sizes":["16"]}'
     )
-    program, tuning = split_backend_config(config)
-    assert program == '{"collective_backend_config":{"is_sync":true},"fusion_backend_config":{"kind":"__triton"}}'
-    assert tuning == (
+    assert told_apart(config) == (
+        'collective_backend_config.is_sync=true, fusion_backend_config.kind="__triton"',
         '{"collective_backend_config":{"kernel_strategy":"X"},'
-        '"fusion_backend_config":{"block_level_fusion_config":{"num_warps":"2"}},"sizes":["16"]}'
+        '"fusion_backend_config":{"block_level_fusion_config":{"num_warps":"2"}},"sizes":["16"]}',
     )
-    assert split_backend_config('"1,0,100,1e-6"') == ('"1,0,100,1e-6"', "")
-    assert split_backend_config('{"sizes":["16"]}') == ("", '{"sizes":["16"]}')
+    assert told_apart('"1,0,100,1e-6"') == ('"1,0,100,1e-6"', "")
+    assert told_apart('{"sizes":["16"]}') == ("", '{"sizes":["16"]}')
