@@ -16,7 +16,6 @@ import pytest
 import hlodiff
 from hlodiff.capture import COMPILE_CACHE, CacheFolder, facts
 from hlodiff.capture import compile_cache as cache
-from hlodiff.capture.cache_folder import trim
 from hlodiff.capture.compile_cache import (
     XlaResult,
     numbered_places,
@@ -26,7 +25,6 @@ from hlodiff.capture.compile_cache import (
 )
 from hlodiff.capture.targets import parse
 from hlodiff.errors import StoreError, UsageError
-from hlodiff.hlo.metadata import PythonRange, placed
 from hlodiff.workflows.shared_cache import using_compile_cache
 
 STABLEHLO = """\
@@ -128,10 +126,13 @@ def test_what_names_places_otherwise_is_not_kept(old: str, new: str, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_places_of_a_program_without_any() -> None:
-    text = "HloModule m\n\nENTRY %main () -> f32[] {\n  ROOT %c = f32[] constant(1)\n}\n"
-    assert placed(text, {}) == text
-    assert numbered_places('#loc1 = loc("a.py":3:4)')[0] == (PythonRange("a.py", 3, 4, 3, 4),)
+def test_places_of_a_program_without_any(tmp_path: Path) -> None:
+    text = "HloModule jit_step\n\nENTRY %main () -> f32[] {\n  ROOT %c = f32[] constant(1)\n}\n"
+    result, file = replace(RESULT, text=text), CacheFolder(str(tmp_path), True).file(KEY)
+    assert write_entry(file, KEY, result, STABLEHLO, numbered_places(STABLEHLO)[0])
+    assert asked(file) == replace(result, cached=True)
+    point, span = (numbered_places(f'#loc1 = loc("a.py":3:4{to})')[0] for to in ("", " to :4"))
+    assert point == span != ()
 
 
 LIES: dict[str, dict[str, Any]] = {
@@ -218,7 +219,16 @@ def test_a_long_program_is_read_whole_before_it_is_believed(tmp_path: Path) -> N
         assert asked(file) is None, new
 
 
-def test_only_folders_of_the_cache_are_trimmed(tmp_path: Path) -> None:
+def after_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """What is left of a folder of at most so many bytes after a run that compiled something."""
+    monkeypatch.setattr("hlodiff.capture.cache_folder.LARGEST_FOLDER", most)
+    with using_compile_cache(folder):
+        use = COMPILE_CACHE.get()
+        assert use is not None
+        use.compiled += 1
+
+
+def test_only_folders_of_the_cache_are_trimmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim, cache_folder = tmp_path / "victim", tmp_path / "cache"
     victim.mkdir()
     cache_folder.mkdir()
@@ -227,7 +237,7 @@ def test_only_folders_of_the_cache_are_trimmed(tmp_path: Path) -> None:
         file.write_text("mine")
         os.utime(file, (0, 0))
     (cache_folder / KEY[:2]).symlink_to(victim)
-    trim(cache_folder, 0)
+    after_a_run(cache_folder, monkeypatch, most=0)
     assert [file.read_text() for file in mine] == ["mine", "mine"]
 
 
@@ -258,7 +268,7 @@ def test_the_key_sees_flags_variables_libraries_and_for_cpus_the_processor(monke
     assert "ptxas" in settings(parse("cuda-h100"), {"PATH": ""})
 
 
-def test_the_oldest_entries_go_where_there_are_too_many(tmp_path: Path) -> None:
+def test_the_oldest_entries_go_where_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         file = CacheFolder(str(tmp_path), True).file(f"{number}0" + "0" * 62)
         file.parent.mkdir()
@@ -271,7 +281,7 @@ def test_the_oldest_entries_go_where_there_are_too_many(tmp_path: Path) -> None:
     for other in others:
         other.parent.mkdir(exist_ok=True)
         other.write_bytes(b"0" * 1000)
-    trim(tmp_path, 250)
+    after_a_run(tmp_path, monkeypatch, most=250)
     assert sorted(path.parent.name for path in tmp_path.glob("??/*.z")) == ["20", "30"]
     assert all(other.exists() for other in others) and not unfinished.exists()
 

@@ -65,12 +65,11 @@ def chosen_folder() -> CacheFolder | None:
     return use.folder if use is not None else None
 
 
-def trim(folder: Path, most: int = LARGEST_FOLDER) -> None:
+def trim(folder: Path) -> None:
     """Delete the least recently used entries, and unfinished files of killed runs.
 
     Args:
         folder: the folder; only entries in their proper places are touched.
-        most: bytes to keep.
     """
     found: list[tuple[float, int, str]] = []
     for name in _FOLDERS:
@@ -86,7 +85,7 @@ def trim(folder: Path, most: int = LARGEST_FOLDER) -> None:
                         Path(entry.path).unlink()
     left = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
-        if left <= most:
+        if left <= LARGEST_FOLDER:
             return
         with contextlib.suppress(OSError):
             Path(path).unlink()

@@ -37,7 +37,6 @@ from hlodiff.capture.environment import compiled_by
 from hlodiff.capture.imports import COMPILERS, file_digest
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.targets import TargetName
-from hlodiff.hlo.metadata import PythonRange, placed
 
 FORMAT = 1
 """Version of the format; increase it whenever the content of entries or keys changes."""
@@ -188,7 +187,65 @@ def processor() -> str:
     return json.dumps([platform.machine(), count, {name: found.get(name, "") for name in _PROCESSOR}])
 
 
-# ---- Python locations
+# ---- Python locations: the same program, compiled from lines that have moved
+
+_FILES = re.compile(r'^FileNames\n((?:\d+ ".*"\n)*)', re.MULTILINE)
+_FILE = re.compile(r'^(\d+) "([^"\\]*)"$', re.MULTILINE)
+_PLACES = re.compile(r"^FileLocations\n((?:\d+ \{.*\}\n)*)", re.MULTILINE)
+_PLACED = re.compile(
+    r"^(\d+) \{file_name_id=(\d+)( function_name_id=\d+)? line=(\d+) end_line=(\d+)(?: column=(\d+))?"
+    r"(?: end_column=(\d+))?\}$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonRange:
+    """A range of a Python file."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def _placed(compiled: str, places: Mapping[PythonRange, PythonRange]) -> str | None:
+    """Replace the Python locations in compiled HLO.
+
+    Args:
+        compiled: the HLO text.
+        places: the new location of each.
+
+    Returns:
+        the text; None if it has a location that is not in `places`, or writes locations in another form.
+    """
+    tables = _FILES.findall(compiled), _PLACES.findall(compiled)
+    if (len(tables[0]), len(tables[1])) not in ((0, 0), (1, 1)) or "source_file=" in compiled:
+        return None
+    if not tables[0]:
+        return compiled
+    files = dict(_FILE.findall(tables[0][0]))
+    if len(files) != tables[0][0].count("\n"):
+        return None
+    names: dict[str, int] = {}
+    lines = []
+    for line in tables[1][0].splitlines():
+        match = _PLACED.match(line)
+        if match is None or match[2] not in files:
+            return None
+        own, file, function, first, last, column, end_column = match.groups(default="0")
+        place = places.get(PythonRange(files[file], int(first), int(column), int(last), int(end_column)))
+        if place is None:
+            return None
+        number = names.setdefault(place.file, len(names) + 1)
+        function = function if function != "0" else ""
+        lines.append(
+            f"{own} {{file_name_id={number}{function} line={place.line} end_line={place.end_line}"
+            f" column={place.column} end_column={place.end_column}}}\n"
+        )
+    named = "".join(f'{number} "{name}"\n' for name, number in names.items())
+    compiled = _FILES.sub(lambda _: f"FileNames\n{named}", compiled, count=1)
+    return _PLACES.sub(lambda _: "FileLocations\n" + "".join(lines), compiled, count=1)
 
 
 def numbered_places(stablehlo: str) -> tuple[tuple[PythonRange, ...], str]:
@@ -235,7 +292,7 @@ def write_entry(path: Path, key: str, result: XlaResult, stablehlo: str, places:
         whether it was written.
     """
     numbers = _numbers(places)
-    text = placed(result.text, numbers) if len(numbers) == len(places) else None
+    text = _placed(result.text, numbers) if len(numbers) == len(places) else None
     value = {"format": FORMAT, "key": key, "memory": dict(result.memory), "cost": dict(result.cost), "compiled": text}
     if text is None or len(text) > LARGEST_TEXT // 2 or _result(value, key, stablehlo) is None:
         return False
@@ -278,7 +335,7 @@ def read_entry(path: Path, key: str, stablehlo: str, places: tuple[PythonRange, 
         found = _result(value, key, stablehlo)
         if found is None:
             return None
-        text = placed(found.text, {number: place for place, number in _numbers(places).items()})
+        text = _placed(found.text, {number: place for place, number in _numbers(places).items()})
         return None if text is None else XlaResult(text, found.memory, found.cost, cached=True)
     except Exception:  # entries are untrusted
         return None

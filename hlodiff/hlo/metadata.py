@@ -6,7 +6,7 @@ Both forms are read: tables with `stack_frame_id`, and the older inline `source_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -292,67 +292,6 @@ def _is_ambiguous(frame: Frame) -> bool:
 
 def _function(frame: Frame) -> tuple[str, str]:
     return frame.file, frame.function
-
-
-# --- Replacing Python locations: the same program, compiled from lines that have moved.
-
-_FILES = re.compile(r'^FileNames\n((?:\d+ ".*"\n)*)', re.MULTILINE)
-_FILE = re.compile(r'^(\d+) "([^"\\]*)"$', re.MULTILINE)
-_PLACES = re.compile(r"^FileLocations\n((?:\d+ \{.*\}\n)*)", re.MULTILINE)
-_PLACED = re.compile(
-    r"^(\d+) \{file_name_id=(\d+)( function_name_id=\d+)? line=(\d+) end_line=(\d+)(?: column=(\d+))?"
-    r"(?: end_column=(\d+))?\}$"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PythonRange:
-    """A range of a Python file."""
-
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-def placed(compiled: str, places: Mapping[PythonRange, PythonRange]) -> str | None:
-    """Replace the Python locations in compiled HLO.
-
-    Args:
-        compiled: the HLO text.
-        places: the new location of each.
-
-    Returns:
-        the text; None if it has a location that is not in `places`, or writes locations in another form.
-    """
-    tables = _FILES.findall(compiled), _PLACES.findall(compiled)
-    if (len(tables[0]), len(tables[1])) not in ((0, 0), (1, 1)) or "source_file=" in compiled:
-        return None
-    if not tables[0]:
-        return compiled
-    files = dict(_FILE.findall(tables[0][0]))
-    if len(files) != tables[0][0].count("\n"):
-        return None
-    names: dict[str, int] = {}
-    lines = []
-    for line in tables[1][0].splitlines():
-        match = _PLACED.match(line)
-        if match is None or match[2] not in files:
-            return None
-        own, file, function, first, last, column, end_column = match.groups(default="0")
-        place = places.get(PythonRange(files[file], int(first), int(column), int(last), int(end_column)))
-        if place is None:
-            return None
-        number = names.setdefault(place.file, len(names) + 1)
-        function = function if function != "0" else ""
-        lines.append(
-            f"{own} {{file_name_id={number}{function} line={place.line} end_line={place.end_line}"
-            f" column={place.column} end_column={place.end_column}}}\n"
-        )
-    named = "".join(f'{number} "{name}"\n' for name, number in names.items())
-    compiled = _FILES.sub(lambda _: f"FileNames\n{named}", compiled, count=1)
-    return _PLACES.sub(lambda _: "FileLocations\n" + "".join(lines), compiled, count=1)
 
 
 # --- The paths of arguments: JAX names each by its place in what the function takes, `params['w']`.
