@@ -75,9 +75,10 @@ def words(edit: Edit, stage: Stage = "compiled") -> str:
     return change.what
 
 
-def happened(found: ModuleDiff, name: str = "f") -> list[str]:
-    """What happened to a program, in sentences, the most important first."""
-    program = ProgramComparison(name, "cpu", found.new.stage, "changed", found)
+def happened(found: ModuleDiff, name: str = "f", *, temp: tuple[int, int] | None = None) -> list[str]:
+    """What happened to a program, in sentences, the most important first; `temp` is its temporary memory."""
+    old, new = ({"memory.temp": size} for size in temp) if temp else ({}, {})
+    program = ProgramComparison(name, "cpu", found.new.stage, "changed", found, old, new)
     (function,) = build_view(Report("diff", "a", "b", (program,))).functions
     return [one for stage in function.stages for one in stage.what.split("; ") if one]
 

@@ -11,8 +11,8 @@ import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.report import ChangedLine, ChangeView, EditGroup, Report
 from hlodiff.report.main_edit import OperationCounts, main_edit, new_and_gone
-from hlodiff.report.sentences import buffer_sentences
 from tests.scenarios import compare
+from tests.shown import happened
 
 ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
 
@@ -403,27 +403,29 @@ def test_the_only_attribute_at_the_edited_line_with_what_goes_with_it() -> None:
     assert main_edit("same cost", (), (line,), [edited, replace(other, where="a.py:1"), *added]).startswith("top(")
 
 
+GROWN = "temp grew by the size of the donated argument x (16.0 KiB)"
+
+
 def test_temp_that_grew_by_a_donated_argument() -> None:
     found = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(ALIASED.replace("negate", "tanh")))
-    grown = list(buffer_sentences(found, {"memory.temp": (196, 196 + 16384)}))
-    assert grown == ["temp grew by the size of the donated argument x (16.0 KiB)"]
-    assert not list(buffer_sentences(found, {"memory.temp": (196, 196 + 3 * 16384)}))
+    assert GROWN in happened(found, temp=(196, 196 + 16384))
+    assert not [words for words in happened(found, temp=(196, 196 + 3 * 16384)) if "donated" in words]
     # Where temporary memory holds much else, it is one of many things of that size.
-    assert not list(buffer_sentences(found, {"memory.temp": (10**6, 10**6 + 16384)}))
+    assert not [words for words in happened(found, temp=(10**6, 10**6 + 16384)) if "donated" in words]
     bare = ALIASED.replace(", input_output_alias={ {}: (0, {}, may-alias) }", "")
     kept = hlodiff.diff(hlodiff.read_text(bare), hlodiff.read_text(bare.replace("negate", "tanh")))
-    assert not list(buffer_sentences(kept, {"memory.temp": (196, 196 + 16384)}))
+    assert not [words for words in happened(kept, temp=(196, 196 + 16384)) if "donated" in words]
 
 
 def test_temp_that_another_new_buffer_explains_is_not_that_of_a_donated_argument() -> None:
     """A value in another type is as large as the argument that will have its gradient."""
     new = ALIASED.replace("negate(%p)", "negate(%y)").replace("  ROOT", "  %y = f32[4096]{0} sine(%p)\n  ROOT")
     found = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(new))
-    assert not list(buffer_sentences(found, {"memory.temp": (196, 196 + 16384)}))
+    assert not [words for words in happened(found, temp=(196, 196 + 16384)) if "donated" in words]
     found = hlodiff.diff(hlodiff.read_text(new), hlodiff.read_text(ALIASED))
-    assert not list(buffer_sentences(found, {"memory.temp": (196 + 16384, 196)}))
+    assert not [words for words in happened(found, temp=(196 + 16384, 196)) if "donated" in words]
     copied = hlodiff.diff(hlodiff.read_text(ALIASED), hlodiff.read_text(new.replace("sine", "copy")))
-    assert list(buffer_sentences(copied, {"memory.temp": (196, 196 + 16384)}))
+    assert GROWN in happened(copied, temp=(196, 196 + 16384))
 
 
 def test_a_long_sentence_about_a_line_loses_the_name_of_its_function_first() -> None:
