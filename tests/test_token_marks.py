@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -11,23 +12,35 @@ from hypothesis import strategies as st
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, diff
 from hlodiff.hlo import read_hlo
 from hlodiff.report import Line, Report, lay_out, to_form
-from hlodiff.report.lines import changed_spans, value_spans
 from tests import shown
 from tests.test_whose_line import PROGRAM, Sources, unary
 
 _CODES = re.compile(r"\x1b\[([\d;]*)m")
 
 
-def emphasized(text: str) -> list[str]:
-    """What is underlined, in the order in which it is printed."""
-    found, on = [""], False
+def parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text between codes, and whether it is underlined."""
+    on = False
     for number, part in enumerate(_CODES.split(text)):
         if number % 2:
             on = "4" in part.split(";")
-            found += [""]
-        elif on:
-            found[-1] += part
-    return [words for words in found if words]
+        elif part:
+            yield part, on
+
+
+def marks(text: str) -> list[str]:
+    """What is underlined, in the order in which it is printed."""
+    return [words for words, is_marked in parts(text) if is_marked]
+
+
+def colored(*lines: Line) -> list[str]:
+    """Lines in a terminal with colours that is wide enough for each."""
+    return lay_out(lines, width=10_000, color=True).split("\n")[: len(lines)]
+
+
+def edited(old: str, new: str) -> list[str]:
+    """A line of Python before and after an edit."""
+    return colored(Line(0, f"- {old}", style="red", wrap=True), Line(0, f"+ {new}", style="green", wrap=True))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +48,7 @@ def emphasized(text: str) -> list[str]:
     [
         ("y = jax.nn.gelu(x)", "y = jax.nn.silu(x)", ("gelu", "silu")),
         ("scan(turn, x)", "scan(jax.checkpoint(turn), x)", ("turn", "jax.checkpoint(turn)")),
-        ("x = a + b", "x = a", (" + b", "")),
+        ("x = a + b", "x = a", ("+ b", "")),
         ("f(a, a)", "f(a, a, a)", ("", ", a")),
         ("x.sum(axis=0)", "x.sum(axis=1)", ("0", "1")),
         ("return (", "pass (", ("", "")),
@@ -44,23 +57,22 @@ def emphasized(text: str) -> list[str]:
     ],
 )
 def test_lines_of_python(old: str, new: str, marked: tuple[str, str]) -> None:
-    spans = changed_spans(old, new)
-    assert tuple(side[start:end] for side, (start, end) in zip((old, new), spans, strict=True)) == marked
+    assert list(map(marks, edited(old, new))) == [[words] if words else [] for words in marked]
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
 def test_what_is_not_marked_is_equal(before: str, old: str, new: str) -> None:
-    sides = (f"{before} {old} end", f"{before} {new} end")
-    spans = changed_spans(*sides)
-    if any(start < end for start, end in spans):
-        rest = [side[:start] + side[end:] for side, (start, end) in zip(sides, spans, strict=True)]
-        assert rest[0] == rest[1]
+    lines = edited(f"{before} {old} end", f"{before} {new} end")
+    if any(map(marks, lines)):
+        rest = ["".join(text for text, is_marked in parts(line) if not is_marked)[2:] for line in lines]
+        assert rest[0].split() == rest[1].split()
 
 
 def test_values() -> None:
     words = "changed 2x dot %d.1 f32[8]: sharding: P('data', None) -> P('data', 'model'); precision: a -> b"
-    assert [words[start:end] for start, end in value_spans(words)] == ["None", "'model'"]
-    assert not list(value_spans("added add f32[8]")) and not list(value_spans("changed tanh -> exponential"))
+    none = "added add f32[8]", "changed tanh -> exponential"
+    found = colored(*(Line(0, one, wrap=True) for one in (words, *none)))
+    assert list(map(marks, found)) == [["None", "'model'"], [], []]
 
 
 def test_only_a_terminal_with_colours_has_marks() -> None:
@@ -71,9 +83,9 @@ def test_only_a_terminal_with_colours_has_marks() -> None:
     ]
     for width in (100, 44):  # one row for each, and several
         colored = lay_out(lines, width=width, color=True)
-        assert emphasized(colored) == ["gelu", "silu", "2", "4"]
+        assert marks(colored) == ["gelu", "silu", "2", "4"]
         assert _CODES.sub("", colored) == lay_out(lines, width=width)
-    assert emphasized(lay_out([lines[0], Line(2, "+ y = jax.nn.silu(x)", style="green")], width=80, color=True)) == []
+    assert marks(lay_out([lines[0], Line(2, "+ y = jax.nn.silu(x)", style="green")], width=80, color=True)) == []
 
 
 def test_a_mark_goes_on_in_the_next_row() -> None:
@@ -81,7 +93,7 @@ def test_a_mark_goes_on_in_the_next_row() -> None:
         Line(0, "- value = call(first_argument, second_argument)", style="red", wrap=True),
         Line(0, "+ value = call(other_argument, another_argument)", style="green", wrap=True),
     ]
-    words = emphasized(lay_out(lines, width=40, color=True))
+    words = marks(lay_out(lines, width=40, color=True))
     assert words == ["first_argument,", "second_argument", "other_argument,", "another_argument"]
 
 
