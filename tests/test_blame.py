@@ -10,15 +10,14 @@ import networkx as nx
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ import Limits, ModuleDiff, diff
+from hlodiff.differ import Limits, ModuleDiff, ProgramComparison, diff
 from hlodiff.differ.passes import Dump, PassBlame, dumps_of
 from hlodiff.differ.passes import blame as blame_module
 from hlodiff.differ.passes.blame import LabelCounter, blame, clean, label_of
 from hlodiff.differ.passes.steps import Texts
 from hlodiff.graph import call_graph
 from hlodiff.hlo import Instruction, Module, read_hlo
-from hlodiff.report import edit_words
-from hlodiff.report.passes import blame_lines, parted_words
+from hlodiff.report import Report, edit_words, to_json
 from tests.pass_dumps import dump, unpack
 
 SCATTER = ("scatter-cuda-h100-jax-0.9.1", "scatter-cuda-h100-jax-0.9.2")
@@ -29,11 +28,18 @@ def blamed(names: tuple[str, str]) -> PassBlame:
     return blame(dump(names[0]), dump(names[1]))
 
 
+def said_of(found: PassBlame) -> list[str]:
+    """What a report says of the passes, the one that parted the compiles first."""
+    program = ProgramComparison("f", "cpu", "compiled", "changed", passes=found)
+    (shown,) = json.loads(to_json(Report("diff", "a", "b", (program,))))["programs"]
+    return list(shown["passes"]["lines"])
+
+
 def test_the_pass_that_the_maintainers_of_xla_found_for_the_slower_scatter() -> None:
     """Since JAX 0.9.2 the scatter simplifier no longer sorts `scatter_dims_to_operand_dims` (jax-ml/jax#39959)."""
     found = blamed(SCATTER)
     (parting,) = found.partings
-    assert parted_words(found) == (
+    assert said_of(found)[0] == (
         "first differs after scatter_simplifier (pass 6 of 60; old: 6 of 67); before it the programs are the same"
     )
     assert parting.diff.summary == {"added": 0, "removed": 3, "changed": 1, "moved": 0}
@@ -51,9 +57,7 @@ def test_the_pass_that_the_maintainers_of_xla_found_for_the_slower_scatter() -> 
 def test_the_donated_buffer_that_is_no_longer_reused() -> None:
     """openxla/xla#45912: the array has a second buffer since JAX 0.7.2, and no copy is in the program."""
     found = blamed(DONATED)
-    assert parted_words(found).startswith(
-        "first differs after cpu-parallel-task-assigner (pass 30 of 35; old: 29 of 35)"
-    )
+    assert said_of(found)[0].startswith("first differs after cpu-parallel-task-assigner (pass 30 of 35; old: 29 of 35)")
     edits = {(edit.kind, (edit.old or edit.new).opcode) for edit in found.partings[0].diff.edits}  # type: ignore[union-attr]
     assert edits == {("removed", "call"), ("moved", "exponential"), ("moved", "fusion")}
 
@@ -94,7 +98,7 @@ def made(*stages: tuple[str, str], pipeline: str = "main") -> Dump:
 
 
 def lines(old: Dump, new: Dump) -> list[str]:
-    return blame_lines(blame(old, new))
+    return said_of(blame(old, new))
 
 
 def test_compiles_that_part_and_meet_again() -> None:
@@ -125,7 +129,7 @@ def test_a_difference_of_stablehlo_is_carried_through_and_what_a_pass_adds_is_to
     old = made(("", PLAIN), ("a", PLAIN), ("inserter", PLAIN))
     new = made(("", OTHER), ("a", OTHER), ("inserter", OTHER_COPIED))
     found = blame(old, new)
-    assert parted_words(found) == "differs before all passes: StableHLO difference carried through"
+    assert said_of(found)[0] == "differs before all passes: StableHLO difference carried through"
     modules = [Texts(one).module(one.stages[-1], one.read(one.stages[-1].file)) for one in (old, new)]
     final = diff(modules[0], modules[1])
     words = {

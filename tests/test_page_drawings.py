@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlodiff.differ import ModuleDiff, diff
+from hlodiff.differ import ModuleDiff, ProgramComparison, diff
 from hlodiff.hlo import read_hlo
-from hlodiff.report.html import PageLimits
-from hlodiff.report.html.drawing import drawings_of
+from hlodiff.report import Report
+from hlodiff.report.html import PageLimits, to_page
 from hlodiff.report.html.layers import GAP, layered_layout
-from hlodiff.report.html.listing import Matching
+from tests.page_parts import parsed
 
 HEAD = "HloModule m\n\n"
 TOGETHER = (
@@ -54,9 +55,15 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 )
 
 
-def drawings(found: ModuleDiff, room: int = 10**7) -> list[dict[str, Any]]:
-    made, _ = drawings_of(found, "compiled", "", (), Matching.of(found), None, PageLimits(), room)
-    return made
+def body_of(found: ModuleDiff, limits: PageLimits = PageLimits()) -> dict[str, Any]:  # noqa: B008
+    """What a page shows of a program that changed."""
+    report = Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", found),))
+    (body,) = parsed(to_page(report, limits=limits)).bodies()
+    return body
+
+
+def drawings(found: ModuleDiff) -> list[dict[str, Any]]:
+    return list(body_of(found)["drawings"])
 
 
 def between(old: str, new: str) -> ModuleDiff:
@@ -138,7 +145,11 @@ def test_what_came_is_drawn_beside_the_place_that_it_came_to() -> None:
 
 def test_as_many_drawings_as_there_is_room_for() -> None:
     found = between(TOGETHER, APART)
-    whole = drawings(found)
-    made, missing = drawings_of(found, "compiled", "", (), Matching.of(found), None, PageLimits(), 1_000)
-    assert len(made) + missing == len(whole)
-    assert missing
+    whole, missing = len(drawings(found)), []
+    for room in range(4_000, 12_000, 1_000):
+        body = body_of(found, PageLimits(page_bytes=room))
+        said = [words for words in body["left_out"] if re.fullmatch(r"\d+ drawings? not shown: .*", words)]
+        missing.append(int(said[0].split()[0]) if said else 0)
+        assert len(body.get("drawings", ())) + missing[-1] == whole
+    assert sorted({*missing}) == [0, 1, 2]
+    assert missing == sorted(missing, reverse=True)
