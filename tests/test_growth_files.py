@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.differ import QUANTITIES, FrameTree, Growth, Repeat, growth_series
-from hlodiff.differ.growth import GrowingLine, GrownRepeat, fit
+from hlodiff.differ import QUANTITIES, FrameTree, GrowingLine, GrownRepeat, Growth, Repeat, growth_series
 from hlodiff.errors import StoreError
 from hlodiff.policy import growth_record
 from hlodiff.report import growth_json, growth_markdown, growth_text
@@ -24,9 +23,10 @@ WHERE = FrameTree("model.py", 12, 13, "walk")
 def growth(*instructions: int, same: bool = False, repeats: bool = True) -> Growth:
     at = [dict.fromkeys(QUANTITIES, 2048) | {"instructions": count} for count in instructions]
     copies = GrownRepeat(Repeat(WHERE, (), 32, 5, "chained", in_loop=True), SIZES)
-    line = GrowingLine(WHERE, instructions, fit(SIZES, instructions))
-    own = ((copies,), ()) if repeats else ((), (line,))
-    return Growth("solve", "cpu", "n", SIZES, growth_series(SIZES, at), repeats=own[0], lines=own[1], same=same)
+    series = growth_series(SIZES, at)
+    (fit,) = (one.fit for one in series if one.name == "instructions")
+    own = ((copies,), ()) if repeats else ((), (GrowingLine(WHERE, instructions, fit),))
+    return Growth("solve", "cpu", "n", SIZES, series, repeats=own[0], lines=own[1], same=same)
 
 
 def test_what_is_written_is_read_again_and_written_once(tmp_path: Path) -> None:

@@ -21,15 +21,20 @@ from benchmarks.noise import Noise
 from benchmarks.pairs import make_pair
 from benchmarks.programs import Program, snapshots
 from benchmarks.writer import write
-from hlodiff.differ import Edit, ModuleDiff, canonical_direction, diff, replay, verify
-from hlodiff.differ.script import (
+from hlodiff.differ import (
     AddStep,
     ChangeStep,
+    Edit,
     EditReference,
     EditScript,
     InstructionPair,
+    ModuleDiff,
     OperandRewiring,
     RemoveStep,
+    canonical_direction,
+    diff,
+    replay,
+    verify,
 )
 from hlodiff.differ.verify import dataflow_graph, row_of
 from hlodiff.errors import DiffError

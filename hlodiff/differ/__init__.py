@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hlodiff.differ.comparison import flat_facts as flat_facts
     from hlodiff.differ.comparison import with_compiler as with_compiler
     from hlodiff.differ.growth import QUANTITIES as QUANTITIES
+    from hlodiff.differ.growth import GrowingLine as GrowingLine
+    from hlodiff.differ.growth import GrownRepeat as GrownRepeat
     from hlodiff.differ.growth import Growth as Growth
     from hlodiff.differ.growth import growth_series as growth_series
     from hlodiff.differ.limits import LimitHit as LimitHit
@@ -53,6 +55,13 @@ if TYPE_CHECKING:
     from hlodiff.differ.result import ModuleDiff as ModuleDiff
     from hlodiff.differ.result import Site as Site
     from hlodiff.differ.result import summarize as summarize
+    from hlodiff.differ.script import AddStep as AddStep
+    from hlodiff.differ.script import ChangeStep as ChangeStep
+    from hlodiff.differ.script import EditReference as EditReference
+    from hlodiff.differ.script import EditScript as EditScript
+    from hlodiff.differ.script import InstructionPair as InstructionPair
+    from hlodiff.differ.script import OperandRewiring as OperandRewiring
+    from hlodiff.differ.script import RemoveStep as RemoveStep
     from hlodiff.differ.subsequence import longest_common_subsequence as longest_common_subsequence
     from hlodiff.differ.verify import Replay as Replay
     from hlodiff.differ.verify import replay as replay

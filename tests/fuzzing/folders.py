@@ -13,8 +13,7 @@ from pathlib import Path
 import yaml
 
 from hlodiff.config import Config
-from hlodiff.differ import QUANTITIES, Growth, Limits
-from hlodiff.differ.growth import CLASSES, Fit, Series
+from hlodiff.differ import QUANTITIES, Growth, Limits, growth_series
 from hlodiff.errors import HlodiffError
 from hlodiff.snapshots import CaptureOrigin, FolderTree, Key, read_growth, read_snapshot
 from hlodiff.workflows import Freshness, pending
@@ -122,8 +121,10 @@ def read_damaged_growth(data: bytes) -> None:
     with folder({f"{function}/growth.yaml": data}) as root:
         table = read_growth(root, function, "")
         assert table is not None
-        fits = (Series(name, (1, 2, 3), Fit(kind, 1.0, 1.0)) for name, kind in zip(QUANTITIES, CLASSES, strict=False))
-        growth = Growth(function, "cpu", next(iter(good["parameters"])), (8, 16, 32), tuple(fits))
+        sizes, of_class = (8, 16, 32), ((9, 9, 9), (9, 10, 11), (8, 16, 32), (64, 256, 1024), (8, 64, 512))
+        counts = [dict(zip(QUANTITIES, at, strict=False)) for at in zip(*of_class, strict=True)]
+        known = growth_series(sizes, [dict.fromkeys(QUANTITIES, 9) | at for at in counts])
+        growth = Growth(function, "cpu", next(iter(good["parameters"])), sizes, known)
         list(judge_growth(function, [growth], table, {}, {}))
         changed_growth(good, table)
         changed_growth(table, good)
