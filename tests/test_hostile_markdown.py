@@ -13,8 +13,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_untrusted_view, saved_to_form
-from hlodiff.report.known_text import WITHHELD
-from tests.test_hostile_result import COMPOSED, LIVE, PAYLOADS, TYPED, assert_plain, filled, result
+from tests.test_hostile_result import COMPOSED, LIVE, PAYLOADS, TYPED, WITHHELD, assert_plain, filled, result
 
 RESULTS = 3_000
 MARKDOWN = ("comment", "summary", "markdown")

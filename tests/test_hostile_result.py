@@ -6,7 +6,7 @@ import json
 import random
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +18,6 @@ from markdown_it import MarkdownIt
 
 from hlodiff.cli.entry import COMMANDS, FORMER
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_result, read_untrusted_view, saved_to_form
-from hlodiff.report.known_text import ORDERS, WITHHELD, known_text
 from tests.known_words import FILE, NEEDED, PROGRAMS
 
 Ask = Callable[..., tuple[int, str, str]]
@@ -418,29 +417,42 @@ ORDERED = (
 )
 
 
+WITHHELD = "[withheld]"
+
+
+def known_texts(texts: Iterable[str], names: Sequence[str] = ()) -> tuple[str, ...]:
+    """What is left of texts in a saved result about functions of these names."""
+    programs = [{"name": name, "target": "cpu", "stage": "compiled", "status": "identical"} for name in names]
+    sheet = {"command": "check", "old": "a", "new": "b", "programs": programs, "notes": list(texts)}
+    return read_untrusted_view(result(sheet)).notes
+
+
 def test_commands_of_strangers_lose_the_words_that_make_them_one() -> None:
     assert len(ORDERED) * len(PHRASES) > 1500
     for order in ORDERED:
         first, _, rest = order.partition(" ")
-        for phrase in PHRASES:
-            shown = known_text(phrase % order, {"f", "pip", "install", "evil", "curl"})
+        texts = known_texts((phrase % order for phrase in PHRASES), ("f", "pip", "install", "evil", "curl"))
+        for phrase, shown in zip(PHRASES, texts, strict=True):
             assert order not in shown, (phrase, shown)
             plain = re.split(r"[\s`\"'()$;|&]+", shown)
             both = [n for n, word in enumerate(plain) if word == first.strip("\"'")]
             following = re.split(r"[\s\"'()$;|&]+", rest)[0] if rest else ""
             assert not (following and any(plain[n + 1 : n + 2] == [following] for n in both)), (phrase, shown)
     sharded = "sharding: P('data', None) -> P(('data', 'model'), None, 'x'); P()"
-    assert known_text(sharded) == sharded and known_text("sh_x 'evil')") == "sh_x [withheld]"
     results = "operands: %while#1 instead of %while#2"
-    assert known_text(results) == results
-    assert known_text("a\nhlodiff check f\nb", {"f"}) == f"a\n{WITHHELD} check f\nb"
+    assert known_texts([sharded, "sh_x 'evil')", results]) == (sharded, f"sh_x {WITHHELD}", results)
+    assert known_texts(["a\nhlodiff check f\nb"], ["f"]) == (f"a\n{WITHHELD} check f\nb",)
 
 
 def test_no_known_word_is_a_program() -> None:
     known = FILE.read_text(encoding="utf-8").split()
     assert known == sorted(set(known)) and len(known) > 1000
     assert not (set(known) & PROGRAMS) - NEEDED
-    assert {"run", "add", "copy", "select"} <= ORDERS
+    orders = ("run", "add", "copy", "select")
+    assert known_texts([f"solve_all {word}" for word in orders], ["solve_all"]) == (f"solve_all {WITHHELD}",) * len(
+        orders
+    )
+    assert known_texts(orders) == orders
     assert not {"hlodiff", "pip", "git", "hint", "next", "curl", "sh", "python", "sudo"} & {*known}
 
 
@@ -460,5 +472,5 @@ def vars_of(record: Any) -> dict[str, Any]:
 
 
 def test_names_of_functions_stay_whole() -> None:
-    for text in ("a hlodiff_update: f", "train/small: 1 changed", "layers/mlp.py:12 (loss)", "jvp(jit(silu))/mul"):
-        assert known_text(text, {"f"}) == text
+    texts = "a hlodiff_update: f", "train/small: 1 changed", "layers/mlp.py:12 (loss)", "jvp(jit(silu))/mul"
+    assert known_texts(texts, ["f"]) == texts
