@@ -52,6 +52,17 @@ def test_knock_on_edits_say_what_they_cost() -> None:
     assert "(+ 2 knock-on edits with +544 flops)" in report(found)
 
 
+def test_a_hundredth_of_the_work_of_a_program_is_not_named_as_the_cost_of_knock_on_edits() -> None:
+    def beside(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jnp.tanh(x), product(w, w)
+
+    found = compared(lowered(beside, (4,), (64, 64)), lowered(beside, (12,), (64, 64)))
+    assert accounted(found) == 12 - 4
+    assert "flops" not in report(found)
+    found = compared(lowered(beside, (4,), (64, 64)), lowered(beside, (12_000,), (64, 64)))
+    assert "with +11,996 flops" in report(found)
+
+
 def steps(x: jax.Array, w: jax.Array, length: int, unroll: int = 1) -> jax.Array:
     return jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), x, None, length=length, unroll=unroll)[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -89,3 +90,43 @@ def test_what_the_forward_pass_computed_for_the_backward_pass_is_not_new_there()
     ]
     assert {kind for _, _, kind in found} >= {"added"}
     assert len({(where, what) for where, what, _ in found}) == len(found)
+
+
+def unrolled(copies: int, turns: int) -> Module:
+    """A loop whose body holds so many fusions, each of which takes the result of the one before."""
+    state = f"(s32[], {WIDE})"
+    names = ["a", *(f"f{n}" for n in range(copies))]
+    body = "".join(
+        f"  %{name} = {WIDE} fusion(%{before}), kind=kLoop, calls=%fused\n" for before, name in pairwise(names)
+    )
+    return read_text(
+        f"HloModule m\n\n%fused {{\n  %p = {WIDE} parameter(0)\n  ROOT %t = {WIDE} tanh(%p)\n}}\n\n"
+        f"%cond {{\n  %c = {state} parameter(0)\n  %i = s32[] get-tuple-element(%c), index=0\n"
+        f"  %n = s32[] constant({turns})\n  ROOT %l = pred[] compare(%i, %n), direction=LT\n}}\n\n"
+        f"%body {{\n  %b = {state} parameter(0)\n  %k = s32[] get-tuple-element(%b), index=0\n"
+        "  %one = s32[] constant(1)\n  %next = s32[] add(%k, %one)\n"
+        f"  %a = {WIDE} get-tuple-element(%b), index=1\n{body}  ROOT %z = {state} tuple(%next, %{names[-1]})\n}}\n\n"
+        f"ENTRY %main {{\n  %p = {WIDE} parameter(0)\n  %zero = s32[] constant(0)\n"
+        f"  %s = {state} tuple(%zero, %p)\n  %w = {state} while(%s), condition=%cond, body=%body, "
+        f'backend_config={{"known_trip_count":{{"n":"{turns}"}}}}\n'
+        f"  ROOT %r = {WIDE} get-tuple-element(%w), index=1\n}}\n"
+    )
+
+
+def costs_of_fusions(old: Module, new: Module) -> list[str]:
+    (function,) = build_view(Report("diff", "a", "b", (both(old, new),))).functions
+    lines = (line for stage in function.stages for line in stage.lines)
+    return [f"{one.kind} {one.count}: {one.cost}" for line in lines for one in line.changes if "fusion" in one.what]
+
+
+def test_fusions_of_an_unrolled_loop_say_how_often_they_run() -> None:
+    """The text has 3 more, and a call starts fewer kernels: fewer turns count fewer turns."""
+    (only,) = costs_of_fusions(unrolled(1, 16), unrolled(4, 4))
+    assert only.startswith("added 3: ") and only.endswith("; +12 launches, in all -12")
+    (only,) = costs_of_fusions(unrolled(4, 4), unrolled(1, 16))
+    assert only.startswith("removed 3: ") and only.endswith("; -12 launches, in all +12")
+
+
+def test_fusions_that_are_started_more_often_do_not_repeat_the_number_of_all() -> None:
+    (only,) = costs_of_fusions(unrolled(1, 4), unrolled(3, 4))
+    assert only.endswith("; +8 launches")

@@ -351,14 +351,19 @@ def _record(it: Instruction, index: int, position: int, *, asynchronous: bool) -
 
 
 def collective_result(it: Instruction) -> Shape:
+    """The result of a collective, see `result_shape`."""
+    return result_shape(it.opcode, it.shape)
+
+
+def result_shape(opcode: str, shape: Shape) -> Shape:
     """The result of a collective. The shape of a start may also hold operands and contexts.
 
     all-reduce-start: the result alone. all-gather-start: (operands, results). collective-permute-start:
     (operands, results, contexts...). A pair of operands and results holds tuples where there are several.
     """
-    parts = it.shape.tuple_shapes
-    if not it.opcode.endswith("-start") or it.opcode == "all-reduce-start" or len(parts) < 2:
-        return it.shape
+    parts = shape.tuple_shapes
+    if not opcode.endswith("-start") or opcode == "all-reduce-start" or len(parts) < 2:
+        return shape
     return parts[1]
 
 

@@ -14,6 +14,7 @@ from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.metadata import is_path
 from hlodiff.hlo.model import CALLS
+from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
 from hlodiff.report.view import ChangeView
 from hlodiff.report.wording import format_bytes, format_count, format_pair, many
 
@@ -231,8 +232,11 @@ def format_shape(site: Site) -> str:
         >>> format_shape(Site(0, 0, "main", "t", "tanh", "%t = f32[8]{0} tanh(%p)"))
         'f32[8]'
     """
+    if len(arrays := arrays_of(site)) > 1:
+        return format_arrays(arrays)
     head = site.text.partition(f" {site.opcode}(")[0]
-    shape = _LAYOUT.sub("", head.partition(" = ")[2] if " = " in head else "")
+    shape = arrays[0].text if arrays and " = (" in head else head.partition(" = ")[2] if " = " in head else ""
+    shape = _LAYOUT.sub("", shape)
     # Nobody reads all elements of a large tuple.
     if not shape.startswith("(") or shape.count("[") <= _MOST_ELEMENTS:
         return shape
@@ -328,6 +332,8 @@ def _same(one: str, other: str, is_single: bool) -> bool:
 ANY_OUTPUT = "any output"
 NOT_DONATED = ("none", "not donated")
 PLACEMENT_FIELDS = ("memory_space", "sharding", "compute_type", "replica_groups", "alias", "execution_thread")
+OF_ARRAYS = frozenset(["shape", "element_type"])
+"""Fields by which the arrays of a combined collective differ."""
 _WITH_LAYOUT = ("element_type", "shape", "memory_space", "compute_type")  # a changed layout follows from these
 _BY_OPCODE = ("literal", "precision", "fusion_kind", "custom_call_target", "backend_config")
 _MOST_OPERANDS = 8
@@ -409,6 +415,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         # StableHLO gives no memory kind for JAX's default, the memory of the device.
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
     words_of_values = _change_of_shardings(old, new)
+    if edit is not None and change.field in OF_ARRAYS and (arrays := other_arrays(edit)):
+        return arrays
     if change.field == "shape" and (elements := _other_elements(old, new)):
         return f"shape: {elements}"
     shortened = short_attribute(old), short_attribute(new)
@@ -418,6 +426,20 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "replica_groups" and site is not None and "permute" in site.opcode:
         name = "source-target pairs"
     return f"{name}: {words_of_values or format_pair(old, new)}"
+
+
+def other_arrays(edit: Edit) -> str:
+    """How the arrays of a combined collective differ, see `format_other_arrays`; "" if none have another type or shape.
+
+    Example:
+        >>> texts = [f"%r = {shape} all-reduce(%p)" for shape in ("f32[8]", "(f32[8], f32[4])")]
+        >>> pair = tuple(Site(0, 0, "main", "r", "all-reduce", text) for text in texts)
+        >>> other_arrays(Edit("changed", ("shape",), sites=(pair,)))
+        '2 arrays instead of 1, with f32[4]'
+    """
+    if edit.kind != "changed" or OF_ARRAYS.isdisjoint(edit.fields):
+        return ""
+    return format_other_arrays(arrays_of(edit.old), arrays_of(edit.new))
 
 
 def _other_elements(old: str, new: str) -> str:
@@ -494,6 +516,8 @@ def format_edit(edit: Edit) -> str:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
     head = format_pair(opcode.old, opcode.new) if opcode else named(site, _path_of(edit))
+    if site is not None and not opcode and other_arrays(edit):
+        head = f"{site.opcode} %{site.name}"
     if edit.matcher == OF_WHOLE and site is not None:
         head = f"computation %{site.computation_name}"
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
@@ -516,6 +540,9 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     if sum(change.field == "literal" for change in listed) > 1:  # a table on one side alone is stored as its hash
         listed = [change for change in listed if change.field != "literal"]
         listed.append(FieldChange("literal", "", ""))
+    if other_arrays(edit):  # one sentence about both, and other arrays are other operands
+        first = next(change.field for change in listed if change.field in OF_ARRAYS)
+        listed = [change for change in listed if change.field not in {*OF_ARRAYS, "operands"} - {first}]
     if any(change.field == "element_type" for change in listed):  # the same number with a different type
         listed = [c for c in listed if c.field != "literal" or format_literal(c.old) != format_literal(c.new)]
     return sorted(listed, key=lambda change: (change.field not in PLACEMENT_FIELDS, change.field == "backend_config"))

@@ -16,6 +16,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
+from hlodiff.report.combined_collectives import with_combined_collectives
 from hlodiff.report.edits import NAMED, format_beside, format_listed
 from hlodiff.report.grouping import (
     EditGroup,
@@ -480,6 +481,8 @@ def _written_then_compiled(
         lines.in_all.clear()
         for text in of_stage:
             listed = [edit_group for edit_group in text.edit_groups if edit_group.key not in elsewhere]
+            if stage == "compiled":
+                listed = with_combined_collectives(listed, lines.report)
             listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
             if stage == "stablehlo" and any(REMATERIALISATION in words for words in text.sentences):
                 listed = without_moves(
@@ -537,7 +540,8 @@ def _stage_views(
 
     def rank(edit_group: EditGroup) -> tuple[object, ...]:
         if (name := collective_of(edit_group)) and not (is_compiled and work.is_moved(edit_group)):
-            return 0, -abs(net[name]), bool(edit_group.collective), edit_group.where not in edited
+            by = abs(edit_group.by(lambda cost: cost.collective))
+            return 0, -abs(net[name]), bool(edit_group.collective), edit_group.where not in edited, -by
         is_elsewhere = bool(changed) and edit_group.where not in changed
         if not is_compiled:
             return 1, edit_group.weight, is_elsewhere
@@ -560,8 +564,12 @@ def _stage_views(
                 for edit_group, on in chosen
                 if edit_group in shown and (not text.targets or text.targets[0] in (on if is_compiled else [*on][:1]))
             }
+            found: dict[EditGroup, list[str]] = {}
             for edit_group, words in compared_with_all([*of_text], text.program, report.root, report.packages):
+                found.setdefault(edit_group, []).append(words)
+            for edit_group, parts in found.items():
                 is_named = len(of_text[edit_group]) > len(text.targets) and is_compiled
+                words = "; ".join(parts)
                 lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
 
     if is_compiled:  # all that is chosen is listed, though not of one set of targets

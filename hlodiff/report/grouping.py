@@ -16,9 +16,10 @@ from itertools import product
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.grouping import ARRANGING, weight_of
+from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
-from hlodiff.differ.result import Cost, Edit, ModuleDiff
+from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
@@ -35,6 +36,7 @@ from hlodiff.report.edits import (
     listed_changes,
     listed_fields,
     literal_of,
+    other_arrays,
 )
 from hlodiff.report.numbers import executed_pair, of_which_turns
 from hlodiff.report.report import Report
@@ -65,6 +67,7 @@ _OWN_NOTES = frozenset(["aliasing_operands"])
 _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
 # Fields that a compiler chooses again if anything differs.
 _BY_CHIP = frozenset(["layout", "backend_config"])
+_AMONG = re.compile(r" (?:replica_groups|source_target_pairs)=[^ ]+")
 _ATTRIBUTES = re.compile(r", (?=\w+=)")
 _LAST = 2
 # Fields of a collective that carries as much as before among the same devices.
@@ -267,10 +270,10 @@ def edit_group_of(
     along = [edit for edit in followers if edit.kind in kinds]
     if _is_collective(first):  # its bytes are read as those that it sends
         along = [edit for edit in along if _is_collective(edit)]
-    cost = _sum(*(edit.cost for edit in (*edits, *along) if edit.cost))
+    cost = sides_added_up(*(edit.cost for edit in (*edits, *along) if edit.cost))
     others = [edit.cost for edit in followers if edit.cost and edit.kind not in (kinds and ("removed", "added"))]
     others += [edit.users_cost for edit in (*edits, *followers) if any(edit.users_cost)]
-    beside = _sum(*others) if others else (None, None)
+    beside = sides_added_up(*others) if others else (None, None)
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
@@ -303,7 +306,8 @@ def _collective_in(edits: Iterable[Edit]) -> str:
     return ""
 
 
-def _sum(*costs: Sides) -> Sides:
+def sides_added_up(*costs: Sides) -> Sides:
+    """The sum of several costs on either side, see `added_up`."""
     old, new = (added_up(cost[side] for cost in costs) for side in (0, 1))
     return old, new
 
@@ -322,12 +326,16 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
         'add f32[8]'
     """
     frames = edit_group.stack if report.stacks else (edit_group.where,)
+    if report.all or not edit_group.edits:
+        most = 0
+    else:
+        most = max(one.once or 0 for one in executed_pair(report.programs[edit_group.edits[0][0]], "flops"))
     return ChangeView(
         kind=edit_group.kind,
         count=edit_group.count,
         what=edit_group.what,
         mark=mark,
-        follows=format_follows(edit_group),
+        follows=format_follows(edit_group, most),
         passes=edit_group.passes,
         of=of,
         cost=edit_group.cost_words,
@@ -463,7 +471,7 @@ ELEMENT_TYPES = re.compile(r"\b[a-z]\w*(?=\[)")
 
 
 def _untyped(what: str) -> str:
-    return ELEMENT_TYPES.sub("", NAMED.sub(r"\1", what))
+    return ELEMENT_TYPES.sub("", _ANY_LAYOUT.sub("", NAMED.sub(r"\1", what)))  # tiles depend on the type
 
 
 def _retyped(removed: EditGroup, added: EditGroup) -> str:
@@ -498,7 +506,7 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
         stack=added.stack or removed.stack,
         follows=tuple(sorted(follows.items(), key=lambda item: (-item[1], item[0]))),
         cost=(removed.cost[0], added.cost[1]),
-        along=_sum(removed.along, added.along),
+        along=sides_added_up(removed.along, added.along),
         weight=min(removed.weight, added.weight),
         group=(REPLACED, removed.group[1], added.group[2], ()),
         edits=removed.edits + added.edits,
@@ -535,6 +543,8 @@ def collective_of(edit_group: EditGroup) -> str:
     if fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
         return ""
     name = edit_group.collective or _operation_of(edit_group)
+    if any(str(opcode).endswith("-done") for opcode in edit_group.group[1:3]):  # it only waits for one
+        return ""
     return name if name in FAMILIES and edit_group.weight < _LAST else ""
 
 
@@ -687,19 +697,26 @@ def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
     )
 
 
-def format_follows(edit_group: EditGroup) -> str:
+def format_follows(edit_group: EditGroup, of_program: int = 0) -> str:
     """`+ 16 knock-on edits: 8 constant, 8 broadcast`; "" if there are none.
 
     With them the flops that they are more or less, where these are not in the cost of the change; of a collective its
-    traffic counts.
+    traffic counts. Less than a hundredth of the flops of the change or of its program is not worth a number.
+
+    Args:
+        edit_group: a change.
+        of_program: the flops of its program.
 
     Example:
         >>> format_follows(EditGroup((), "added", 1, "", "", follows=(("constant", 2),)))
         '+ 2 knock-on edits: 2 constant'
-        >>> format_follows(EditGroup((), "changed", 1, "", "", follows=(("dot", 1),), along=(Cost(1, 8), Cost(1, 24))))
-        '+ 1 knock-on edit with +16 flops: 1 dot'
+        >>> product = EditGroup((), "changed", 1, "", "", follows=(("dot", 1),), along=(Cost(1, 8), Cost(1, 24)))
+        >>> format_follows(product), format_follows(product, 10_000)
+        ('+ 1 knock-on edit with +16 flops: 1 dot', '+ 1 knock-on edit: 1 dot')
     """
-    named = any(edit_group.along) and not collective_of(edit_group)
+    own = [cost.flops for cost in edit_group.cost if cost]
+    is_worth = abs(_by(edit_group.along, _flops)) >= _LEAST_PART * max(of_program, *own, 1)
+    named = any(edit_group.along) and is_worth and not collective_of(edit_group)
     more = format_cost(*edit_group.along, "stablehlo", is_net=True) if named else ""
     if not edit_group.follows:
         return f"with {more} in what takes it" if more else ""
@@ -726,7 +743,9 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
     # An added or removed constant is identified by its value.
     site = edit.new or edit.old
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
-    return stage, edit.kind, *_opcodes(edit), literal, tuple(changes), where
+    # Those of other devices are of another axis of the mesh.
+    among = found[0] if site and _is_collective(edit) and (found := _AMONG.search(site.text)) else ""
+    return stage, edit.kind, *_opcodes(edit), literal or among, tuple(changes), where
 
 
 def _note(edit: Edit) -> str:
@@ -747,6 +766,13 @@ def _opcodes(edit: Edit) -> tuple[str, str]:
 
 
 _SHORT = 24
+_ANY_LAYOUT = re.compile(r"(?<=\])\{[^{}]*\}")
+
+
+def _short_shape(site: Site) -> str:
+    """The shape of an instruction's result, without its memory if it is long."""
+    shape = format_shape(site)
+    return shape if len(shape) <= _SHORT else _ANY_LAYOUT.sub("", shape)
 
 
 def _in_common(edits: Sequence[Edit]) -> str:
@@ -755,7 +781,9 @@ def _in_common(edits: Sequence[Edit]) -> str:
     if (note := _note(first)) in _OWN_NOTES:
         return f"{format_names(list(dict.fromkeys(_opcodes(edit)[1] for edit in edits)))}: backend config: {note}"
     opcodes = [opcode for opcode in dict.fromkeys(_opcodes(first)) if opcode]
-    shapes = list(dict.fromkeys(format_shape(site) for edit in edits if (site := edit.new or edit.old)))
+    shapes = list(dict.fromkeys(_short_shape(site) for edit in edits if (site := edit.new or edit.old)))
+    arrays = {other_arrays(edit) for edit in edits}
+    shapes = [] if any(arrays) else shapes
     shown = [shape for shape in shapes if len(shape) <= _SHORT][:_MOST_SHAPES]
     more = [many(len(shapes) - len(shown), "other shape" if shown else "shape")] if len(shapes) > len(shown) else []
     head = " ".join(filter(None, [ARROW.join(opcodes), ", ".join([*shown, *more])]))
@@ -767,8 +795,11 @@ def _in_common(edits: Sequence[Edit]) -> str:
         return ", ".join([head, *attributes]) if len(attributes) == 1 and attributes[0] else head
     words = []
     for change in listed_changes(first):
-        same = change.literals is not None or all(any(c == change for c in edit.changes) for edit in edits)
         shown_change = format_field_change(change, first)
+        if {shown_change} == arrays:
+            words.append(shown_change)
+            continue
+        same = change.literals is not None or all(any(c == change for c in edit.changes) for edit in edits)
         words.append(shown_change if same else shown_change.partition(":")[0])
     return f"{head}: {'; '.join(words)}" if words else head
 
@@ -959,7 +990,8 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
 def compared_with_all(
     edit_groups: Sequence[EditGroup], program: ProgramComparison, root: str = "", packages: Sequence[str] = ()
 ) -> Iterator[tuple[EditGroup, str]]:
-    """What `format_in_all` gives, and `dot here in all +512 flops` where the line's other changes undo much of one.
+    """What `format_in_all` gives, `dot here in all +512 flops` where the line's other changes undo much of one, and how
+    often fusions run.
 
     What a compiler moved into another fusion, or to another turn of a loop, is added here and removed there.
 
@@ -973,8 +1005,11 @@ def compared_with_all(
         >>> list(compared_with_all([EditGroup((), "added", 1, "", "")], same))
         []
     """
-    yield from format_in_all(edit_groups, program)
-    halves = [one for one in edit_groups if one.where and one.by(_flops) and _is_half_of_work(one)]
+    of_program = list(format_in_all(edit_groups, program))
+    yield from of_program
+    known = {edit_group for edit_group, _ in of_program}
+    others = [one for one in edit_groups if one not in known]
+    halves = [one for one in others if one.where and one.by(_flops) and _is_half_of_work(one)]
     nets: Counter[tuple[str, str]] = Counter()
     for edit in program.diff.reported if program.diff is not None and halves else ():
         if (site := edit.new or edit.old) is not None and edit.cost:
@@ -984,6 +1019,29 @@ def compared_with_all(
         net = nets[operation, edit_group.where]
         if net * own <= 0 or abs(net) < _MOST_UNDONE * abs(own):
             yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
+    yield from _launches_of_fusions(edit_groups, program)
+
+
+def _launches_of_fusions(
+    edit_groups: Iterable[EditGroup], program: ProgramComparison
+) -> Iterator[tuple[EditGroup, str]]:
+    """How often fusions run that came or went, if not once each, and the change of all launches if it is another way.
+
+    A list counts them in the text: of an unrolled loop there are more, and each runs less often.
+    """
+    sides = executed_pair(program, "launches")
+    whole = (sides[1].once or 0) - (sides[0].once or 0)
+    for edit_group in edit_groups:
+        if edit_group.kind not in ("added", "removed") or _operation_of(edit_group) not in FUSIONS or not program.diff:
+            continue
+        way = 1 if edit_group.kind == "added" else -1
+        costs = (program.diff.reported[index].cost or (None, None) for _, index in edit_group.edits)
+        runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
+        if runs != edit_group.count:
+            words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"
+            if whole * way <= 0:
+                words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{of_which_turns(*sides)}"
+            yield edit_group, words
 
 
 _MOST_UNDONE = 0.75

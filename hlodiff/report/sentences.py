@@ -22,6 +22,7 @@ from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised, path_of
 from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
+from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_shape, shardings_of_values
 from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import (
@@ -1109,7 +1110,10 @@ def _net_types(diff: ModuleDiff, carriers: Container[str]) -> Counter[str]:
         for sign, side, site in ((-1, 0, edit.old), (1, 1, edit.new)):
             if site is not None and (site.opcode in carriers or site.opcode == "convert"):
                 continue
-            if changed:
+            if arrays := arrays_of(site):
+                for array in arrays:
+                    net[array.element_type] += sign * edit.count
+            elif changed:
                 net[changed[0][side]] += sign * edit.count
             elif site is not None:
                 net[format_shape(site).partition("[")[0]] += sign * edit.count
@@ -1129,9 +1133,11 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
         cause = diff.reported[edit.cause] if edit.cause is not None else None
         if cause and "numerics" not in classes_of_edit(cause, diff):  # a different value took its place
             continue
-        for change in edit.changes:
-            if change.field == "element_type" and _is_rounding(change.old, change.new):
-                counts[change.old, change.new] += edit.count
+        arrays = retyped_arrays(arrays_of(edit.old), arrays_of(edit.new))  # of a combined collective
+        changed = [(change.old, change.new) for change in edit.changes if change.field == "element_type"]
+        for types, count in arrays.items() if arrays else ((one, 1) for one in changed):
+            if _is_rounding(*types):
+                counts[types] += edit.count * count
     return counts
 
 

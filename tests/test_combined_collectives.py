@@ -1,0 +1,155 @@
+"""What a list says of collectives that a compiler combines: which arrays they carry, not which tuple they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site, diff
+from hlodiff.hlo import Module, read_text
+from hlodiff.report import Report, build_view
+from tests.shown import changes, words
+
+ADD = """%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+"""
+GRADIENTS = ("f32[256,128]", "f32[128,256]", "f32[256]", "f32[]")
+DEVICES = "replica_groups={{0,2},{1,3}}"
+
+
+def reduced(*combined: Sequence[str], devices: Sequence[str] = (), suffix: str = "") -> Module:
+    """A program that reduces arrays of these shapes over devices, each group of them in one operation."""
+    lines, results = [], []
+    for number, shapes in enumerate(combined):
+        names = [f"%p{number}_{n}" for n in range(len(shapes))]
+        for n, (name, shape) in enumerate(zip(names, shapes, strict=True)):
+            place = sum(map(len, combined[:number])) + n
+            argument = shape.replace("bf16", "f32")
+            lines.append(f"  {name}a = {argument} parameter({place})")
+            lines.append(f"  {name}{'n' if argument != shape else ''} = {argument} negate({name}a)")
+            if argument != shape:
+                lines.append(f"  {name} = {shape} convert({name}n)")
+        result = f"({', '.join(shapes)})" if len(shapes) > 1 else shapes[0]
+        among = devices[number] if devices else DEVICES
+        attributes = f"channel_id={number + 1}, {among}, use_global_device_ids=true, to_apply=%add"
+        lines.append(f"  %r{number} = {result} all-reduce{suffix}({', '.join(names)}), {attributes}")
+        if suffix:
+            lines.append(f"  %d{number} = {result} all-reduce-done(%r{number})")
+        results.append((f"%{'d' if suffix else 'r'}{number}", result))
+    root = f"  ROOT %t = ({', '.join(shape for _, shape in results)}) tuple({', '.join(name for name, _ in results)})"
+    body = "\n".join([*lines, root])
+    return read_text(f"HloModule m, num_partitions=4\n\n{ADD}\nENTRY %main {{\n{body}\n}}\n")
+
+
+def listed(old: Module, new: Module) -> list[str]:
+    """The collectives in the list of a function's changes, with their costs."""
+    compared = ProgramComparison("f", "cpu-4", "compiled", "changed", diff(old, new))
+    (function,) = build_view(Report("diff", "a", "b", (compared,))).functions
+    found = [change for stage in function.stages for line in stage.lines for change in line.changes]
+    return [f"{one.kind} {one.what} ({one.cost})" for one in found if "all-reduce" in one.what]
+
+
+def test_an_array_more_of_a_combined_collective_is_what_is_listed() -> None:
+    (only,) = listed(reduced(GRADIENTS), reduced((*GRADIENTS, "f32[64,64]", "f32[64]")))
+    what = "6 arrays instead of 4, with f32[64,64], f32[64]"
+    assert only == f"changed all-reduce %r0: {what} (65,793 -> 69,953 flops, 257.0 KiB -> 273.3 KiB)"
+
+
+def test_an_array_less_of_a_combined_collective_is_what_is_listed() -> None:
+    (only,) = listed(reduced((*GRADIENTS, "f32[64]")), reduced(GRADIENTS[1:]))
+    assert only.startswith("changed all-reduce %r0: 3 arrays instead of 5, without f32[256,128], f32[64] (")
+
+
+def test_arrays_of_another_type_are_counted() -> None:
+    shapes = (", ".join(GRADIENTS), ", ".join([*(one.replace("f32", "bf16") for one in GRADIENTS[:3]), GRADIENTS[3]]))
+    old, new = (Site(0, 0, "main", "r", "all-reduce", f"%r = ({one}) all-reduce(%a, %b, %c, %d)") for one in shapes)
+    changed = FieldChange("element_type", "f32", "bf16")
+    what = words(Edit("changed", ("element_type",), sites=((old, new),), changes=(changed,)))
+    assert what == "all-reduce %r: 3 of 4 arrays bf16 instead of f32"
+
+
+@pytest.mark.parametrize("suffix", ["", "-start"])
+def test_arrays_that_are_combined_apart_from_others_are_no_new_ones(suffix: str) -> None:
+    """A compiler combines arrays of one type: those that are rounded now leave the tuple of the others."""
+    old = reduced(GRADIENTS, suffix=suffix)
+    new = reduced(GRADIENTS[2:], [shape.replace("f32", "bf16") for shape in GRADIENTS[:2]], suffix=suffix)
+    (only,) = listed(old, new)
+    what = "2 of 4 arrays bf16 instead of f32, in 2 operations instead of 1"
+    assert only == f"changed all-reduce: {what} (65,793 flops, 257.0 KiB -> 129.0 KiB)"
+
+
+def test_the_same_arrays_in_fewer_operations_are_combined_differently() -> None:
+    (only,) = listed(reduced(GRADIENTS[:2], GRADIENTS[2:3], GRADIENTS[3:]), reduced(GRADIENTS))
+    what = "4 arrays combined differently, in 1 operation instead of 3"
+    assert only == f"changed all-reduce: {what} (65,793 flops, 257.0 KiB)"
+
+
+def test_sums_over_another_axis_of_the_mesh_are_not_joined() -> None:
+    """A sum over one axis went; over the other axis an array of that size is summed besides."""
+    other = "replica_groups={{0,1},{2,3}}"
+    gone, changed = sorted(
+        listed(
+            reduced(GRADIENTS, ("f32[64,64]",), devices=(DEVICES, other)),
+            reduced((*GRADIENTS, "f32[64,64]"), devices=(DEVICES,)),
+        ),
+        reverse=True,
+    )
+    assert gone.startswith("removed all-reduce %r1 f32[64,64], replica_groups={{0,1},{2,3}} (")
+    assert changed.startswith("changed all-reduce %r0: 5 arrays instead of 4, with f32[64,64] (")
+
+
+def test_arrays_that_a_gpu_puts_together_are_counted() -> None:
+    """A GPU reduces one long array, which it puts together from others."""
+
+    def program(*combined: Sequence[str]) -> Module:
+        lines, results, number = [], [], 0
+        for group, shapes in enumerate(combined):
+            names = []
+            for shape in shapes:
+                argument = shape.replace("bf16", "f32")
+                lines.append(f"  %p{number}a = {argument} parameter({number})")
+                lines.append(f"  %p{number} = {shape} {'convert' if argument != shape else 'negate'}(%p{number}a)")
+                names.append(f"%p{number}")
+                number += 1
+            kind = shapes[0].partition("[")[0]
+            whole = f"{kind}[{sum(int(shape.partition('[')[2][:-1]) for shape in shapes)}]"
+            lines.append(f"  %c{group} = {whole} concatenate({', '.join(names)}), dimensions={{0}}")
+            attributes = f"channel_id={group + 1}, {DEVICES}, use_global_device_ids=true, to_apply=%add"
+            lines.append(f"  %r{group} = {whole} all-reduce-start(%c{group}), {attributes}")
+            lines.append(f"  %d{group} = {whole} all-reduce-done(%r{group})")
+            results.append((f"%d{group}", whole))
+        root = (
+            f"  ROOT %t = ({', '.join(shape for _, shape in results)}) tuple({', '.join(name for name, _ in results)})"
+        )
+        return read_text("\n".join(["HloModule m, num_partitions=4", "", ADD, "ENTRY %main {", *lines, root, "}", ""]))
+
+    old = program(("f32[32768]", "f32[16384]", "f32[8192]", "f32[4096]"))
+    new = program(("f32[8192]", "f32[4096]"), ("bf16[32768]", "bf16[16384]"))
+    (only,) = listed(old, new)
+    what = "2 of 4 arrays bf16 instead of f32, in 2 operations instead of 1"
+    assert only == f"changed all-reduce: {what} (61,440 flops, 240.0 KiB -> 144.0 KiB)"
+
+
+def test_a_collective_is_shown_by_its_results() -> None:
+    """The tuple of an asynchronous one also has its operands and its state."""
+    start = "(f32[64,32], f32[128,32], u32[], u32[])"
+    taken, given = (f"({', '.join([shape] * 4)})" for shape in ("f32[8,4]", "f32[16,4]"))
+
+    def program(*lines: str) -> Module:
+        arguments = ["  %x = f32[64,32] parameter(0)", *(f"  %a{n} = f32[8,4] parameter({n + 1})" for n in range(4))]
+        return read_text("\n".join(["HloModule m, num_partitions=2", "", "ENTRY %main {", *arguments, *lines, "}", ""]))
+
+    root = "  ROOT %n = f32[64,32] negate(%x)"
+    ends = ", dimensions={0}, replica_groups={{0,1}}"
+    one = f"  %s = {start} all-gather-start(%x){ends}", "  %d = f32[128,32] all-gather-done(%s)"
+    four = (
+        f"  %s = ({taken}, {given}) all-gather-start(%a0, %a1, %a2, %a3){ends}",
+        f"  %d = {given} all-gather-done(%s)",
+    )
+    for lines, shown in ((one, "f32[128,32]"), (four, "(4x f32[16,4])")):
+        found = changes(diff(program(root), program(*lines, root)))
+        assert f"all-gather-start %s {shown}{ends}" in [change.what for change in found]
