@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_worktree import git
+from tests.typed import typed
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = """import jax.numpy as jnp
@@ -40,13 +41,8 @@ TABLE = '[tool.hlodiff]\nmodules = ["programs.py"]\njobs = 1\n'
 
 
 def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder / 'src'}", "COLUMNS": "120", **more}
-    command = [sys.executable, "-m", "hlodiff", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+    surroundings = {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder / 'src'}", "COLUMNS": "120"}
+    return typed(folder, *arguments, **(surroundings | more))
 
 
 @pytest.fixture

@@ -12,15 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.typed import typed
+
 pytestmark = pytest.mark.slow
-
-COMMAND = [sys.executable, "-m", "hlodiff"]
-
-
-def hlodiff(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -34,8 +28,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("a project")
     git(folder, "init", "-q", "-b", "main")
     (folder / ".gitignore").write_text("__pycache__/\n")
-    assert hlodiff(folder, "init").returncode == 0
-    update = hlodiff(folder, "update")
+    assert typed(folder, "init").returncode == 0
+    update = typed(folder, "update")
     assert (update.returncode, update.stdout) == (
         0,
         "first_gradient  cpu  new\n1 new; next: git add snapshots\n",
@@ -54,7 +48,7 @@ def clean(project: Path) -> Path:
 
 
 def test_a_newcomer_is_done(clean: Path) -> None:
-    check = hlodiff(clean, "check")
+    check = typed(clean, "check")
     assert (check.returncode, check.stderr) == (0, "")
     assert check.stdout == ("checked 1 program: 1 function on cpu, StableHLO and compiled HLO of each\n1 unchanged\n")
     assert git(clean, "status", "--short") == ""
@@ -64,7 +58,7 @@ def test_a_renamed_helper_and_forty_lines_change_nothing(clean: Path) -> None:
     path = clean / "hlodiff_programs.py"
     path.write_text(path.read_text().replace("def loss", "\n" * 40 + "def cost").replace("(loss)", "(cost)"))
     path.write_text(path.read_text().replace("grad(loss)", "grad(cost)"))
-    update = hlodiff(clean, "update")
+    update = typed(clean, "update")
     assert update.stdout == "1 unchanged; next: hlodiff check\n", update.stderr
     assert git(clean, "status", "--short") == " M hlodiff_programs.py\n"
 
@@ -73,26 +67,26 @@ def test_one_edited_line_is_explained(clean: Path) -> None:
     path = clean / "hlodiff_programs.py"
     path.write_text(path.read_text().replace("jnp.mean(", "jnp.sum("))
     line = 1 + path.read_text().split("\n").index("    return jnp.sum((predicted - y) ** 2)")
-    check = hlodiff(clean, "check")
+    check = typed(clean, "check")
     assert check.returncode == 1
     assert " ".join(check.stdout.split()).startswith(
         f"first_gradient = same cost on cpu; jnp.mean -> jnp.sum at hlodiff_programs.py:{line} changed on cpu ("
     )
     assert f"hlodiff_programs.py:{line} (loss)" in check.stdout
     assert check.stdout.endswith("\n1 changed\n") and "\n  next: hlodiff accept first_gradient\n" in check.stdout
-    update = hlodiff(clean, "update", "--format", "json")
+    update = typed(clean, "update", "--format", "json")
     assert json.loads(update.stdout)["programs"][0]["status"] == "changed"
     assert "source.json" in git(clean, "status", "--short"), "provenance goes with its program"
-    against = hlodiff(clean, "diff", "HEAD", "snapshots", "--exit-code")
+    against = typed(clean, "diff", "HEAD", "snapshots", "--exit-code")
     assert against.returncode == 1
     assert f"hlodiff_programs.py:{line} (loss)" in against.stdout
-    assert hlodiff(clean, "check").returncode == 0
+    assert typed(clean, "check").returncode == 0
 
 
 def test_a_module_that_raises_on_import(clean: Path) -> None:
     path = clean / "hlodiff_programs.py"
     path.write_text(path.read_text() + "\nraise ValueError('not today')\n")
-    check = hlodiff(clean, "check")
+    check = typed(clean, "check")
     assert (check.returncode, check.stdout) == (2, "")
     assert "not today" in check.stderr
     assert "hlodiff_programs.py" in check.stderr
@@ -121,8 +115,8 @@ def start_and_wait(folder: Path) -> subprocess.Popen[str]:
     path.write_text(path.read_text().replace("gelu", "silu") + WAITING)
     (folder / "wait").touch()
     process = subprocess.Popen(
-        [*COMMAND, "update", "--jobs", "1"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        [sys.executable, "-m", "hlodiff", "update", "--jobs", "1"], cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     until(lambda: (folder / "waits").exists(), process)
     recorded = folder / "snapshots/first_gradient/cpu/compiled.hlo"
@@ -163,7 +157,7 @@ def workers(folder: Path) -> list[str]:
 def test_an_update_that_is_ended_leaves_whole_snapshots_and_no_workers(how: signal.Signals, clean: Path) -> None:
     process = start_and_wait(clean)
     if how == signal.SIGINT:
-        second = hlodiff(clean, "update")
+        second = typed(clean, "update")
         assert (second.returncode, second.stdout) == (2, "")
         assert "another `hlodiff update` is writing here" in second.stderr
         os.killpg(process.pid, how)  # as a terminal does it: the workers get it too
@@ -179,7 +173,7 @@ def test_an_update_that_is_ended_leaves_whole_snapshots_and_no_workers(how: sign
     while workers(clean) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert workers(clean) == []
-    assert hlodiff(clean, "show", "first_gradient").returncode == 0
-    again = hlodiff(clean, "update")
+    assert typed(clean, "show", "first_gradient").returncode == 0
+    again = typed(clean, "update")
     assert (again.returncode, again.stdout.split("\n")[-2]) == (0, "1 new, 1 unchanged; next: git add snapshots")
     assert not (clean / "snapshots/.partial").exists()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from hlodiff.policy import growth_record, judge_growth
 from hlodiff.registry import Case, Registration
 from hlodiff.report import growing_tables
 from tests.test_docs import blocks, played
+from tests.typed import typed
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = """\
@@ -51,15 +49,7 @@ LOOP = "for x in sequence:\n        state = turn(state, x, weights)"
 
 
 def hlodiff(folder: Path, *arguments: str, seed: str = "0") -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "hlodiff", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "PYTHONHASHSEED": seed},
-    )
-    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    done = typed(folder, *arguments, COLUMNS="160", PYTHONHASHSEED=seed)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -34,6 +34,7 @@ from tests.test_cli_scenarios import (
     Runner,  # the fixture
     runner,  # noqa: F401  # the fixture
 )
+from tests.typed import typed
 
 TABLE = '[tool.hlodiff]\nmodules = ["m.py"]\n'
 FILES = ("m.py", "pkg/model.py")
@@ -314,8 +315,7 @@ def test_with_the_real_command(tmp_path: Path) -> None:
     """Also a module that is imported only while a function is traced."""
 
     def hlodiff(*arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "hlodiff", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = typed(tmp_path, *arguments)
         return done.returncode, done.stdout + done.stderr
 
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')

@@ -6,10 +6,7 @@ The real one is asked last.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from hlodiff.config import Config
 from hlodiff.errors import RegistryError
 from hlodiff.snapshots import Key, record_id
 from hlodiff.tracing import Call, Compilation, Function, Leaf, Trace
+from tests.typed import typed
 
 ROOT = Path(__file__).resolve().parent.parent
 Ask = Callable[..., tuple[int, str, str]]
@@ -311,9 +309,7 @@ def three_steps():
 
 
 def hlodiff(folder: Path, *arguments: str, seed: str = "1") -> tuple[int, str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "PYTHONHASHSEED": seed}
-    command = [sys.executable, "-m", "hlodiff", *arguments]
-    run = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    run = typed(folder, *arguments, COLUMNS="120", PYTHONHASHSEED=seed)
     return run.returncode, run.stdout
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import yaml
 from hlodiff.capture import CapturedProgram, NotChecked, Outcome, Request
 from tests.test_cli_check import FIRST, STABLEHLO, TANH, Ask, Compiler, files, findings
 from tests.test_cli_check import compiler as compiler
+from tests.typed import typed
 
 ROOT = Path(__file__).parent.parent
 NEGATED = STABLEHLO.replace(
@@ -124,8 +123,7 @@ def test_the_real_command_lowers_and_never_compiles(tmp_path: Path) -> None:
     """Only what is run can be missed: a scenario, and a case that wants to be called."""
 
     def hlodiff(*arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "hlodiff", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        done = typed(tmp_path, *arguments)
         return done.returncode, done.stdout
 
     hlodiff("init")

@@ -17,6 +17,7 @@ import pytest
 from hlodiff.errors import UsageError
 from hlodiff.workflows import compare_environments
 from hlodiff.workflows.temporary_environment import label_of, other_environment, refuse_unsupported, with_plugins
+from tests.typed import typed
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """import os
@@ -40,13 +41,7 @@ def same():
 
 
 def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "140", **more}
-    command = [sys.executable, "-m", "hlodiff", "upgrade", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500, check=False
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+    return typed(folder, "upgrade", *arguments, **({"COLUMNS": "140"} | more))
 
 
 @pytest.fixture

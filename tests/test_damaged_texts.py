@@ -325,7 +325,7 @@ def test_what_nobody_calls_is_said_when_it_comes_or_goes(at_once: bool) -> None:
         assert "computation that nothing calls" in " ".join(text.split())
 
 
-def refused_lazily(text: str) -> None:
+def assert_refused_lazily(text: str) -> None:
     """Where both sides have the damage, and nobody parses what they have in common."""
     assert text.count(" tanh(") > 1
     other = text[::-1].replace(" tanh("[::-1], " sine("[::-1], 1)[::-1]
@@ -344,9 +344,9 @@ def test_what_strings_hold_is_no_damage(words: str) -> None:
     text = padded(TEXT.replace("kind=kLoop", f'kind=kLoop, backend_config="{words}"', 1))
     lazy = read_hlo(text, at_once=False)
     assert isinstance(lazy.computations, LazyComputations) and lazy == read_hlo(text, at_once=True)
-    refused_lazily(text.replace("dims={1}", "dims={1", 1))
+    assert_refused_lazily(text.replace("dims={1}", "dims={1", 1))
 
 
 def test_brackets_of_strings_do_not_stand_for_those_that_are_missing() -> None:
     text = TEXT.replace("dims={1}", "dims={1", 1).replace("kind=kLoop", 'kind=kLoop, backend_config="}"', 1)
-    refused_lazily(padded(text))
+    assert_refused_lazily(padded(text))

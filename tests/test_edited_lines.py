@@ -154,18 +154,20 @@ def test_an_edited_line_comes_before_lines_that_nobody_edited() -> None:
     assert lines.index("model.py:11 (forward)") < lines.index("model.py:24 (update)")
 
 
+def two_operations(lines: tuple[tuple[str, int], ...], first: str, second: str) -> hlodiff.Module:
+    """Two operations, one after the other, each of the function and line of one of two."""
+    return hlodiff.read_text(
+        f"HloModule m\n\n{re.sub(r'parent_frame_id=.', 'parent_frame_id=0', debug_tables(lines))}\n"
+        "ENTRY %e {\n  %x = f32[8] parameter(0)\n"
+        f"  %u = f32[8] {first}(%x), metadata={{stack_frame_id=1}}\n"
+        f"  ROOT %r = f32[8] {second}(%u), metadata={{stack_frame_id=2}}\n}}\n"
+    )
+
+
 def test_an_edit_that_made_one_line_of_two_is_shown_once() -> None:
     """As a Python loop that became a scan: operations of both lines became those of one."""
     stacks = (("forward", 11), ("forward", 12)), (("forward", 11), ("forward", 11))
-    old, new = (
-        hlodiff.read_text(
-            f"HloModule m\n\n{re.sub(r'parent_frame_id=.', 'parent_frame_id=0', debug_tables(stack))}\n"
-            "ENTRY %e {\n  %x = f32[8] parameter(0)\n"
-            f"  %u = f32[8] {first}(%x), metadata={{stack_frame_id=1}}\n"
-            f"  ROOT %r = f32[8] {second}(%u), metadata={{stack_frame_id=2}}\n}}\n"
-        )
-        for stack, (first, second) in zip(stacks, (("negate", "sine"), ("abs", "cosine")), strict=True)
-    )
+    old, new = two_operations(stacks[0], "negate", "sine"), two_operations(stacks[1], "abs", "cosine")
     compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
     sources = Sources([*MODEL[:10], "    x = layers(x)", *MODEL[12:]])
     lines = [
@@ -634,15 +636,7 @@ def test_of_compiled_changes_those_at_lines_whose_stablehlo_changed_are_listed()
 
 def test_the_line_of_a_function_and_its_lambda_is_shown_once() -> None:
     stack = ("forward.<lambda>", 13), ("forward", 13)
-    old, new = (
-        hlodiff.read_text(
-            f"HloModule m\n\n{re.sub(r'parent_frame_id=.', 'parent_frame_id=0', debug_tables(stack))}\n"
-            "ENTRY %e {\n  %x = f32[8] parameter(0)\n"
-            f"  %u = f32[8] {first}(%x), metadata={{stack_frame_id=1}}\n"
-            f"  ROOT %r = f32[8] {second}(%u), metadata={{stack_frame_id=2}}\n}}\n"
-        )
-        for first, second in (("negate", "sine"), ("abs", "cosine"))
-    )
+    old, new = two_operations(stack, "negate", "sine"), two_operations(stack, "abs", "cosine")
     compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new))
     text = to_terminal(Report("check", "a", "b", (compared,), source_line=Sources(edited(13, "    return mix("))))
     lines = [line.strip() for line in text.splitlines()]

@@ -27,7 +27,7 @@ from hlodiff.inspect.variants import (
     part_of,
     variant_limits,
 )
-from tests.test_cli_capture import hlodiff as run
+from tests.typed import typed as run
 
 # What XLA makes of `sin(f(f(x)))` with `f = x -> tanh(x) * 2` where `f` is jitted too: the first call of `f` has
 # become one kernel with `sin`, the matmul of the second stands alone.

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from hlodiff.report import explained, parity_markdown, parity_text
 from hlodiff.snapshots import Key
 from hlodiff.workflows.parity import running_target, warn_of_surroundings
 from tests.test_docs import blocks, played
+from tests.typed import typed
 
 ROOT = Path(__file__).resolve().parent.parent
 TPU = "tpu-v5e-2x2"
@@ -254,15 +252,7 @@ def m_ended():
 
 
 def command(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "hlodiff", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160"},
-    )
-    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    done = typed(folder, *arguments, COLUMNS="160")
     return done.returncode, done.stdout, done.stderr
 
 

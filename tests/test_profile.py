@@ -16,8 +16,8 @@ from hlodiff.capture import PassTime
 from hlodiff.capture.profile import TimedSpan, merged, metadata_spans, pass_times
 from hlodiff.inspect import Profile, profiles_json, profiles_markdown, profiles_text
 from hlodiff.report import AnalysisNote, Report, Timing, to_terminal
-from tests.test_cli_capture import hlodiff
 from tests.test_docs import ROOT, blocks, played
+from tests.typed import typed
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -202,7 +202,7 @@ def broken():
 def test_the_real_command(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     (tmp_path / "programs.py").write_text(PROGRAMS)
-    done = hlodiff(tmp_path, "inspect", "profile", "step", "--repeat", "2", "--format", "json")
+    done = typed(tmp_path, "inspect", "profile", "step", "--repeat", "2", "--format", "json")
     assert done.returncode == 0, done.stderr
     (program,) = json.loads(done.stdout)["programs"]
     assert all(program["first"][phase] > 0 for phase in ("trace", "lower", "compile"))
@@ -216,7 +216,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     assert named["layout-assignment"]["pipeline"]
     assert sum(each["seconds"] for each in passes["listed"]) <= passes["compile"]
     # libtpu tells the profiler nothing: its passes come from the metadata of a dump.
-    done = hlodiff(tmp_path, "inspect", "profile", "on_tpu", "--repeat", "0", "--format", "json")
+    done = typed(tmp_path, "inspect", "profile", "on_tpu", "--repeat", "0", "--format", "json")
     (program,) = json.loads(done.stdout)["programs"]
     passes = program["passes"]
     assert (passes["source"], program["later"]) == ("dump", [])
@@ -224,7 +224,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     assert passes["outside"] == pytest.approx(
         passes["compile"] - sum(each["seconds"] for each in passes["listed"]), abs=1e-3
     )
-    failed = hlodiff(tmp_path, "inspect", "profile", "broken")
+    failed = typed(tmp_path, "inspect", "profile", "broken")
     assert failed.returncode == 2
     assert "not timed: programs.py:17: TypeError" in failed.stdout
     # Nothing was recorded, and nothing is left behind.
@@ -238,9 +238,9 @@ def test_the_real_command(tmp_path: Path) -> None:
 def test_timings_of_a_check_ask_xla_and_change_no_snapshot(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["programs.py"]\n')
     (tmp_path / "programs.py").write_text(PROGRAMS.partition('@hlodiff.register(targets=["tpu')[0])
-    hlodiff(tmp_path, "update")
+    typed(tmp_path, "update")
     before = {path: path.read_bytes() for path in tmp_path.rglob("snapshots/**/*") if path.is_file()}
-    done = hlodiff(tmp_path, "check", "--timings", "--format", "json")
+    done = typed(tmp_path, "check", "--timings", "--format", "json")
     (timing,) = json.loads(done.stdout)["timings"]
     assert done.returncode == 0
     assert timing["seconds"]["compile"] > 0, "unchanged, and compiled all the same"

@@ -18,7 +18,7 @@ from hlodiff.errors import ReadError, UsageError
 from hlodiff.hlo import mlir
 from hlodiff.tracing import Call, CapturedValue, Function, Leaf, call_of, call_row
 from hlodiff.workflows.record_run import RecordNames, check_replaceable, difference, safe
-from tests.test_cli_capture import hlodiff
+from tests.typed import typed
 
 
 def leaf(path: str, text: str, weak: bool = False) -> Leaf:
@@ -241,7 +241,7 @@ def test_a_run_with_two_devices_x64_children_and_a_failure(tmp_path: Path, monke
     assert "x64: true" in summary and "all-gather" in summary
     # Two recordings of the same are the same, file by file.
     recorded(tmp_path, sys.executable, "run.py", "a b", name="again")
-    diff = hlodiff(tmp_path, "diff", "recording", "again", "--exit-code")
+    diff = typed(tmp_path, "diff", "recording", "again", "--exit-code")
     assert diff.returncode == 0, diff.stdout
     assert "5 unchanged" in diff.stdout
     files = sorted(path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file())
@@ -273,7 +273,7 @@ def test_a_recorded_program_is_the_one_that_update_records(tmp_path: Path) -> No
     (tmp_path / "programs.py").write_text(PROGRAMS)
     (tmp_path / "registered.py").write_text(REGISTERED)
     (tmp_path / "pyproject.toml").write_text('[tool.hlodiff]\nmodules = ["registered.py"]\n')
-    hlodiff(tmp_path, "update")
+    typed(tmp_path, "update")
     run = "import programs, numpy as n\nfor _ in range(5): programs.step(n.ones((4, 4), 'f'), n.ones((2, 4), 'f'))"
     done, index = recorded(tmp_path, "-c", run)
     assert done.returncode == 0, done.stderr
@@ -336,7 +336,7 @@ def test_a_script_that_watches_itself_ends_quietly(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_calls_are_counted_where_that_is_asked_for(tmp_path: Path) -> None:
     script = "import jax, numpy as n; f = jax.jit(lambda x: x * 2); [f(n.ones(3)) for _ in range(11)]; f(n.ones(4))"
-    done = hlodiff(tmp_path, "record", "--count-calls", "--", "-c", script)
+    done = typed(tmp_path, "record", "--count-calls", "--", "-c", script)
     assert done.returncode == 0, done.stderr
     index = json.loads((tmp_path / "recording/recording.json").read_text())
     assert [(row["name"], row["calls"]) for row in index["programs"]] == [("lambda", 11), ("lambda/x-f64-4", 1)] or [
@@ -359,7 +359,7 @@ def test_forked_children_tell_what_they_called(tmp_path: Path) -> None:
         "if not (pid := os.fork()): os._exit(0)\n"
         "os.waitpid(pid, 0)\n"
     )
-    done = hlodiff(tmp_path, "record", "--count-calls", "--", "pool.py")
+    done = typed(tmp_path, "record", "--count-calls", "--", "pool.py")
     assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
     index = json.loads((tmp_path / "recording/recording.json").read_text())
     assert sorted((row["arguments"], row["calls"]) for row in index["programs"]) == [
@@ -398,7 +398,7 @@ with contextlib.suppress(Exception):
 @pytest.mark.slow
 def test_loops_outside_of_jit_are_kept(tmp_path: Path) -> None:
     (tmp_path / "loops.py").write_text(LOOPS)
-    done = hlodiff(tmp_path, "record", "--", "loops.py")
+    done = typed(tmp_path, "record", "--", "loops.py")
     assert done.returncode == 0, done.stderr
     index = json.loads((tmp_path / "recording/recording.json").read_text())
     assert [(row["function"], row["compiles"]) for row in index["programs"]] == [

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +18,7 @@ from hlodiff.hlo import Module
 from hlodiff.report import AnalysisNote, analysis_notes
 from hlodiff.workflows import PythonLoops
 from tests.shown import happened
+from tests.typed import typed
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """\
@@ -457,14 +455,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     (tmp_path / "programs.py").write_text(SOURCE + REGISTERED)
 
     def run(*arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "hlodiff", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160"},
-        )
+        done = typed(tmp_path, *arguments, COLUMNS="160")
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

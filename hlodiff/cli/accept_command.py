@@ -26,13 +26,7 @@ Examples:
 @options.pattern
 @options.change_class
 @options.every_pending("All that is pending.")
-@click.option(
-    "--from",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Record what another machine captured, such as CI: all of it if nothing is named.",
-)
+@options.captured_elsewhere("Record what another machine captured, such as CI: all of it if nothing is named.")
 @options.any_age
 @options.plain_form
 @options.output

@@ -71,6 +71,12 @@ def every_pending(what: str) -> Callable[[F], F]:
     return click.option("--everything", "--all", "everything", is_flag=True, cls=_RenamedOption, help=what)
 
 
+def captured_elsewhere(what: str) -> Callable[[F], F]:
+    """`--from`: the pending folder of another machine."""
+    kind = click.Path(exists=True, file_okay=False, path_type=Path)
+    return click.option("--from", "folder", type=kind, metavar="FOLDER", help=what)
+
+
 any_age = click.option(
     "--stale",
     "any_age",

@@ -67,13 +67,7 @@ Examples:
 @options.target
 @options.pattern
 @options.change_class
-@click.option(
-    "--from",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Review what another machine captured, such as CI.",
-)
+@options.captured_elsewhere("Review what another machine captured, such as CI.")
 @click.option(
     "--reject", "rejects", is_flag=True, help="Do not ask: forget these captures. Snapshots stay as they are."
 )
