@@ -239,25 +239,17 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
     return found
 
 
-def reversed_edits(edits: Iterable[RawEdit]) -> list[RawEdit]:
-    """The edits in the opposite direction."""
-    return [
-        replace(
-            edit,
-            kind=_KINDS[edit.kind],
-            old=edit.new,
-            new=edit.old,
-            changes=[
-                replace(change, old=change.new, new=change.old, literals=change.literals and change.literals[::-1])
-                for change in edit.changes
-            ],
-            cost=edit.cost[::-1],
-            users_cost=edit.users_cost[::-1],
-            pair=edit.pair and edit.pair[::-1],
-            kept=edit.kept[::-1],
-        )
-        for edit in edits
-    ]
+def reversed_edits(edits: Sequence[RawEdit]) -> None:
+    """Turn the edits in the opposite direction, in place: other edits refer to them."""
+    for edit in edits:
+        edit.kind = _KINDS[edit.kind]
+        edit.old, edit.new = edit.new, edit.old
+        edit.changes = [
+            replace(change, old=change.new, new=change.old, literals=change.literals and change.literals[::-1])
+            for change in edit.changes
+        ]
+        edit.cost, edit.users_cost, edit.kept = edit.cost[::-1], edit.users_cost[::-1], edit.kept[::-1]
+        edit.pair = edit.pair and edit.pair[::-1]
 
 
 def reversed_fusions(changes: Iterable[FusionChange]) -> tuple[FusionChange, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, at, matched_calls
@@ -185,6 +185,7 @@ class _Runs:
 _ONCE = _Runs(1)
 
 
+@lru_cache  # most instructions of a fusion run as often, and have no floating-point operations of their own
 def _of_runs(runs: _Runs, flops: int = 0) -> Cost:
     return Cost(
         runs.times, flops, loops=runs.loops, is_partly_in_loops=runs.is_partly, is_in_branches=runs.is_in_branches

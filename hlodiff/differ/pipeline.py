@@ -307,7 +307,7 @@ def _edits_of(
     schedule = list(schedule_edits(old, new, mappings))
     tuning = tuning_edits(mappings, tuned, edits, emitters) if has_tuning else []
     if canonical.is_reversed:
-        edits, schedule, tuning = reversed_edits(edits), reversed_edits(schedule), reversed_edits(tuning)
+        reversed_edits([*edits, *schedule, *tuning])
         fusions = reversed_fusions(fusions)
     follow_meshes(edits)
     return _Found(edits, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))

@@ -36,7 +36,9 @@ CARRIERS = (BOOKKEEPING - CALLS) | {
     "optimization-barrier", "optimization_barrier", "copy-start", "copy-done",
 }  # fmt: skip
 _FEEDERS = BROADCASTS | {"constant", "iota"}
-_HANDING_ON = (CARRIERS | CALLS) - _FEEDERS
+_NO_WORK = CARRIERS | CALLS
+_HANDING_ON = _NO_WORK - _FEEDERS
+_PASSING_ON = CARRIERS - _FEEDERS
 _COMPARED = ("attribute:comparison_direction", "attribute:direction")
 # With another shape they say that other values are taken, unless an operand is the same.
 _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
@@ -144,8 +146,8 @@ class _Regions:
         # Amid much other work, another number, question, values of another type or none as before are there by chance.
         amid: set[int] = set()
         for region in regions:
-            removed, added, kept = self._work(region)
-            if self._is_replaced(region) or removed + added > max(2 * kept, MOST_FOR_ONE):
+            removed, added, kept = work = self._work(region)
+            if self._is_replaced(region, work) or removed + added > max(2 * kept, MOST_FOR_ONE):
                 amid.update(region)
         for n in changed:
             edit = self.edits[n]
@@ -159,7 +161,7 @@ class _Regions:
                 edit.is_weak |= self._is_amid(edit, amid)
             edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit)
         for region in regions:
-            if self._is_replaced(region):
+            if self._is_replaced(region, self._work(region)):
                 for index in region:
                     edit = self.edits[index]
                     # A StableHLO function that was added with its call is not a new place for existing instructions.
@@ -179,12 +181,12 @@ class _Regions:
         The shortest script may make an `erfc` of a product, and that product of a `tanh`. Neither is an edit of it.
         """
         sides: tuple[list[tuple[Place, RawEdit]], list[tuple[Place, RawEdit]]] = ([], [])
-        for edit in self.edits:
+        for edit in self.edits if any(edit.is_weak for edit in self.edits) else ():
             for side, kind in enumerate(("removed", "added")):
                 place = (edit.old, edit.new)[side]
                 if place is not None and (edit.is_weak or edit.kind == kind) and not edit.kept[side]:
                     it = at(self.modules[side], place)
-                    if it.opcode not in CARRIERS | CALLS and it.operands and not it.called:
+                    if it.operands and it.opcode not in _NO_WORK and not it.called:
                         sides[side].append((place, edit))
         is_finding = bool(sides[0]) and bool(sides[1])
         while is_finding:
@@ -375,7 +377,7 @@ class _Regions:
             return True
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         is_same = "replica_groups" not in fields and _carry_the_same(one, other)
-        if alone or is_same or one.opcode in CARRIERS - _FEEDERS or one.opcode in CALLS or is_caller:
+        if alone or is_same or one.opcode in _PASSING_ON or one.opcode in CALLS or is_caller:
             return False
         is_reshaped = "shape" in fields and not fields.isdisjoint(_OF_OTHERS)
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
@@ -432,7 +434,7 @@ class _Regions:
             is_shared = self._shares_operand(edit.old, edit.new, keeps_values=True)
             return not (is_shared and self._shares_user(edit.old, edit.new))
         if "element_type" in fields and _kind(one) != _kind(other) and not one.called:
-            is_value = one.operands and (one.opcode not in CARRIERS - _FEEDERS or one.opcode in _OF_FIRST)
+            is_value = one.operands and (one.opcode not in _PASSING_ON or one.opcode in _OF_FIRST)
             is_buffer = one.opcode == "custom-call" and not one.operands  # that something else is written into
             if (is_value or is_buffer) and not self._rests_on_operands(edit.old, edit.new):
                 return True
@@ -474,7 +476,7 @@ class _Regions:
         if not (edit.old and edit.new) or all(change.field != "operands" for change in edit.changes):
             return False
         it = at(self.modules[0], edit.old)
-        if it.opcode in CARRIERS | CALLS or it.called:
+        if it.opcode in _NO_WORK or it.called:
             return False
         return not self._shares_operand(edit.old, edit.new, keeps_values=True)
 
@@ -483,7 +485,7 @@ class _Regions:
         if not (edit.old and edit.new):
             return False
         it = at(self.modules[0], edit.old)
-        if it.opcode in CARRIERS | CALLS | {"parameter", "constant"} or it.called:
+        if it.opcode in _NO_WORK or it.opcode in ("parameter", "constant") or it.called:
             return False
         return not (self._rests_on_operands(edit.old, edit.new) or self._shares_user(edit.old, edit.new))
 
@@ -685,21 +687,22 @@ class _Regions:
 
         What moved between functions of StableHLO is kept: JAX wrote a call out, or made one.
         """
-        counts: Counter[str] = Counter()
+        counts = {"removed": 0, "added": 0, "kept": 0}
         keeping = ("changed", "moved") if self.modules[0].stage == "stablehlo" else ("changed",)
-        for edit in (self.edits[n] for n in region):
+        for edit in [self.edits[n] for n in region]:
+            if edit.kind in keeping and not edit.is_weak:
+                counts["kept"] += 1
+                continue
             for side, kind in ((0, "removed"), (1, "added")):
-                place = (edit.old, edit.new)[side]
+                place = edit.new if side else edit.old
                 if place is not None and (edit.is_weak or edit.kind == kind) and not edit.kept[side]:
                     opcode = at(self.modules[side], place).opcode
                     counts[kind] += opcode not in CARRIERS and opcode != "copy"
-            if edit.kind in keeping and not edit.is_weak:
-                counts["kept"] += 1
         return counts["removed"], counts["added"], counts["kept"]
 
-    def _is_replaced(self, region: Sequence[int]) -> bool:
-        """Whether most of a region was added and removed, on both sides."""
-        removed, added, kept = self._work(region)
+    def _is_replaced(self, region: Sequence[int], work: tuple[int, int, int]) -> bool:
+        """Whether most of a region, whose `_work` is given, was added and removed, on both sides."""
+        removed, added, kept = work
         if min(removed, added) == 1 and max(removed, added) > MOST_OF_A_LINE:
             return False
         return bool(removed and added) and self._is_restructured(region) and removed + added > 2 * kept
@@ -991,7 +994,7 @@ def _joined(
 def _line_key(edit: Edit, part_of: PartOf) -> tuple[Part, str, str, int] | None:
     """The part that an added or removed operation is in, its text without names, and its line; None if unknown."""
     site, line = edit.new or edit.old, own_place(edit.source)
-    if site is None or line is None or site.opcode in CARRIERS | CALLS:
+    if site is None or line is None or site.opcode in _NO_WORK:
         return None
     part = part_of(int(edit.new is not None), site.computation, site.instruction)
     return part, _NAMES.sub("%", site.text.partition(" = ")[2]), *line
