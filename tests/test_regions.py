@@ -822,7 +822,10 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
 PRODUCTS = """%w = f32[8,8] parameter(1)
 %d = f32[8] dot(%x, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}
 @BODY
-ROOT %r = f32[8] dot(%m, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}"""
+%e = f32[8] dot(%m, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+%f = f32[8] dot(%e, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+@SECOND
+ROOT %r = f32[8] dot(%m_2, %w), lhs_contracting_dims={0}, rhs_contracting_dims={0}"""
 TANH = """%c1 = f32[] constant(0.044715)
 %b1 = f32[8] broadcast(%c1), dimensions={}
 %c2 = f32[] constant(0.7978846)
@@ -851,10 +854,16 @@ ERF = """%c2 = f32[] constant(0.70710677)
 %m = f32[8] multiply(%m1, %t)"""
 
 
+def two_layers(body: str) -> hlodiff.Module:
+    """The body after one product, and again after another one."""
+    second = re.sub(r"%(\w+)", lambda name: "%f" if name[1] == "d" else f"{name[0]}_2", body)
+    return program(PRODUCTS.replace("@BODY", body).replace("@SECOND", second))
+
+
 @pytest.mark.parametrize("back", [False, True])
 def test_an_operation_that_stayed_is_neither_removed_nor_added(back: bool) -> None:
-    """The shortest script makes an erf of the first product, and that product of the tanh."""
-    old, new = (program(PRODUCTS.replace("@BODY", body)) for body in ((ERF, TANH) if back else (TANH, ERF)))
+    """A short script makes an erf of a product, and that product of the tanh."""
+    old, new = map(two_layers, (ERF, TANH) if back else (TANH, ERF))
     found = hlodiff.diff(old, new)
     assert any("dot" in (site.opcode for site in (edit.old, edit.new) if site) for edit in found.edits)
     reported = {(edit.kind, site.opcode) for edit in found.reported for site in (edit.new or edit.old,) if site}
