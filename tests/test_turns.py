@@ -468,6 +468,16 @@ def test_of_several_loops_of_unknown_length_the_one_that_changed_is_named_or_a_t
     assert format_cost(None, cost).endswith(", counting one turn of each of 2 loops")
 
 
+def test_a_loop_that_came_beside_others_is_counted_with_them() -> None:
+    """A solver that saves at several times has a loop in its loop: a turn of one is no turn of the other."""
+    each = "with one turn of each loop of unknown length"
+    saves = format_executed_pair(several_loops(30), several_loops(30, 2))
+    assert saves == (f"30 {each}", f"32 {each}")
+    assert format_executed_pair(several_loops(30, 2), several_loops(30)) == saves[::-1]
+    moved = format_executed_pair(several_loops(30), several_loops(20, 10))
+    assert moved == ("30 per turn of the loop at model.py:1", f"30 {each}")
+
+
 def test_what_only_one_side_has_came_or_went() -> None:
     assert "4 all-reduces added (128 B, executed)" in headline(compared(copies(0), loop()))
     assert "4 all-reduces gone (128 B, executed)" in headline(compared(loop(), copies(0)))

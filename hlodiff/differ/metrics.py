@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.instruction_costs import FUSIONS, own_costs, result_of, through_bitcasts
 from hlodiff.differ.loops import (
@@ -392,6 +392,8 @@ _MOST = 10**15
 ASSUMED = 64
 """Iterations of a loop whose trip count data decides, unless it has a lower limit, where parts of work are weighed."""
 _SHORTER = 8  # how many times fewer iterations a loop in such a loop is assumed to have, as stages of a solver
+# The share of a part that may change as well where a loop came or went without having moved there.
+_MOST_MOVED = 0.01
 OUTSIDE = UncountedLoop("", "")
 """In place of a loop: the work outside of all loops that data ends."""
 
@@ -442,16 +444,26 @@ class ExecutedCount:
         """Work outside of loops that data ends, then one iteration of each, on both sides; [] if there are other loops.
 
         Loops whose conditions compare the same, with whatever numbers, are the same; others are paired in their order.
+        A loop that came or went beside one that stayed is one that the other side never enters, unless work may have
+        moved into it or out of it.
         """
         (first, *old), (second, *new) = self.loop_turns(), other.loop_turns()
-        found = [(first, second)]
-        for turn in old if len(old) == len(new) else ():
+        found, left = [(first, second)], []
+        for turn in old:
             place = next((n for n, one in enumerate(new) if one.test == turn.test), None)
             if place is not None:
                 found.append((turn, new.pop(place)))
-        known = [one for one, _ in found]
-        found += zip([turn for turn in old if not any(turn is one for one in known)], new, strict=False)
-        return found if len(found) == len(old) + 1 else []
+            else:
+                left.append(turn)
+        if len(left) == len(new):
+            return [*found, *zip(left, new, strict=True)]
+        if len(found) == 1 or (left and new):
+            return []
+        moved = (one.work - two.work if new else two.work - one.work for one, two in found)
+        if any(by > _MOST_MOVED * max(one.work, two.work) for by, (one, two) in zip(moved, found, strict=True)):
+            return []
+        found += [(turn, replace(turn, work=0, reached=0)) for turn in left]
+        return found + [(replace(turn, work=0, reached=0), turn) for turn in new]
 
     def loop_turns(self) -> list[LoopTurn]:
         """Work outside of loops that data ends, then one iteration of each; a range counts as its upper bound."""

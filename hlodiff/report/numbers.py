@@ -219,7 +219,8 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     rest = [pair for pair in changed if pair is not chosen and OUTSIDE not in (pair[0].loop, pair[1].loop)]
     before, after = (sum(pair[side].work * pair[side].reached for pair in parts) for side in (0, 1))
     is_same_way = (after - before) * (chosen[1].work - chosen[0].work) > 0
-    if is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest):
+    came_or_went = chosen[0].reached != chosen[1].reached and not (chosen[0].reached and chosen[1].reached)
+    if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
         return before, after, _EACH_TURN
     where = f" per turn of {chosen[1].loop.words()}"
     if chosen[1].loop == OUTSIDE:
