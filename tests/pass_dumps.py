@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from hlodiff.differ.passes import Dump, PassStep, dumps_of, pass_steps
+from hlodiff.hlo import Module, read_bytes
 
 FOLDER = Path(__file__).parent / "fixtures/passes"
 
@@ -38,6 +39,12 @@ def dump(name: str) -> Dump:
     found = files(name)
     (whole,) = (one for one in dumps_of(found, found.__getitem__) if one.is_whole)
     return whole
+
+
+def compiled(dumped: Dump) -> Module:
+    """What a module was after all of its passes."""
+    last = dumped.stages[-1]
+    return read_bytes(dumped.read(last.file), path=dumped.path(last))
 
 
 @cache

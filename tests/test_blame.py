@@ -14,11 +14,10 @@ from hlodiff.differ import Limits, ModuleDiff, ProgramComparison, diff
 from hlodiff.differ.passes import Dump, PassBlame, dumps_of
 from hlodiff.differ.passes import blame as blame_module
 from hlodiff.differ.passes.blame import LabelCounter, blame, clean, label_of
-from hlodiff.differ.passes.steps import Texts
 from hlodiff.graph import call_graph
 from hlodiff.hlo import Instruction, Module, read_hlo
 from hlodiff.report import Report, edit_words, to_json
-from tests.pass_dumps import dump, unpack
+from tests.pass_dumps import compiled, dump, unpack
 
 SCATTER = ("scatter-cuda-h100-jax-0.9.1", "scatter-cuda-h100-jax-0.9.2")
 DONATED = ("donated-cpu-jax-0.7.1", "donated-cpu-jax-0.7.2")
@@ -130,7 +129,7 @@ def test_a_difference_of_stablehlo_is_carried_through_and_what_a_pass_adds_is_to
     new = made(("", OTHER), ("a", OTHER), ("inserter", OTHER_COPIED))
     found = blame(old, new)
     assert said_of(found)[0] == "differs before all passes: StableHLO difference carried through"
-    modules = [Texts(one).module(one.stages[-1], one.read(one.stages[-1].file)) for one in (old, new)]
+    modules = [compiled(one) for one in (old, new)]
     final = diff(modules[0], modules[1])
     words = {
         (edit.new.opcode if edit.new else ""): edit_words(found, edit, (final.old, final.new)) for edit in final.edits
@@ -160,7 +159,7 @@ def test_an_attribute_of_stablehlo_is_carried_through_though_a_pass_changed_anot
         for mine in ("", sorted_)
     ]
     found = blame(sides[0], sides[1])
-    modules = [clean(Texts(one).module(one.stages[-1], one.read(one.stages[-1].file))) for one in sides]
+    modules = [clean(compiled(one)) for one in sides]
     final = diff(modules[0], modules[1])
     (edit,) = final.edits
     assert edit.fields == ("attribute:indices_are_sorted",)

@@ -9,11 +9,10 @@ import pytest
 
 from hlodiff.capture.pass_dumps import compile_with_dump
 from hlodiff.differ import Limits, ProgramComparison, diff
-from hlodiff.differ.passes.steps import Texts
 from hlodiff.errors import CaptureError
 from hlodiff.report import Report, to_terminal
 from hlodiff.workflows.passes import DumpFolders, blame_passes
-from tests.pass_dumps import dump, files
+from tests.pass_dumps import compiled, dump, files
 
 OLD, NEW = "scatter-cuda-h100-jax-0.9.1", "scatter-cuda-h100-jax-0.9.2"
 
@@ -42,7 +41,7 @@ def test_a_dump_that_grows_too_large_is_removed(tmp_path: Path) -> None:
 
 
 def test_both_sides_are_compiled_again_where_a_program_changed_and_nothing_is_left() -> None:
-    modules = [Texts(one).module(one.stages[-1], one.read(one.stages[-1].file)) for one in (dump(OLD), dump(NEW))]
+    modules = [compiled(dump(name)) for name in (OLD, NEW)]
     changed = ProgramComparison("segsum/small", "cuda-h100", "compiled", "changed", diff(*modules))
     same = ProgramComparison("other", "cuda-h100", "compiled", "identical", diff(modules[0], modules[0]))
     seen: list[Path] = []
@@ -67,6 +66,6 @@ def test_both_sides_are_compiled_again_where_a_program_changed_and_nothing_is_le
 
 
 def test_a_side_without_a_dump_changes_nothing() -> None:
-    modules = [Texts(one).module(one.stages[-1], one.read(one.stages[-1].file)) for one in (dump(OLD), dump(NEW))]
+    modules = [compiled(dump(name)) for name in (OLD, NEW)]
     changed = ProgramComparison("segsum", "cuda-h100", "compiled", "changed", diff(*modules))
     assert blame_passes((changed,), lambda folders: None, lambda folders: None, Limits()) == (changed,)
