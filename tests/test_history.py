@@ -13,20 +13,22 @@ import yaml
 
 from hlodiff.cli import run
 from hlodiff.errors import StoreError, UsageError
-from hlodiff.integrations.history import History, by_size, changes, crossings, reading_of, values_on
-from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching
-from hlodiff.integrations.history.report import (
+from hlodiff.integrations.history import (
+    History,
+    HistoryRequest,
     ShownHistory,
-    format_both,
-    format_delta,
-    format_summary,
+    by_size,
+    changes,
+    crossings,
+    find,
     history_csv,
     history_json,
     history_markdown,
     history_text,
-    notes_of,
+    reading_of,
+    values_on,
 )
-from hlodiff.integrations.history.select import HistoryRequest, find
+from hlodiff.integrations.history.commits import literally, objects, open_repository, revisions_of, touching
 from hlodiff.snapshots import SUMMARY_VERSION, Key, marked_stale
 from tests.past import Past
 
@@ -39,9 +41,16 @@ def history(past: Past, name: str, *metrics: str, target: str = "cpu", revision:
 
 def told(past: Past, one: History, metric: str = "temp_bytes") -> list[tuple[str, float | None, str]]:
     """Subject, value and notes of each commit, newest first."""
-    return [
-        (row.commit.subject, row.value(metric), past.named("; ".join(notes_of(row, one, [metric])))) for row in one.rows
-    ]
+    (found,) = json.loads(history_json([ShownHistory(one, (metric,), "compiled")], "HEAD"))["histories"]
+    commits = found["commits"]
+    return [(one["subject"], one["new"][metric], past.named("; ".join(one["notes"]))) for one in commits]
+
+
+def summary(one: History, metric: str) -> str:
+    """A metric over the whole history, as the head of the report has it: `2 -> 3 (+50 %)`."""
+    lines = history_text([ShownHistory(one, (metric,), "compiled")], width=200).splitlines()
+    (shown,) = (line for line in lines if line.startswith(f"  {metric} "))
+    return shown.split("  ")[-1]
 
 
 @pytest.fixture
@@ -382,11 +391,19 @@ def test_crossings_are_those_commits_that_crossed(past: Past) -> None:
     assert [c.new for c in crossings(found, 200, above=False)] == [150]
 
 
-def test_words() -> None:
-    assert format_both("temp_bytes", 1500000, 5000) == "1.4 MiB -> 4.9 KiB (-99.7 %)"
-    assert format_both("temp_bytes", 5000, 1500000) == "4.9 KiB -> 1.4 MiB (300 times)"
-    assert format_both("fusions", 0, 3) == "0 -> 3"
-    assert format_delta("temp_bytes", 655360, 655424) == "+64 B"
+def test_words(past: Past) -> None:
+    for name, sizes, words in (
+        ("less", (1500000, 5000), "1.4 MiB -> 4.9 KiB (-99.7 %)"),
+        ("more", (5000, 1500000), "4.9 KiB -> 1.4 MiB (300 times)"),
+        ("from_none", (0, 3), "0 B -> 3 B"),
+        ("little", (655360, 655424), "640.0 KiB -> 640.1 KiB (+64 B)"),
+    ):
+        for opcode, size in zip(("sine", "cosine"), sizes, strict=True):
+            past.record(name, opcode, temp=size)
+            past.commit(f"{name} {size}")
+        one = history(past, name)
+        assert summary(one, "temp_bytes") == words
+    assert "640.1 KiB +64 B " in history_text([ShownHistory(one, ("temp_bytes",), "compiled")])
     assert reading_of(b"\xff", "scenario", Key("f", "", ""), "compiled").problem.startswith("is not a record of traces")
 
 
@@ -475,8 +492,8 @@ def test_where_counting_changed_no_change_of_a_number_is_reported(past: Past) ->
     assert [change.row.commit.subject for change in changes(one, "fusions")] == ["two", "four"]
     said = "counted differently since here (format 1 -> 2); numbers before are not comparable; the same programs"
     assert [notes for _, _, notes in told(past, one, "fusions")] == ["", said, "", "history begins here"]
-    assert format_summary(one, "fusions") == "2 -> 3 (+50 %)"
-    assert format_summary(one, "temp_bytes") == "100 B -> 300 B (+200 %)"
+    assert summary(one, "fusions") == "2 -> 3 (+50 %)"
+    assert summary(one, "temp_bytes") == "100 B -> 300 B (+200 %)"
     shown = [ShownHistory(one, ("fusions",), "compiled")]
     for form in (history_text, history_markdown, history_csv):
         assert form(shown).count("counted differently since here") == 1

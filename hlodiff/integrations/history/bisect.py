@@ -14,18 +14,6 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import Limits
 from hlodiff.errors import ConfigError, HlodiffError, UsageError
 from hlodiff.hlo.model import STAGE_NAMES, Stage
-from hlodiff.integrations.history import (
-    History,
-    HistoryRow,
-    NumberChange,
-    at_least,
-    by_size,
-    changes,
-    comparable,
-    crossings,
-    merged_in,
-    values_on,
-)
 from hlodiff.integrations.history.report import (
     UNSHALLOW,
     ShownHistory,
@@ -37,6 +25,18 @@ from hlodiff.integrations.history.report import (
     notes_of,
     row_json,
     wrapped,
+)
+from hlodiff.integrations.history.rows import (
+    History,
+    HistoryRow,
+    NumberChange,
+    at_least,
+    by_size,
+    changes,
+    comparable,
+    crossings,
+    merged_in,
+    values_on,
 )
 from hlodiff.report.grouping import EditGroup, edit_groups_of, format_follows
 from hlodiff.report.headline import headline

@@ -11,7 +11,7 @@ from unicodedata import combining, east_asian_width
 
 from hlodiff.config import is_bytes
 from hlodiff.hlo.model import STAGE_NAMES
-from hlodiff.integrations.history import History, HistoryRow, changes, comparable
+from hlodiff.integrations.history.rows import History, HistoryRow, changes, comparable
 from hlodiff.report.lines import clip, code, escape_markdown, json_text, printable, unordered
 from hlodiff.report.wording import format_bytes, format_change, format_count, format_pair, many, sparkline
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from hlodiff.config import closest, shown_path
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.hlo.model import Stage
-from hlodiff.integrations.history import History, check_metrics, completed, folders_of, histories, key_of
 from hlodiff.integrations.history.commits import GitObjects, open_repository, revisions_of
+from hlodiff.integrations.history.rows import History, check_metrics, completed, histories
+from hlodiff.integrations.history.steps import folders_of, key_of
 from hlodiff.snapshots import PYTEST, FolderTree, GitTree, Key, list_snapshots, open_revision, scenarios_of
 from hlodiff.snapshots.trees import git
 from hlodiff.workflows.select import selected
