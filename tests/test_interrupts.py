@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture.supervision import run_child
+from hlodiff.capture import run_child
 from hlodiff.interrupts import SIGNALS, Interrupted, deferred, exit_code, install, terminable
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from hlodiff.capture import TemporaryFolder
-from hlodiff.capture.temporary import drop_abandoned
 from hlodiff.workflows.record_run import replacing
 
 _SLEEPER = "import os, pathlib, time\npathlib.Path('up').write_text(str(os.getpid()))\ntime.sleep(600)\n"
@@ -97,7 +96,7 @@ def test_a_killed_run_takes_the_command_along_and_the_next_one_tidies(tmp_path: 
         time.sleep(0.01)
     (left,) = (tmp_path / "tmp").iterdir()
     os.utime(left, (0, 0))
-    drop_abandoned(tmp_path / "tmp")
+    TemporaryFolder(tmp_path / "tmp").cleanup()
     assert not left.exists()
 
 
@@ -140,7 +139,7 @@ def test_what_a_repository_knows_of_a_checkout_goes_with_it(tmp_path: Path) -> N
     git("worktree", "prune")
     git("worktree", "add", "-q", "--detach", f"{folder}/tree")
     os.utime(folder, (0, 0))
-    drop_abandoned(tmp_path)
+    TemporaryFolder(tmp_path).cleanup()
     assert not folder.exists()
     assert len(git("worktree", "list").splitlines()) == 1
 
@@ -153,5 +152,5 @@ def test_a_checkout_names_no_folder_that_does_not_name_it(tmp_path: Path) -> Non
     (folder / "tree").mkdir()
     (folder / "tree/.git").write_text(f"gitdir: {victim}\n")
     os.utime(folder, (0, 0))
-    drop_abandoned(tmp_path)
+    TemporaryFolder(tmp_path).cleanup()
     assert victim.is_dir() and not folder.exists()

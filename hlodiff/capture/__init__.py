@@ -35,5 +35,6 @@ from hlodiff.capture.pool import worker_reuse as worker_reuse
 from hlodiff.capture.run_reader import RawProgram as RawProgram
 from hlodiff.capture.run_reader import read_raw as read_raw
 from hlodiff.capture.scenario_runs import ran as ran
+from hlodiff.capture.supervision import run_child as run_child
 from hlodiff.capture.targets import is_target as is_target
 from hlodiff.capture.temporary import TemporaryFolder as TemporaryFolder

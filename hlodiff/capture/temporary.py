@@ -35,7 +35,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
     """Seconds: a younger folder may not be locked yet."""
 
     def __init__(self, place: Path | None = None) -> None:
-        drop_abandoned(place)
+        _drop_abandoned(place)
         super().__init__(prefix=_PREFIX, dir=place, ignore_cleanup_errors=True)
         self._handle = os.open(self.name, os.O_RDONLY)
         _lock(self._handle)
@@ -48,7 +48,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
             super().cleanup()
 
 
-def drop_abandoned(place: Path | None = None) -> None:
+def _drop_abandoned(place: Path | None = None) -> None:
     """Delete the folders of dead processes of this user.
 
     Args:
