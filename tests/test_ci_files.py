@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from hlodiff.integrations import ci_recipes
-from hlodiff.integrations.ci_recipes import RECIPES, Source, installed_from
 from tests.test_docs import blocks
 from tests.workflows import EMBEDDED, ROOT, read
 
@@ -230,11 +229,21 @@ def test_where_nobody_knows_the_repository_of_hlodiff_it_says_so(folder: Path, s
     ],
 )
 def test_an_installation_from_git_pins_its_own_commit(
-    url: str, commit: str, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    url: str, commit: str, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: Ask
 ) -> None:
     told: dict[str, Any] = {"url": url, "vcs_info": {"vcs": "git", "commit_id": commit}}
     installed(monkeypatch, told if commit else {"url": tmp_path.as_uri(), "dir_info": {}})
-    assert installed_from() == (Source(address, commit) if address else None)
+    monkeypatch.chdir(tmp_path)
+    assert pinned(said) == (f"git+{address}@{commit}" if address else ADDRESS)
+
+
+def pinned(said: Ask) -> str:
+    """What the files for CI, written anew, install hlodiff from."""
+    Path(".gitlab/hlodiff.yml").unlink(missing_ok=True)
+    said("init", "--ci", "gitlab")
+    jobs = yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())
+    (found,) = {word for line in jobs["hlodiff-comment"]["script"] for word in re.findall(r"hlodiff @ ([^']*)'", line)}
+    return str(found)
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, told: dict[str, Any]) -> None:
@@ -248,7 +257,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, told: dict[str, Any]) -> None:
 
 
 def test_an_installation_from_a_clone_pins_a_commit_that_its_remote_has(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: Ask
 ) -> None:
     def git(folder: Path, *arguments: str) -> str:
         command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
@@ -261,25 +270,33 @@ def test_an_installation_from_a_clone_pins_a_commit_that_its_remote_has(
     git(tmp_path, "clone", "-q", str(there), str(clone))
     git(clone, "remote", "set-url", "origin", "git@github.com:me/hlodiff.git")
     installed(monkeypatch, {"url": clone.as_uri(), "dir_info": {"editable": True}})
-    found = installed_from()
-    assert found == Source("https://github.com/me/hlodiff", git(clone, "rev-parse", "HEAD"))
-    assert found.action == f"me/hlodiff@{found.commit}"
+    monkeypatch.chdir(there)
+    commit = git(clone, "rev-parse", "HEAD")
+    assert pinned(said) == f"git+https://github.com/me/hlodiff@{commit}"
+    said("init", "--ci", "github")
+    assert f"me/hlodiff@{commit}" in {step["uses"] for step in _steps("hlodiff-comment.yml")}
     git(clone, "commit", "-q", "--allow-empty", "-m", "of this machine alone")
-    assert installed_from() is None
+    assert pinned(said) == ADDRESS
 
 
 def test_where_the_address_is_known_no_file_has_a_placeholder(
     folder: Path, said: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Source("https://github.com/me/hlodiff", "a" * 40)
-    monkeypatch.setattr(ci_recipes, "installed_from", lambda: source)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    commit = "a" * 40
+    vcs = {"vcs": "git", "commit_id": commit}
+    installed(monkeypatch, {"url": "https://github.com/me/hlodiff", "vcs_info": vcs})
     out = said("init", "--ci", "github", "--ci", "github-upgrade", "--ci", "gitlab")[1]
     assert "in place of" not in out
     for text in written().values():
         assert "<" not in re.sub(r"#.*|\S+@\S+>", "", text)
-    assert {step["uses"] for step in _steps("hlodiff-comment.yml")} == {"actions/setup-python@v5", source.action}
+    assert {step["uses"] for step in _steps("hlodiff-comment.yml")} == {
+        "actions/setup-python@v5",
+        f"me/hlodiff@{commit}",
+    }
     jobs = yaml.safe_load(Path(".gitlab/hlodiff.yml").read_text())
-    assert jobs["hlodiff-comment"]["script"][-2].endswith(f" 'hlodiff @ {source.requirement}'")
+    assert jobs["hlodiff-comment"]["script"][-2].endswith(f" 'hlodiff @ git+https://github.com/me/hlodiff@{commit}'")
 
 
 # --- what is installed -----------------------------------------------------------------------------------------------
@@ -484,9 +501,11 @@ def test_an_address_that_is_none(folder: Path, said: Ask, action: str) -> None:
     assert (code, "is not the address of an action" in err, list(folder.iterdir())) == (2, True, [])
 
 
-def test_every_recipe_is_written_by_some_choice() -> None:
-    named = [name for recipe in RECIPES.values() for name, _ in recipe]
-    assert sorted(named) == sorted(path.name for path in HERE.glob("*.yml"))
+def test_every_recipe_is_written_by_some_choice(folder: Path, said: Ask) -> None:
+    choices = re.findall(r"[\w-]+", re.findall(r"--ci \[([^]]*)\]", " ".join(said("init", "--help")[1].split()))[0])
+    said("init", *(word for choice in choices for word in ("--ci", choice)))
+    begins = {text.splitlines()[0] for text in written().values()}
+    assert begins >= {path.read_text().splitlines()[0] for path in HERE.glob("*.yml")}
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
