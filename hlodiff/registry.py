@@ -474,7 +474,6 @@ def _parameters(fn: Callable[..., object]) -> list[inspect.Parameter]:
 
 
 def _needed(parameters: list[inspect.Parameter]) -> list[str]:
-    """The required parameters."""
     return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 

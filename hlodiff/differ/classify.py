@@ -581,7 +581,6 @@ def signature(module: Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
-    """Classes of one edit."""
     site = edit.new or edit.old
     follows = site is not None and (site.opcode in _FOLLOWERS or site.opcode.endswith("-done"))
     if site is not None and edit.kind in ("added", "removed"):

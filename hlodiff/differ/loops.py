@@ -283,7 +283,6 @@ class LoopSolver:
             return None
 
     def _sites_of(self, callee: int) -> list[LoopPlace]:
-        """The call sites of a computation."""
         computations = self.module.computations
         if isinstance(computations, LazyComputations):
             if callee not in self._sites:

@@ -315,7 +315,6 @@ def _groups(
 
 
 def _inside(places: Sequence[Place]) -> dict[int, None]:
-    """The computations of the places."""
     return dict.fromkeys(computation for computation, _ in places)
 
 

@@ -296,7 +296,6 @@ class Repetition:
 
 
 def _type_of(it: Instruction, result: int) -> str:
-    """The type of one result."""
     several = it.shape.tuple_shapes
     return (several[result] if result < len(several) else it.shape).bare.text
 

@@ -580,7 +580,6 @@ def _change(made: _ReplayedComputation, step: ChangeStep) -> None:
 
 
 def _set(made: _ReplayedComputation, node: _ResultNode, setting: SettingChange) -> None:
-    """Set one field only."""
     what, _, name = setting.what.partition(":")
     if what == "attribute":
         node.row = node.row.setting(name, setting.text)

@@ -134,8 +134,6 @@ Row = list[tuple[int, int]]
 
 @dataclass(slots=True)
 class _FreeLine:
-    """A line under construction."""
-
     text: str = ""
     row: Row = field(default_factory=list)
 
@@ -705,7 +703,6 @@ def _complex(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape 
 
 
 def _part(operands: Sequence[Shape], attributes: str, roots: Roots) -> Shape | None:
-    """The real or imaginary part."""
     shape = _first(operands, attributes, roots)
     return replace(shape, element_type=_OF_COMPLEX.get(shape.element_type, shape.element_type)) if shape else None
 

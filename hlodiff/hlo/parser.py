@@ -241,7 +241,6 @@ def _attribute_key(part: str) -> re.Match[str] | None:
 
 
 def _names(text: str) -> list[str]:
-    """The names in an attribute's value."""
     try:
         return operand_names(text)
     except NotOperands:

@@ -307,7 +307,6 @@ def _seconds(run: Mapping[str, float]) -> dict[str, float]:
 
 
 def _colored(text: str) -> str:
-    """The text with colored bars."""
     from rich.console import Console
     from rich.text import Text
 

@@ -258,7 +258,6 @@ class Program:
         return MetricPair(self._alone(self.compiled))
 
     def _fail_for(self, hits: Iterable[Hit]) -> None:
-        """Raise an AssertionError if there are hits."""
         __tracebackhide__ = True
         found = list(hits)
         if found:

@@ -483,7 +483,6 @@ def _other_argument(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _is_argument(words: Sequence[str]) -> bool:
-    """Whether this is one keyword argument."""
     at_the_top = (not _depth(words[:number]) and word == "," for number, word in enumerate(words))
     return len(words) > 2 and words[1] == "=" and words[0].isidentifier() and not (_depth(words) or any(at_the_top))
 

@@ -253,7 +253,6 @@ def _changed_functions(
 
 
 def _head(function: FunctionView) -> Line:
-    """The name and the verdict."""
     words = f"{function.name}  {MARKS[function.verdict]} {function.sentence}"
     return Line(0, words, style=STYLES[function.verdict], wrap=True)
 
