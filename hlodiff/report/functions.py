@@ -16,7 +16,6 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
-from hlodiff.report.combined_collectives import with_combined_collectives
 from hlodiff.report.edits import NAMED, format_beside, format_listed
 from hlodiff.report.grouping import (
     EditGroup,
@@ -481,7 +480,9 @@ def _written_then_compiled(
         lines.in_all.clear()
         for text in of_stage:
             listed = [edit_group for edit_group in text.edit_groups if edit_group.key not in elsewhere]
-            if stage == "compiled":
+            if stage == "compiled" and len(listed) > 1:
+                from hlodiff.report.combined_collectives import with_combined_collectives
+
                 listed = with_combined_collectives(listed, lines.report)
             listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
             if stage == "stablehlo" and any(REMATERIALISATION in words for words in text.sentences):
