@@ -14,7 +14,7 @@ def main(folder: Path, part: int, parts: int) -> None:
 
     from hlodiff.capture.devices import open_target
     from hlodiff.capture.imports import import_modules
-    from hlodiff.capture.targets import parse
+    from hlodiff.capture.targets import parse_target
     from hlodiff.registry import Case, registrations
     from hlodiff.workflows.configuration import load
 
@@ -24,7 +24,7 @@ def main(folder: Path, part: int, parts: int) -> None:
     devices: dict[str, Any] = {}
     for registration, name in work:
         if name not in devices:
-            devices[name] = open_target(parse(name)).devices[0]
+            devices[name] = open_target(parse_target(name)).devices[0]
         case = registration.build()
         assert isinstance(case, Case) and not isinstance(case.donate, str)
         sharding = SingleDeviceSharding(devices[name])

@@ -104,10 +104,10 @@ def compile_corpus(folder: Path, target: str, names: Sequence[str]) -> None:
 
     from benchmarks.functions import JOBS, LARGE
     from hlodiff.capture.devices import open_target
-    from hlodiff.capture.targets import parse
+    from hlodiff.capture.targets import parse_target
 
     jax.config.update("jax_num_cpu_devices", 4)
-    devices = open_target(parse(_FULL_NAMES[target]))
+    devices = open_target(parse_target(_FULL_NAMES[target]))
     here = folder / target
     here.mkdir(parents=True, exist_ok=True)
     for name in names or JOBS:

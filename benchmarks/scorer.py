@@ -20,7 +20,7 @@ from benchmarks.pairs import Pair, make_pair
 from benchmarks.programs import ROOT, TARGETS, Program, corpus, snapshots
 from benchmarks.verdict import Score, judge
 from hlodiff.differ import diff
-from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.hlo.fingerprint import program_fingerprint
 from hlodiff.normalizer import normalize
 
 FAILURES = ROOT / ".hlodiff" / "bench-failures"
@@ -122,7 +122,7 @@ def is_no_edit(pair: Pair) -> bool:
     """Whether the edit left the content equal (two equal operands swapped, a different spelling)."""
     if any(edit.channel != "program" for edit in pair.script):
         return False
-    return fingerprint(normalize(pair.old)) == fingerprint(normalize(pair.new))
+    return program_fingerprint(normalize(pair.old)) == program_fingerprint(normalize(pair.new))
 
 
 def write_failure(folder: Path, pair: Pair, result: Result) -> Path:

@@ -90,11 +90,11 @@ from hlodiff.capture.devices import open_target
 from hlodiff.config import process_environment
 from hlodiff.capture.messages import Request
 from hlodiff.capture.compile_case import Bench, capture_with
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import parse_target
 
 jax.config.update("jax_num_cpu_devices", 4)
 job = {**JOBS, **LARGE}["transformer_4_step"]
-target = open_target(parse("cpu"))
+target = open_target(parse_target("cpu"))
 bench = Bench(Path.cwd(), process_environment())
 arguments = jax.tree.map(lambda text: _abstract(text, target), job.arguments)
 noted = lowering.jax_private.calls_from

@@ -9,12 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from hlodiff.capture import Outcome, Request, availability, capture, discover, worker_reuse
-from hlodiff.capture.targets import parse
+from hlodiff.capture import Outcome, Request, availability, capture, discover, parse_target, worker_reuse
 from hlodiff.config import Config
 
 THREE = ("cpu", "tpu-v5e-2x2", "cuda-h100-x4")
-ABSENT = [name for name in THREE if availability.missing(parse(name))]
+ABSENT = [name for name in THREE if availability.missing(parse_target(name))]
 HEAD = """\
 import os, jax, jax.numpy as jnp, hlodiff
 from jax.sharding import NamedSharding, PartitionSpec as P

@@ -17,8 +17,7 @@ import pytest
 from hlodiff.errors import HlodiffError, ReadError
 from hlodiff.hlo import native_process, read_bytes, read_stablehlo, read_text
 from hlodiff.normalizer import normalize, to_text
-from hlodiff.snapshots import SUMMARY_VERSION
-from hlodiff.snapshots.yaml_format import dump, load
+from hlodiff.snapshots import SUMMARY_VERSION, dump_yaml, load_yaml
 from hlodiff.workflows import load_if_any, pending
 from tests.fuzzing import commands, folders
 from tests.fuzzing.structured import with_other_values
@@ -104,7 +103,7 @@ def test_deep_json_in_a_program_is_kept_as_text() -> None:
 )  # fmt: skip
 def test_yaml_of_a_stranger(value: str) -> None:
     with contextlib.suppress(HlodiffError), bounded_work():  # what is no number of ours is a string
-        load(f"format_version: 1\na: {value}", "summary.yaml")
+        load_yaml(f"format_version: 1\na: {value}", "summary.yaml")
 
 
 def test_what_hlodiff_writes_as_yaml_is_read_as_it_was() -> None:
@@ -113,7 +112,7 @@ def test_what_hlodiff_writes_as_yaml_is_read_as_it_was() -> None:
         "g": "2001-01-01", "h": "on", "i": "0x10", "j": 10**20, "k": [1, 2.5, "x"], "l": "1e5", "m": "",
         "n": float("inf"), "o": 1e300, "p": "=", "q": "010",
     }  # fmt: skip
-    assert load(dump(values), "summary.yaml") == values
+    assert load_yaml(dump_yaml(values), "summary.yaml") == values
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,7 @@ def test_inputs_with_other_values_are_well_formed(target: str) -> None:
         with contextlib.suppress(HlodiffError, ValueError, RecursionError):
             text = data.decode("utf-8", "surrogatepass")
             if suffix == ".yaml":
-                load(text, "x.yaml", SUMMARY_VERSION)
+                load_yaml(text, "x.yaml", SUMMARY_VERSION)
             else:
                 json.loads(text) if suffix == ".json" else tomllib.loads(text)
             read += 1

@@ -12,9 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import CapturedProgram, CaptureFailure, Event, NotChecked, Request, availability, capture, discover
+from hlodiff.capture import (
+    CapturedProgram,
+    CaptureFailure,
+    Event,
+    NotChecked,
+    Request,
+    availability,
+    capture,
+    discover,
+    parse_target,
+)
 from hlodiff.capture.cases import build_cases
-from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, ConfigError, HlodiffError, RegistryError
 from hlodiff.registry import Case, Registration
@@ -327,7 +336,7 @@ def test_options_for_an_already_jitted_function_are_refused(project: Project) ->
 
 
 def test_a_mesh_of_the_function_s_own_is_not_compiled_under_the_target_s_name(project: Project) -> None:
-    if availability.missing(parse("tpu-v5e-2x2")):
+    if availability.missing(parse_target("tpu-v5e-2x2")):
         pytest.skip("libtpu is not installed")
     config = project(
         """
@@ -438,14 +447,13 @@ def test_requests_that_name_what_is_not_there(project: Project) -> None:
 
 
 def test_xla_is_not_asked_where_the_stablehlo_and_the_toolchain_are_known(project: Project) -> None:
-    from hlodiff.hlo import read_stablehlo
-    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo import program_fingerprint, read_stablehlo
     from hlodiff.normalizer import normalize
 
     config = project("@hlodiff.register\ndef f(): return hlodiff.Case(lambda x: jnp.sin(x) * 2, VECTOR)\n")
     first = only(config)
     assert isinstance(first, CapturedProgram) and not first.unchanged
-    known = fingerprint(normalize(read_stablehlo(first.stablehlo)))
+    known = program_fingerprint(normalize(read_stablehlo(first.stablehlo)))
     toolchain = first.facts["toolchain"]
 
     others = ("0" * 64, toolchain), (known, {"jax": "0.9.2"})

@@ -13,13 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlodiff.capture import CapturedProgram, NotChecked, discover, facts, worker_reuse
+from hlodiff.capture import CapturedProgram, NotChecked, discover, facts, parse_target, worker_reuse
 from hlodiff.capture.compile_case import refusal
 from hlodiff.capture.devices import open_target
 from hlodiff.capture.environment import Setting, worker_environment
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import lower, trace
-from hlodiff.capture.targets import parse
 from hlodiff.config import Config
 from hlodiff.hlo import read_text
 from hlodiff.normalizer import normalize
@@ -127,7 +126,7 @@ def test_solvers_are_lowered_for_devices_that_are_not_here(project: Project) -> 
 @pytest.mark.parametrize("target", ONE_OF_EACH)
 def test_a_program_that_names_no_device_is_lowered_for_each_target_in_one_process(target: str) -> None:
     """Also where JAX has lowered the very same trace for another target before."""
-    opened = [open_target(parse(name)) for name in ("cpu", target)]
+    opened = [open_target(parse_target(name)) for name in ("cpu", target)]
     traced = trace(Case(jax.nn.gelu, abstract((8,), "float32")), opened[0].devices[0])
     texts = []
     for each in opened:
@@ -163,7 +162,7 @@ def test_a_kernel_is_lowered_for_the_chip_of_its_target(project: Project) -> Non
 
 def test_what_only_the_libraries_of_cuda_can_lower_is_refused() -> None:
     error = RuntimeError("jaxlib/cuda/versions_helpers.cc:66: operation cusolverGetVersion(&version) failed")
-    refused = refusal(parse("cuda-h100"), error)
+    refused = refusal(parse_target("cuda-h100"), error)
     assert refused is not None and "only where it can load the libraries of CUDA" in refused[0]
 
 
@@ -301,7 +300,7 @@ def test_a_program_that_jax_cannot_print_is_written_by_xla() -> None:
 
 def test_matrix_products_that_xla_would_measure_are_not_checked() -> None:
     error = RuntimeError("INTERNAL: Expect autotune result cache hit for deviceless compilation (HLO: %gemm")
-    refused = refusal(parse("cuda-h100"), error)
+    refused = refusal(parse_target("cuda-h100"), error)
     assert refused is not None and "no GPU is attached" in refused[0] and "--xla_gpu_autotune_level=0" in refused[1]
 
 

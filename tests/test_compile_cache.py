@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.capture import COMPILE_CACHE, CacheFolder, facts
+from hlodiff.capture import COMPILE_CACHE, CacheFolder, facts, parse_target
 from hlodiff.capture import compile_cache as cache
 from hlodiff.capture.compile_cache import (
     XlaResult,
@@ -23,7 +23,6 @@ from hlodiff.capture.compile_cache import (
     settings,
     write_entry,
 )
-from hlodiff.capture.targets import parse
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.workflows.shared_cache import using_compile_cache
 
@@ -253,7 +252,7 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path: Path) -> None:
 
 
 def test_the_key_sees_flags_variables_libraries_and_for_cpus_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu, tpu = parse("cpu"), parse("tpu-v5e-2x2")
+    cpu, tpu = parse_target("cpu"), parse_target("tpu-v5e-2x2")
     plain = settings(cpu, {"XLA_FLAGS": "--xla_dump_to=/x"})
     assert plain == settings(cpu, {"HOME": "/root"})
     for changed in (
@@ -265,7 +264,7 @@ def test_the_key_sees_flags_variables_libraries_and_for_cpus_the_processor(monke
     before = settings(tpu, {})
     monkeypatch.setattr(cache, "files_of", lambda name: "another build")
     assert settings(tpu, {}) != before
-    assert "ptxas" in settings(parse("cuda-h100"), {"PATH": ""})
+    assert "ptxas" in settings(parse_target("cuda-h100"), {"PATH": ""})
 
 
 def test_the_oldest_entries_go_where_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

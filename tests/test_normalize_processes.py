@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hlodiff.capture import parse_target
 from hlodiff.capture.availability import missing
 from hlodiff.capture.environment import LIBTPU
-from hlodiff.capture.targets import parse
 
 MODEL = """
 import jax
@@ -42,13 +42,13 @@ import jax
 jax.config.update("jax_num_cpu_devices", 4)
 from jax.sharding import NamedSharding, PartitionSpec as P
 from hlodiff.capture.devices import open_target
-from hlodiff.capture.targets import parse
+from hlodiff.capture import parse_target
 from hlodiff.hlo.parser import read_hlo
 from hlodiff.normalizer import normalize, to_text
 from model import step
 
 for name in {targets!r}:
-    mesh = open_target(parse(name)).mesh((2, 2), ("data", "model"))
+    mesh = open_target(parse_target(name)).mesh((2, 2), ("data", "model"))
     def shape(*sizes, spec):
         return jax.ShapeDtypeStruct(sizes, "float32", sharding=NamedSharding(mesh, spec))
     weights = shape(64, 256, spec=P(None, "model")), shape(256, 64, spec=P("model", None))
@@ -59,7 +59,7 @@ for name in {targets!r}:
     print("=====", name, flush=True)
     print(to_text(normalize(read_hlo(text))), flush=True)
 """
-TARGETS = [name for name in ("cpu-4", "tpu-v5e-2x2", "cuda-h100-x4") if missing(parse(name)) is None]
+TARGETS = [name for name in ("cpu-4", "tpu-v5e-2x2", "cuda-h100-x4") if missing(parse_target(name)) is None]
 
 
 def run(
@@ -99,4 +99,4 @@ def test_targets_of_this_machine_are_said() -> None:
     """cpu is always there; the reason for each of the others is a sentence, so that nothing is left out in silence."""
     assert "cpu-4" in TARGETS
     for name in ("tpu-v5e-2x2", "cuda-h100-x4"):
-        assert name in TARGETS or all(missing(parse(name)) or ())
+        assert name in TARGETS or all(missing(parse_target(name)) or ())

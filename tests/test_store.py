@@ -24,11 +24,13 @@ from hlodiff.snapshots import (
     Snapshot,
     attach_source,
     drop_pending,
+    dump_yaml,
     is_safe,
     is_unfinished,
     keep_pending,
     keys_of,
     list_snapshots,
+    load_yaml,
     numbered,
     open_revision,
     paths,
@@ -45,7 +47,6 @@ from hlodiff.snapshots import (
 from hlodiff.snapshots import read as snapshot_module
 from hlodiff.snapshots import write as write_module
 from hlodiff.snapshots import writing as _writing_function
-from hlodiff.snapshots.yaml_format import dump, load
 
 STABLEHLO = "module {\n}\n"
 COMPILED = "HloModule program\n\nENTRY %main {\n  ROOT %p0 = f32[2]{0} parameter(0)\n}\n"
@@ -83,9 +84,9 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_summary_keeps_order_and_prints_a_row_for_each_argument() -> None:
-    text = dump({"format_version": 1, "zeta": 1.0, "arguments": [{"path": "w", "shape": [2, 3]}], "alpha": 1e-5})
+    text = dump_yaml({"format_version": 1, "zeta": 1.0, "arguments": [{"path": "w", "shape": [2, 3]}], "alpha": 1e-5})
     assert text == "format_version: 1\nzeta: 1\narguments:\n- {path: w, shape: [2, 3]}\nalpha: 1.0e-05\n"
-    assert load(text, "s") == {
+    assert load_yaml(text, "s") == {
         "format_version": 1,
         "zeta": 1,
         "arguments": [{"path": "w", "shape": [2, 3]}],

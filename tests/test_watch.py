@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.tracing import Call, Compilation, Function, Leaf, Trace
+from hlodiff.tracing import Call, Compilation, Function, Leaf, Trace, count_traces, counts_from_plain, format_counts
 from hlodiff.tracing.causes import NOT_KNOWN_COMPILE, causes, closest
-from hlodiff.tracing.counts import count, format_counts, from_plain
 
 ROOT = Path(__file__).resolve().parent.parent
 START = """import dataclasses
@@ -249,7 +248,7 @@ def test_functions_of_one_name_are_told_apart() -> None:
         Trace(n, Call(Function(name, place), "a.py:9", ()), "", False, 0.0, "")
         for n, (name, place) in enumerate([("A.f", "a.py:1"), ("B.f", "a.py:5"), ("g", "a.py:7"), ("g", "b.py:7")])
     ]
-    assert [one.name for one in count(events).functions] == ["A.f", "B.f", "g (a.py:7)", "g (b.py:7)"]
+    assert [one.name for one in count_traces(events).functions] == ["A.f", "B.f", "g (a.py:7)", "g (b.py:7)"]
 
 
 def test_a_program_that_there_was_is_waste() -> None:
@@ -260,7 +259,7 @@ def test_a_program_that_there_was_is_waste() -> None:
             Trace(2 * number, one, "", False, 0.0, ""),
             Compilation(2 * number + 1, "jit_f", one.function, one, True, mark, "cpu"),
         ]
-    (function,) = count(events).functions
+    (function,) = count_traces(events).functions
     assert (function.traces, function.programs, function.compiles, function.waste) == (3, ("a", "b"), 3, 1)
     assert [(again.numbers, again.same_as) for again in function.again] == [((2,), 0), ((3,), 1)]
 
@@ -271,13 +270,15 @@ def operations(*marks: str, place: str = "a.py:9") -> list[Compilation]:
 
 def test_single_operations_are_listed_only_where_one_line_compiles_them_again_and_again() -> None:
     quiet = operations("a", "b", "a", *map(str, range(28))) + operations("a", place="a.py:10")
-    assert (count(quiet).functions, count(quiet).eager) == ((), 32)
-    (row,) = count(operations("a", "b", "a", "a")).functions
+    assert (count_traces(quiet).functions, count_traces(quiet).eager) == ((), 32)
+    (row,) = count_traces(operations("a", "b", "a", "a")).functions
     assert (row.name, row.traces, row.compiles, row.programs) == ("add", 4, 4, ("a", "b"))
     assert [again.causes[0].kind for again in row.again] == ["shapes", "unknown"]
-    (many,) = count(operations(*map(str, range(32)))).functions
+    (many,) = count_traces(operations(*map(str, range(32)))).functions
     assert (many.compiles, many.waste, [again.causes[0].kind for again in many.again]) == (32, 0, ["shapes"])
-    assert list(format_counts(count(quiet))) == ["no function was traced or compiled; 32 eager operations compiled"]
+    assert list(format_counts(count_traces(quiet))) == [
+        "no function was traced or compiled; 32 eager operations compiled"
+    ]
 
 
 def test_no_cause_is_guessed() -> None:
@@ -290,7 +291,7 @@ def test_no_cause_is_guessed() -> None:
         Trace(4, one, "", False, 0.0, ""),
         Compilation(5, "jit_f", one.function, one, True, "", "cpu", "a.py:9", failed="JaxRuntimeError"),
     ]
-    (function,) = count(events).functions
+    (function,) = count_traces(events).functions
     assert (function.traces, function.compiles, function.programs) == (3, 3, ("a", "b"))
     assert [(again.what, again.numbers, again.called, again.causes[0].what) for again in function.again] == [
         ("compile", (2,), "a.py:12", "it was not traced again, and why JAX compiled it again is not known"),
@@ -309,7 +310,7 @@ def test_a_guess_of_an_earlier_record_is_not_repeated() -> None:
         "programs": ["a", "b"],
         "again": {"compile 2": {"why": why}},
     }
-    (function,) = from_plain({"f": table}).functions
+    (function,) = counts_from_plain({"f": table}).functions
     assert function.again[0].causes == (NOT_KNOWN_COMPILE,)
 
 

@@ -37,4 +37,5 @@ from hlodiff.capture.run_reader import read_raw as read_raw
 from hlodiff.capture.scenario_runs import ran as ran
 from hlodiff.capture.supervision import run_child as run_child
 from hlodiff.capture.targets import is_target as is_target
+from hlodiff.capture.targets import parse_target as parse_target
 from hlodiff.capture.temporary import TemporaryFolder as TemporaryFolder

@@ -43,8 +43,8 @@ def missing(name: TargetName) -> tuple[str, str] | None:
         the reason and what to type; None if nothing is missing.
 
     Example:
-        >>> from hlodiff.capture.targets import parse
-        >>> missing(parse("cpu")) is None
+        >>> from hlodiff.capture.targets import parse_target
+        >>> missing(parse_target("cpu")) is None
         True
     """
     if name.kind == "tpu":

@@ -42,7 +42,7 @@ from hlodiff.capture.messages import (
     SizedProgram,
 )
 from hlodiff.capture.pass_dumps import compile_with_dump
-from hlodiff.capture.targets import TargetName, parse
+from hlodiff.capture.targets import TargetName, parse_target
 from hlodiff.errors import HlodiffError
 from hlodiff.normalizer.constants import Constants
 from hlodiff.registry import Case, Registration, registrations
@@ -70,8 +70,8 @@ def cannot_open(name: TargetName, error: Exception) -> tuple[str, str]:
         reason and advice.
 
     Example:
-        >>> from hlodiff.capture.targets import parse
-        >>> cannot_open(parse("attached"), RuntimeError("no backend"))[0]
+        >>> from hlodiff.capture.targets import parse_target
+        >>> cannot_open(parse_target("attached"), RuntimeError("no backend"))[0]
         'this machine has no accelerator that JAX can use (RuntimeError: no backend)'
     """
     if name.kind == "attached":
@@ -90,8 +90,8 @@ def refusal(name: TargetName, error: Exception) -> tuple[str, str] | None:
         reason and advice; None for an error in the function itself.
 
     Example:
-        >>> from hlodiff.capture.targets import parse
-        >>> refusal(parse("cpu"), TypeError("mine")) is None
+        >>> from hlodiff.capture.targets import parse_target
+        >>> refusal(parse_target("cpu"), TypeError("mine")) is None
         True
     """
     text = message(error)
@@ -188,7 +188,7 @@ def capture_with(bench: Bench, request: Request, find: Callable[[Target, bool], 
     Returns:
         the program, or why it could not be captured.
     """
-    name = parse(request.target)
+    name = parse_target(request.target)
     where = (request.function, request.case, request.target)
     case: Case | None = None
     with nullcontext() if bench.worker else unobserved():
@@ -294,11 +294,14 @@ def _check_devices(lowered: Any, target: Target) -> None:
 def _is_known(request: Request, stablehlo: str, toolchain: dict[str, Any], large_constants: Constants) -> bool:
     if not request.known_stablehlo or request.known_toolchain != toolchain:
         return False
-    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo.fingerprint import program_fingerprint
     from hlodiff.hlo.stablehlo_parser import read_stablehlo
     from hlodiff.normalizer import normalize
 
-    return fingerprint(normalize(read_stablehlo(stablehlo), large_constants=large_constants)) == request.known_stablehlo
+    return (
+        program_fingerprint(normalize(read_stablehlo(stablehlo), large_constants=large_constants))
+        == request.known_stablehlo
+    )
 
 
 # --- One case at several sizes.
@@ -318,7 +321,7 @@ def capture_growth(bench: Bench, request: GrowthRequest) -> GrowthResult | NotCh
         >>> capture_growth(bench, GrowthRequest("f", "", "cpu")).parameters[0].parameter  # doctest: +SKIP
         'length'
     """
-    name = parse(request.target)
+    name = parse_target(request.target)
     where = (request.function, request.case, request.target)
     try:
         target = bench.target(name)

@@ -33,7 +33,7 @@ from hlodiff.capture.messages import CapturedProgram, CaptureFailure, Event, Not
 from hlodiff.capture.pool import Answer, Job, WorkerPool, imported_inputs, without_dead
 from hlodiff.capture.pool import capture as capture_here
 from hlodiff.capture.supervision import LOOK_SECONDS
-from hlodiff.capture.targets import is_target, parse
+from hlodiff.capture.targets import is_target, parse_target
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError
 
@@ -141,7 +141,7 @@ def _capture_away(
     on_event: Callable[[Event], None],
 ) -> Iterator[Answer]:
     # What is attached to this machine is attached to no other.
-    away = [(one, parse(one.target)) for one in requests if is_target(one.target) and one.target != "attached"]
+    away = [(one, parse_target(one.target)) for one in requests if is_target(one.target) and one.target != "attached"]
     alive, dead = without_dead(config, away)
     on_event(Event("phase", "", "", "", phase=f"capturing on {running.name}"))
     with closing(cast(Generator[Answer, None, None], capture_on(running, config, [one for one, _ in alive]))) as found:
@@ -277,7 +277,7 @@ def run_job(context: JobContext, request: Job) -> JobResult:
         return found
     try:
         answer: Answer
-        if (lacking := missing(parse(request.target))) is not None:
+        if (lacking := missing(parse_target(request.target))) is not None:
             answer = NotChecked(request.function, request.case, request.target, *lacking)
         else:
             with _kept(context) as pool:

@@ -20,7 +20,7 @@ from hlodiff.capture.imports import message, one_line, one_line_at, user_traceba
 from hlodiff.capture.literals import compiled_text
 from hlodiff.capture.lowering import is_plain, jitted
 from hlodiff.capture.messages import LONGEST_CALL, CalledProgram, CallResult, CaptureFailure, NotChecked, ParityRequest
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import parse_target
 from hlodiff.errors import HlodiffError
 from hlodiff.registry import Case
 from hlodiff.tracing.observer import CompiledProgram, call_context, forget_compiled, observing
@@ -45,9 +45,9 @@ def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecke
     opened: list[Target] = []
     for name in (request.target, *([request.compile_for] if request.compile_for else [])):
         try:
-            opened.append(bench.target(parse(name)))
+            opened.append(bench.target(parse_target(name)))
         except Exception as error:
-            return NotChecked(*where, *cannot_open(parse(name), error))
+            return NotChecked(*where, *cannot_open(parse_target(name), error))
     try:
         return _called(bench, request, opened[0], opened[1] if len(opened) > 1 else None)
     except TooFewDevices as error:
@@ -59,7 +59,7 @@ def capture_call(bench: Bench, request: ParityRequest) -> CallResult | NotChecke
         what = f"the call works, and fails inside of jax.jit, which a capture needs: {raised}"
         return CaptureFailure(*where, what, user_traceback(failed.error, bench.root))
     except Exception as error:
-        refused = refusal(parse(request.compile_for or request.target), error)
+        refused = refusal(parse_target(request.compile_for or request.target), error)
         if refused:
             return NotChecked(*where, *refused)
         what = f"the call fails: {one_line_at(error, bench.root)}"

@@ -50,7 +50,7 @@ from hlodiff.capture.messages import (
     TargetStatus,
 )
 from hlodiff.capture.supervision import LOOK_SECONDS, allowance, end, excess, kill
-from hlodiff.capture.targets import KNOWN, TargetName, parse
+from hlodiff.capture.targets import KNOWN, TargetName, parse_target
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.config import TABLE, Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
@@ -280,7 +280,7 @@ class WorkerPool:
             RegistryError: a module cannot be imported.
             CaptureError: a worker died before it could start.
         """
-        setting = worker_setting(parse(request.target))
+        setting = worker_setting(parse_target(request.target))
         try:
             worker = self.idle(setting) or self.start_ready(setting, "capture")
         except WorkerDeath as death:
@@ -520,7 +520,7 @@ def discover(config: Config) -> Discovery:
     check_jax()
     for name in config.targets:
         try:
-            parse(name)
+            parse_target(name)
         except UsageError as error:
             error.where = f"[{TABLE}] targets"
             raise
@@ -608,7 +608,7 @@ def capture(
     failures: list[Answer] = []
     for request in requests:
         try:
-            named.append((request, parse(request.target)))
+            named.append((request, parse_target(request.target)))
         except UsageError as error:  # this function is registered so; the others continue
             where = (request.function, request.case, request.target)
             failures.append(CaptureFailure(*where, error.render(), ""))
@@ -694,7 +694,7 @@ def targets(config: Config) -> tuple[TargetStatus, ...]:
     """
 
     check_jax()
-    names = [parse(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
+    names = [parse_target(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
     lacking = {name.name: missing(name) for name in names}
     tried = probe(config, [name for name in names if lacking[name.name] is None])
     found = []

@@ -25,7 +25,7 @@ from hlodiff.capture.messages import (
     Request,
     Source,
 )
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import parse_target
 from hlodiff.capture.temporary import TemporaryFolder
 from hlodiff.tracing.observer import forget_compiled
 
@@ -202,7 +202,7 @@ def profile_program(bench: Bench, wanted: ProfileRequest) -> ProfileResult | Not
 
 def _timed(bench: Bench, request: Request, compile_it: Callable[[Any], float] | None = None) -> Phases:
     """Trace, lower and compile with empty JAX caches, in a process that has compiled before."""
-    target = bench.target(parse(request.target))
+    target = bench.target(parse_target(request.target))
     case = find_case(bench, request, target)
     forget_compiled()
     traced = trace(case, target.devices[0])
@@ -223,7 +223,7 @@ def _passes(bench: Bench, request: Request) -> tuple[tuple[PassTime, ...], Sourc
     with TemporaryFolder() as folder:
         profile, dump = Path(folder, "profile"), Path(folder, "dump")
         options: dict[str, bool | str] = {}
-        if parse(request.target).kind in ("tpu", "attached"):
+        if parse_target(request.target).kind in ("tpu", "attached"):
             # No module has this name, so that only its pass metadata is written.
             options = {
                 "xla_dump_to": str(dump),

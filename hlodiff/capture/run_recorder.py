@@ -165,10 +165,10 @@ class _Recorder:
 
 def _program(program: CompiledProgram) -> dict[str, Any]:
     from hlodiff.capture import facts
-    from hlodiff.capture.targets import parse
+    from hlodiff.capture.targets import parse_target
 
     executable = program.executable
-    target = parse("cpu" if program.platform == "cpu" else "attached")
+    target = parse_target("cpu" if program.platform == "cpu" else "attached")
     return {
         "order": program.order,
         "name": program.name,

@@ -117,7 +117,7 @@ class TargetName:
         devices: number of devices that a program for it may use; 0 if it depends on the machine.
 
     Example:
-        >>> parse("cuda-h100-x4").devices
+        >>> parse_target("cuda-h100-x4").devices
         4
     """
 
@@ -155,7 +155,7 @@ _MOST_CPU_DEVICES = 256
 _GPUS_OF_A_HOST = 8
 
 
-def parse(name: str) -> TargetName:
+def parse_target(name: str) -> TargetName:
     """Parse the name of a target.
 
     Args:
@@ -168,7 +168,7 @@ def parse(name: str) -> TargetName:
         UsageError: no such target; the message has the nearest existing one.
 
     Example:
-        >>> parse("tpu-v5e-2x4").shape
+        >>> parse_target("tpu-v5e-2x4").shape
         (2, 4)
     """
     target = _parse(name)

@@ -48,7 +48,7 @@ from hlodiff.capture.messages import (
     ScenarioRun,
 )
 from hlodiff.capture.supervision import adopt_orphans, die_with_parent, prefer_to_be_killed
-from hlodiff.capture.targets import TargetName, parse
+from hlodiff.capture.targets import TargetName, parse_target
 from hlodiff.config import Config, process_environment
 from hlodiff.errors import CaptureError, HlodiffError, RegistryError, UsageError
 from hlodiff.registry import Registration, registrations, scenarios, varied
@@ -258,7 +258,7 @@ class _Server:
     def probe(self, name: str) -> str:
         from hlodiff.capture.compile_case import cannot_open
 
-        target = parse(name)
+        target = parse_target(name)
         try:
             opened = self.bench.target(target)
         except Exception as error:
@@ -313,7 +313,7 @@ class _Server:
 
             nothing = BuiltCases({}, {}, ())
             built = [
-                (name, *((nothing, "") if _target_problem(name) else self._cases(registration, parse(name))))
+                (name, *((nothing, "") if _target_problem(name) else self._cases(registration, parse_target(name))))
                 for name in names
             ]
         else:
@@ -355,7 +355,7 @@ class _Server:
 
 def _target_problem(name: str) -> str:
     try:
-        parse(name)
+        parse_target(name)
     except UsageError as error:
         return error.what
     return ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hlodiff.capture import discover, worker_reuse
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import parse_target
 from hlodiff.cli import options
 from hlodiff.cli.output import emit, tell
 from hlodiff.errors import UsageError
@@ -51,7 +51,7 @@ def command(
     compiled for a target that need not be on this machine, with everything around the call.
     """
     config = load(project)
-    if target and parse(target).kind in ("cpu", "attached"):
+    if target and parse_target(target).kind in ("cpu", "attached"):
         raise UsageError(f"`{target}` is not a target to compile for without running", hint="--target tpu-v5e-2x2")
     discovery = discover(config)
     keys = parity_keys(discovery, choose(config, discovery, names, ()), marked=False)

@@ -19,6 +19,7 @@ from hlodiff.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from hlodiff.hlo.fingerprint import contents as contents
+    from hlodiff.hlo.fingerprint import program_fingerprint as program_fingerprint
     from hlodiff.hlo.parser import LazyComputations as LazyComputations
     from hlodiff.hlo.parser import read_hlo as read_hlo
     from hlodiff.hlo.printer import print_hlo as print_hlo

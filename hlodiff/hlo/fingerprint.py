@@ -201,14 +201,14 @@ def idle_parameters(computation: Computation) -> list[int]:
     return [n for n, position in enumerate(computation.parameters) if position not in used]
 
 
-def fingerprint(module: Module, *, layout: bool = True) -> str:
+def program_fingerprint(module: Module, *, layout: bool = True) -> str:
     """Hash of the program: computations reachable from the entry and the header, without names, order or schedule.
 
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> one = read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[2]{0} parameter(0)\\n}")
         >>> two = read_hlo("HloModule n\\nENTRY main {\\n  ROOT q = f32[2]{0} parameter(0)\\n}")
-        >>> fingerprint(one) == fingerprint(two)
+        >>> program_fingerprint(one) == program_fingerprint(two)
         True
     """
     hashes = computation_hashes(module, layout=layout)

@@ -13,7 +13,7 @@ from hlodiff.capture import CaptureFailure, NotChecked, Request
 from hlodiff.capture.availability import check_jax, missing
 from hlodiff.capture.messages import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult
 from hlodiff.capture.pool import WorkerDeath, WorkerPool, worker_setting
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import parse_target
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, HlodiffError
 from hlodiff.inspect.summary import to_mend
@@ -109,7 +109,7 @@ def measure_profiles(config: Config, keys: Sequence[Key], repeat: int, passes: b
 def _time(config: Config, wanted: ProfileRequest) -> ProfileResult | NotChecked | CaptureFailure:
     request = wanted.request
     where = (request.function, request.case, request.target)
-    name = parse(request.target)
+    name = parse_target(request.target)
     if lacking := missing(name):
         return NotChecked(*where, *lacking)
     setting = worker_setting(name)

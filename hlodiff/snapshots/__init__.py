@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.write import writing as writing
     from hlodiff.snapshots.yaml_format import SUMMARY_VERSION as SUMMARY_VERSION
     from hlodiff.snapshots.yaml_format import FutureFormatError as FutureFormatError
+    from hlodiff.snapshots.yaml_format import dump_yaml as dump_yaml
+    from hlodiff.snapshots.yaml_format import load_yaml as load_yaml
 
 
 if not TYPE_CHECKING:

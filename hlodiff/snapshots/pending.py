@@ -32,7 +32,7 @@ from hlodiff.snapshots.write import (
     replace_folder,
     writing,
 )
-from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump
+from hlodiff.snapshots.yaml_format import NEWER, FutureFormatError, dump_yaml
 
 PENDING = "pending.json"
 PENDING_VERSION = 1
@@ -80,7 +80,7 @@ def digest(snapshot: Snapshot) -> str:
         >>> digest(Snapshot("f", "", "cpu", {}))[:8]
         '3d7fd8cd'
     """
-    parts = (snapshot.key.folder, dump(_plain(snapshot.summary)), snapshot.stablehlo, snapshot.compiled)
+    parts = (snapshot.key.folder, dump_yaml(_plain(snapshot.summary)), snapshot.stablehlo, snapshot.compiled)
     return digest_of(parts)
 
 
@@ -319,7 +319,7 @@ def keep_record(
     Raises:
         StoreError: the folder cannot be written.
     """
-    text, name = dump(table), record_path(key)
+    text, name = dump_yaml(table), record_path(key)
     note = note_text("changed" if base is not None else "new", record_digest(base), origin)
     with holding(root):
         with clear_errors(root):

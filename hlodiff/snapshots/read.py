@@ -12,7 +12,7 @@ from typing import Any
 from hlodiff.errors import StoreError
 from hlodiff.snapshots.keys import COMPILED, FILES, PROGRAMS, SOURCE, STABLEHLO, SUMMARY, Key, keys_of
 from hlodiff.snapshots.trees import LARGEST, Tree
-from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load
+from hlodiff.snapshots.yaml_format import SUMMARY_VERSION, load_yaml
 
 STALE = "stale"
 """The key that marks a summary.yaml, traces.yaml or growth.yaml after a merge kept one side of it."""
@@ -197,7 +197,7 @@ def read_summary(tree: Tree, key: Key) -> dict[str, Any]:
     if content is None:
         raise StoreError("is missing", where=where, hint=_again(key))
     try:
-        summary = load(_text(content, where, key), where, SUMMARY_VERSION)
+        summary = load_yaml(_text(content, where, key), where, SUMMARY_VERSION)
     except StoreError as error:
         raise error if error.hint else StoreError(error.what, where=error.where, hint=_again(key)) from None
     refuse_stale(summary, where, _again(key))

@@ -14,8 +14,8 @@ from hlodiff.snapshots.paths import place_below
 from hlodiff.snapshots.read import refuse_conflict, refuse_stale
 from hlodiff.snapshots.trees import FolderTree, Tree
 from hlodiff.snapshots.write import clear_errors, remove_empty, replace_file
-from hlodiff.snapshots.yaml_format import FORMAT_VERSION, dump, load
-from hlodiff.tracing.counts import TraceCounts, from_plain, to_plain
+from hlodiff.snapshots.yaml_format import FORMAT_VERSION, dump_yaml, load_yaml
+from hlodiff.tracing.counts import TraceCounts, counts_from_plain, to_plain
 
 TRACES = "traces.yaml"
 GROWTH = "growth.yaml"
@@ -67,7 +67,7 @@ def recorded_text(tree: Tree, key: Key) -> str | None:
     where = f"{tree.where}/{name}"
     refuse_conflict(content, where, f"hlodiff update {key.name}")
     try:
-        return dump(load(content.decode("utf-8"), where))
+        return dump_yaml(load_yaml(content.decode("utf-8"), where))
     except UnicodeDecodeError as error:
         raise StoreError(f"is not UTF-8 text: byte {error.start}", where=where) from None
 
@@ -89,7 +89,7 @@ def _read(tree: Tree, name: str, again: str) -> dict[str, Any] | None:
         return None
     where = f"{tree.where}/{name}"
     refuse_conflict(content, where, again)
-    table = load(content.decode("utf-8"), where)
+    table = load_yaml(content.decode("utf-8"), where)
     refuse_stale(table, where, again)
     return table
 
@@ -148,7 +148,7 @@ def read_traces(tree: Tree, scenario: str) -> RecordedTraces | None:
     name = f"{scenario}/{TRACES}"
     try:
         table = _read(tree, name, f"hlodiff update {scenario}")
-        counts = from_plain(table.get("functions")) if table is not None else TraceCounts(())
+        counts = counts_from_plain(table.get("functions")) if table is not None else TraceCounts(())
     except ValueError as error:
         raise StoreError(f"is not a record of traces: {error}", where=f"{tree.where}/{name}") from None
     return RecordedTraces(scenario, str(table.get("jax", "")), counts) if table is not None else None
@@ -164,7 +164,7 @@ def write_traces(root: Path, record: RecordedTraces) -> None:
     Raises:
         StoreError: the folder cannot be written.
     """
-    replace_file(root, f"{record.scenario}/{TRACES}", dump(traces_table(record)).encode())
+    replace_file(root, f"{record.scenario}/{TRACES}", dump_yaml(traces_table(record)).encode())
 
 
 def traces_table(record: RecordedTraces) -> dict[str, Any]:
@@ -189,8 +189,8 @@ def traces_of(text: str, scenario: str) -> RecordedTraces:
         ValueError: it is not a record of traces.
         StoreError: it is not valid YAML of hlodiff.
     """
-    table = load(text, scenario)
-    return RecordedTraces(scenario, str(table.get("jax", "")), from_plain(table.get("functions")))
+    table = load_yaml(text, scenario)
+    return RecordedTraces(scenario, str(table.get("jax", "")), counts_from_plain(table.get("functions")))
 
 
 def remove_traces(root: Path, scenario: str) -> None:
@@ -249,7 +249,7 @@ def read_growth(root: Path, function: str, case: str) -> dict[str, Any] | None:
 
 def write_growth(root: Path, function: str, case: str, value: Mapping[str, Any]) -> bool:
     """Record the growth of a case; returns False if it is unchanged. Call it while holding the folder."""
-    name, text = growth_path(function, case), dump(value)
+    name, text = growth_path(function, case), dump_yaml(value)
     with contextlib.suppress(OSError):
         if (root / name).read_text(encoding="utf-8") == text:
             return False

@@ -20,7 +20,7 @@ from hlodiff.snapshots.keys import COMPILED, FILES, PROGRAMS, SOURCE, STABLEHLO,
 from hlodiff.snapshots.paths import git_folder, place_below, refuse_links, repair_of
 from hlodiff.snapshots.read import Snapshot, read_whole_snapshot, unpack
 from hlodiff.snapshots.trees import FolderTree
-from hlodiff.snapshots.yaml_format import dump
+from hlodiff.snapshots.yaml_format import dump_yaml
 
 MAX_FILE_BYTES = 1024 * 1024
 # Work in progress if git's own directory cannot be used: beside the snapshots, so that a rename suffices, and ignored
@@ -281,7 +281,7 @@ def _files_of(snapshot: Snapshot, max_file_bytes: int) -> tuple[dict[str, bytes]
 
 def _summary_of(snapshot: Snapshot, packed: Mapping[str, Any]) -> bytes:
     """The summary, including which programs are stored compressed."""
-    return dump({**snapshot.summary, "compressed": dict(packed)} if packed else snapshot.summary).encode()
+    return dump_yaml({**snapshot.summary, "compressed": dict(packed)} if packed else snapshot.summary).encode()
 
 
 def _read_existing(root: Path, key: Key) -> dict[str, bytes] | None:

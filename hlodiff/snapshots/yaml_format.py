@@ -94,7 +94,7 @@ _Dumper.add_representer(
 )
 
 
-def dump(summary: Mapping[str, Any]) -> str:
+def dump_yaml(summary: Mapping[str, Any]) -> str:
     """Print a summary.
 
     Args:
@@ -104,7 +104,7 @@ def dump(summary: Mapping[str, Any]) -> str:
         YAML text, one line per list entry.
 
     Example:
-        >>> print(dump({"format_version": 1, "arguments": [{"shape": [2, 3]}]}), end="")
+        >>> print(dump_yaml({"format_version": 1, "arguments": [{"shape": [2, 3]}]}), end="")
         format_version: 1
         arguments:
         - {shape: [2, 3]}
@@ -113,7 +113,7 @@ def dump(summary: Mapping[str, Any]) -> str:
     return text
 
 
-def load(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
+def load_yaml(text: str, where: str, newest: int = FORMAT_VERSION) -> dict[str, Any]:
     """Read an untrusted YAML file of hlodiff.
 
     Args:

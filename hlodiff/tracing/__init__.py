@@ -9,6 +9,9 @@ from hlodiff.lazy_names import lazy_names
 if TYPE_CHECKING:
     from hlodiff.tracing.counts import FunctionCounts as FunctionCounts
     from hlodiff.tracing.counts import TraceCounts as TraceCounts
+    from hlodiff.tracing.counts import count_traces as count_traces
+    from hlodiff.tracing.counts import counts_from_plain as counts_from_plain
+    from hlodiff.tracing.counts import format_counts as format_counts
     from hlodiff.tracing.observer import Observer as Observer
     from hlodiff.tracing.observer import observing as observing
     from hlodiff.tracing.records import Call as Call

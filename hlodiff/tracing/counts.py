@@ -106,7 +106,7 @@ class TraceCounts:
         return sum(len(one.programs) for one in self.functions)
 
 
-def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
+def count_traces(events: Iterable[Trace | Compilation]) -> TraceCounts:
     """Count traces and programs per function.
 
     Args:
@@ -116,7 +116,7 @@ def count(events: Iterable[Trace | Compilation]) -> TraceCounts:
         the counts.
 
     Example:
-        >>> count([]).functions
+        >>> count_traces([]).functions
         ()
     """
     groups: dict[tuple[str, str], _EventCounter] = {}
@@ -300,7 +300,7 @@ def _write_again(one: FunctionCounts) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{again.what}{plural} {', '.join(map(str, again.numbers))}", row
 
 
-def from_plain(functions: Any) -> TraceCounts:
+def counts_from_plain(functions: Any) -> TraceCounts:
     """Read counts written by `to_plain`.
 
     Args:
@@ -313,7 +313,7 @@ def from_plain(functions: Any) -> TraceCounts:
         ValueError: the value is malformed; the error names the function.
 
     Example:
-        >>> from_plain({"f": {"defined": "a.py:1", "traces": 1, "compiles": 1, "programs": ["9f2c"]}}).programs
+        >>> counts_from_plain({"f": {"defined": "a.py:1", "traces": 1, "compiles": 1, "programs": ["9f2c"]}}).programs
         1
     """
     if not isinstance(functions, Mapping):

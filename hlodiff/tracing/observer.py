@@ -653,14 +653,14 @@ def fingerprint_of(program: CompiledProgram) -> str:
     Conversions to the same type are dropped first: JAX writes them for weakly typed arguments, and XLA removes them at
     once.
     """
-    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo.fingerprint import program_fingerprint
     from hlodiff.hlo.stablehlo_parser import read_stablehlo
     from hlodiff.normalizer import normalize
 
     if program.function is None:
         return program.digest()
     try:
-        return fingerprint(normalize(without_idle_converts(read_stablehlo(program.stablehlo()))))
+        return program_fingerprint(normalize(without_idle_converts(read_stablehlo(program.stablehlo()))))
     except HlodiffError:
         return program.digest()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count, format_counts, format_function, many
+from hlodiff.tracing.counts import FunctionCounts, TraceCounts, count_traces, format_counts, format_function, many
 from hlodiff.tracing.observer import CompiledProgram, Observer, fingerprint_of, observing, plain_events
 
 _MOST_NAMES = 8  # other functions listed if the requested one was not observed: it may be misspelled
@@ -46,7 +46,7 @@ class WatchResult:
     @property
     def counts(self) -> TraceCounts:
         """All counts, as records."""
-        return count(plain_events(list(self._observer.events), self._fingerprint))
+        return count_traces(plain_events(list(self._observer.events), self._fingerprint))
 
     def traces(self, name: str | None = None) -> ExpectedCount:
         """How often JAX ran the Python code of a function to trace it.

@@ -22,7 +22,7 @@ from hlodiff.report.report import Report, toolchain_changes
 from hlodiff.report.wording import format_command
 from hlodiff.snapshots import Key, RecordedTraces
 from hlodiff.tracing.compare import TraceComparison, exceeded
-from hlodiff.tracing.counts import count
+from hlodiff.tracing.counts import count_traces
 from hlodiff.workflows.capture_side import capture_side, snapshots_of
 from hlodiff.workflows.configuration import load_if_any
 from hlodiff.workflows.growth import GrowthSeries, growing_keys, grown_words, measured_growth
@@ -106,7 +106,7 @@ def _compared(
         where = f"{side.config.root}/"
         words, log = outcome.what.replace(where, ""), outcome.log.replace(where, "")
         return TraceComparison(name, "not_checked", reason=f"{side.called}: {words}", advice=outcome.advice, log=log)
-    before, after = (RecordedTraces(name, one.jax, count(one.events)) if one else None for _, one in (old, new))
+    before, after = (RecordedTraces(name, one.jax, count_traces(one.events)) if one else None for _, one in (old, new))
     if before is not None and after is not None:
         return compared_records(name, before, after)
     if after is not None:

@@ -184,6 +184,6 @@ def parse_stage(snapshot: Snapshot, stage: Stage, where: str) -> Module:
 
 
 def _fingerprints(modules: Mapping[str, Module]) -> dict[str, str]:
-    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo.fingerprint import program_fingerprint
 
-    return {stage: fingerprint(module) for stage, module in modules.items()}
+    return {stage: program_fingerprint(module) for stage, module in modules.items()}

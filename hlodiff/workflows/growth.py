@@ -183,7 +183,7 @@ def growth_of(config: Config, key: Key, sized: SizedProgram, in_loop: PythonLoop
         in_loop: whether a line is inside a Python loop.
     """
     from hlodiff.hlo import read_text
-    from hlodiff.hlo.fingerprint import fingerprint
+    from hlodiff.hlo.fingerprint import program_fingerprint
 
     sizes = tuple(program.size for program in sized.programs)
     label = f"{key.name}: {sized.parameter}="
@@ -204,7 +204,7 @@ def growth_of(config: Config, key: Key, sized: SizedProgram, in_loop: PythonLoop
         growth_series(sizes, [measure(*one) for one in compiled]) if compiled else (),
         grown_repeats(modules, largest.repeats, in_loop),
         growing_lines(sizes, modules),
-        len({fingerprint(module) for module, _ in normal}) == 1,
+        len({program_fingerprint(module) for module, _ in normal}) == 1,
         largest,
         {table.digest: (table.name, table.where) for table in sized.tables},
     )

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from hlodiff.capture import Discovery
 from hlodiff.config import TABLE, Config, closest
 from hlodiff.differ.comparison import ProgramComparison, Status
-from hlodiff.hlo.fingerprint import fingerprint
+from hlodiff.hlo.fingerprint import program_fingerprint
 from hlodiff.report.wording import many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.select import ChosenFunctions
@@ -97,7 +97,7 @@ def _contents(programs: Iterable[ProgramComparison], status: Status) -> dict[_La
     contents: dict[_Label, dict[str, str]] = {}
     for one in programs:
         if one.status == status and one.module is not None:
-            contents.setdefault((one.name, one.target), {})[one.stage] = fingerprint(one.module)
+            contents.setdefault((one.name, one.target), {})[one.stage] = program_fingerprint(one.module)
     return contents
 
 

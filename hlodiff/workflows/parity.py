@@ -18,7 +18,7 @@ from hlodiff.capture import (
     is_target,
 )
 from hlodiff.capture.messages import LONGEST_CALL
-from hlodiff.capture.targets import parse
+from hlodiff.capture.targets import parse_target
 from hlodiff.config import Config
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.result import ModuleDiff
@@ -50,10 +50,10 @@ def running_target(found: DiscoveredFunction, case: str) -> str:
         'cpu-4'
     """
     targets = [target for target, cases in found.programs if case in cases and is_target(target)]
-    cpus = [target for target in targets if parse(target).kind == "cpu"]
+    cpus = [target for target in targets if parse_target(target).kind == "cpu"]
     if cpus or not targets:
         return cpus[0] if cpus else "cpu"
-    devices = parse(targets[0]).devices
+    devices = parse_target(targets[0]).devices
     return f"cpu-{devices}" if devices > 1 else "cpu"
 
 

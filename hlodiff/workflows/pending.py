@@ -36,8 +36,8 @@ from hlodiff.snapshots import (
 )
 from hlodiff.snapshots.keys import SUMMARY, keys_of
 from hlodiff.snapshots.pending import PENDING, Kind
-from hlodiff.snapshots.yaml_format import dump
-from hlodiff.snapshots.yaml_format import load as load_text
+from hlodiff.snapshots.yaml_format import dump_yaml
+from hlodiff.snapshots.yaml_format import load_yaml as load_text
 from hlodiff.tracing.compare import TraceComparison
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
 from hlodiff.workflows.scenarios import compared_records
@@ -295,7 +295,7 @@ def _refuse_other(pending: PendingRecord, where: str) -> None:
         if key.target == "growth":
             checked_record(load_text(pending.text, where), key.function, key.case)
             return
-        if dump(traces_table(traces_of(pending.text, key.function))) != pending.text:
+        if dump_yaml(traces_table(traces_of(pending.text, key.function))) != pending.text:
             raise ValueError("they are about another scenario, or have missing or unknown fields")
     except ValueError as error:
         raise StoreError(f"its {key.target} are not as hlodiff writes them: {error}", where=where, hint=hint) from None

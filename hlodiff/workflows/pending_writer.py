@@ -29,7 +29,7 @@ from hlodiff.snapshots import (
     tidy_pending,
 )
 from hlodiff.snapshots.pending import Kind, read_origin
-from hlodiff.snapshots.yaml_format import dump
+from hlodiff.snapshots.yaml_format import dump_yaml
 from hlodiff.workflows.staleness import Freshness
 
 FOLDER = Path(*OWN_FOLDER)
@@ -75,7 +75,7 @@ class PendingWriter:
             changed: whether it needs a decision; only then it gets an id.
             inputs: inputs of the capture.
         """
-        if old is not None and dump(table) == old:
+        if old is not None and dump_yaml(table) == old:
             self.forget_record(key)
             return
         try:

@@ -33,7 +33,7 @@ from hlodiff.snapshots import Key, Snapshot, is_safe, write_new_snapshot, writin
 from hlodiff.snapshots.paths import refuse_links
 from hlodiff.snapshots.records import RecordedTraces, write_traces
 from hlodiff.snapshots.write import place_beside, put_in_place
-from hlodiff.tracing.counts import TraceCounts, count
+from hlodiff.tracing.counts import TraceCounts, count_traces
 from hlodiff.tracing.records import Compilation, Leaf, Trace
 from hlodiff.workflows.build_snapshot import build_snapshot
 
@@ -248,7 +248,7 @@ def write_accounts(folder: Path, raw: RawRun, found: RunRecording, root: str) ->
         found: the recorded programs.
         root: the folder of the run.
     """
-    accounts = [_own_functions(count(_compiled(events, found)), root) for events in raw.events if events]
+    accounts = [_own_functions(count_traces(_compiled(events, found)), root) for events in raw.events if events]
     for number, counts in enumerate(accounts, 1):
         if counts.functions:
             toolchain = raw.programs[0].record["toolchain"] if raw.programs else {}

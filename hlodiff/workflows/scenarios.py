@@ -28,7 +28,7 @@ from hlodiff.snapshots import (
 )
 from hlodiff.snapshots.records import TRACES
 from hlodiff.tracing.compare import TraceComparison, differences, exceeded
-from hlodiff.tracing.counts import count
+from hlodiff.tracing.counts import count_traces
 from hlodiff.workflows.pending_writer import PendingWriter
 
 TARGET = "cpu"
@@ -115,7 +115,7 @@ def _compared(tree: Tree, found: DiscoveredScenario, outcome: ScenarioRun, pendi
     if outcome.what:
         pending.forget_record(key)
         return TraceComparison(name, "not_checked", old, reason=outcome.what, advice=outcome.advice, log=outcome.log)
-    new = count(outcome.events)
+    new = count_traces(outcome.events)
     over = exceeded(new, found.max_traces, found.max_programs)
     fresh = RecordedTraces(name, outcome.jax, new)
     if recorded is None:

@@ -41,7 +41,7 @@ from hlodiff.snapshots import (
     writing,
 )
 from hlodiff.tracing.compare import differences
-from hlodiff.tracing.counts import count
+from hlodiff.tracing.counts import count_traces
 from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.configuration import load
@@ -282,7 +282,7 @@ def _counted(root: Path, outcome: ScenarioRun) -> UpdateRow:
     name, key = outcome.name, Key(outcome.name, "", "traces")
     if outcome.what:
         return UpdateRow(key, "failed", (outcome.what, *_hint(outcome.advice)), outcome.log)
-    new = RecordedTraces(name, outcome.jax, count(outcome.events))
+    new = RecordedTraces(name, outcome.jax, count_traces(outcome.events))
     broken = ""
     try:
         old = read_traces(FolderTree(root), name)

@@ -160,10 +160,9 @@ def _normalize_mlir(data: bytes) -> None:
 
 
 def _summary(data: bytes) -> None:
-    from hlodiff.snapshots import SUMMARY_VERSION
-    from hlodiff.snapshots.yaml_format import load
+    from hlodiff.snapshots import SUMMARY_VERSION, load_yaml
 
-    load(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
+    load_yaml(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
 
 
 @contextlib.contextmanager
@@ -322,10 +321,9 @@ def _shown_summary(data: bytes) -> None:
     """What `show` prints of a summary, of which nothing has to have the right type."""
     from hlodiff.inspect import summary_text
     from hlodiff.report import json_text, printable
-    from hlodiff.snapshots import SUMMARY_VERSION
-    from hlodiff.snapshots.yaml_format import load
+    from hlodiff.snapshots import SUMMARY_VERSION, load_yaml
 
-    table = load(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
+    table = load_yaml(data.decode(errors="replace"), "summary.yaml", SUMMARY_VERSION)
     "".join(map(printable, summary_text(table))).encode("utf-8", "backslashreplace")
     json_text({"programs": [table]})
 

@@ -28,7 +28,7 @@ from hlodiff.report.wording import format_bytes, format_pair, many
 from hlodiff.snapshots import RECORDS, Key, marked_stale
 from hlodiff.snapshots.keys import PYTEST, is_safe
 from hlodiff.snapshots.read import STALE, refuse_conflict
-from hlodiff.snapshots.yaml_format import FORMAT_VERSION, SUMMARY_VERSION, load
+from hlodiff.snapshots.yaml_format import FORMAT_VERSION, SUMMARY_VERSION, load_yaml
 from hlodiff.workflows import load_if_any
 
 _LOG = logging.getLogger(__name__)
@@ -415,7 +415,7 @@ def format_facts(named: NamedFile, old: bytes | None, new: bytes | None) -> Iter
     for content in (old, new):
         refuse_conflict(content or b"", named.path, named.again)
     newest = SUMMARY_VERSION if named.file == "summary.yaml" else FORMAT_VERSION
-    sides = [load(content.decode(), named.path, newest) if content is not None else {} for content in (old, new)]
+    sides = [load_yaml(content.decode(), named.path, newest) if content is not None else {} for content in (old, new)]
     before, after = sides
     if STALE in after:
         yield f"stale: both sides of a merge had changed it, and ours was kept; next: {named.again}"
