@@ -478,6 +478,18 @@ def test_a_loop_that_came_beside_others_is_counted_with_them() -> None:
     assert moved == ("30 per turn of the loop at model.py:1", f"30 {each}")
 
 
+def test_a_turn_that_may_do_less_is_counted_as_at_most_so_much() -> None:
+    """The first step of a solver has a stage more than the others, and a branch may do nothing."""
+    loop = UncountedLoop("1", "w", "model.py", 1)
+    old, new = (ExecutedCount(0, 0, ((loop, least, most),)) for least, most in ((25, 30), (12, 17)))
+    assert format_executed_pair(old, new)[1] == "17 at most per turn of the loop at model.py:1"
+    exact = ExecutedCount(0, 0, ((loop, 17, 17),))
+    assert (
+        format_executed_pair(exact, ExecutedCount(0, 0, ((loop, 30, 30),)))[1]
+        == "30 per turn of the loop at model.py:1"
+    )
+
+
 def test_what_only_one_side_has_came_or_went() -> None:
     assert "4 all-reduces added (128 B, executed)" in headline(compared(copies(0), loop()))
     assert "4 all-reduces gone (128 B, executed)" in headline(compared(loop(), copies(0)))

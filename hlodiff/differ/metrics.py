@@ -408,6 +408,8 @@ class LoopTurn:
         reached: how often the loop is entered in one call, with one iteration of each such loop around it.
         runs: how often it iterates in one call, if data decides on `ASSUMED` iterations.
         test: a digest of its condition without numbers; equal for a loop with another tolerance or limit.
+        least: what an iteration does at least: branches, and inner loops that turn 6 or 7 times, may do less. None if
+            it always does the same.
     """
 
     loop: UncountedLoop
@@ -415,6 +417,7 @@ class LoopTurn:
     reached: int = 1
     runs: int = 1
     test: str = ""
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +430,7 @@ class ExecutedCount:
         per_turn: for each loop with unknown trip count what one iteration does, as (loop, least, most).
         outside: what happens outside of all loops that data ends, also of those with a known limit; None if unknown.
         turns: those loops, each with one iteration of it.
+        outside_least: the lower bound of `outside` if it is a bound.
     """
 
     least: int = 0
@@ -434,6 +438,7 @@ class ExecutedCount:
     per_turn: tuple[tuple[UncountedLoop, int, int | None], ...] = ()
     outside: int | None = field(default=None, compare=False, repr=False)
     turns: tuple[LoopTurn, ...] = field(default=(), compare=False, repr=False)
+    outside_least: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def once(self) -> int | None:
@@ -462,15 +467,18 @@ class ExecutedCount:
         moved = (one.work - two.work if new else two.work - one.work for one, two in found)
         if any(by > _MOST_MOVED * max(one.work, two.work) for by, (one, two) in zip(moved, found, strict=True)):
             return []
-        found += [(turn, replace(turn, work=0, reached=0)) for turn in left]
-        return found + [(replace(turn, work=0, reached=0), turn) for turn in new]
+        found += [(turn, replace(turn, work=0, reached=0, least=None)) for turn in left]
+        return found + [(replace(turn, work=0, reached=0, least=None), turn) for turn in new]
 
     def loop_turns(self) -> list[LoopTurn]:
         """Work outside of loops that data ends, then one iteration of each; a range counts as its upper bound."""
         if self.outside is not None:
-            return [LoopTurn(OUTSIDE, self.outside), *self.turns]
+            return [LoopTurn(OUTSIDE, self.outside, least=self.outside_least), *self.turns]
         turns = [(OUTSIDE, self.least, self.most, 1), *((*one, ASSUMED) for one in self.per_turn)]
-        return [LoopTurn(loop, least if most is None else most, 1, runs) for loop, least, most, runs in turns]
+        return [
+            LoopTurn(loop, least if most is None else most, 1, runs, least=least if most not in (None, least) else None)
+            for loop, least, most, runs in turns
+        ]
 
     @property
     def exact(self) -> int | None:
@@ -604,7 +612,8 @@ def executed(
     turns = trip_counts(module)
     totals = [_Total() for _ in module.computations]
     for index in callees_first(module):
-        for part in (totals[index].least, totals[index].most, totals[index].outside):
+        total = totals[index]
+        for part in (total.least, total.most, total.outside, total.outside_least):
             _add(part, own[index], 1)
         for position, it in enumerate(module.computations[index].instructions):
             if not it.calls or is_continuation(it.opcode):
@@ -695,6 +704,7 @@ class _Turn:
     """One iteration of a loop that data ends; see `LoopTurn`."""
 
     work: Counter[str] = field(default_factory=Counter)
+    least: Counter[str] = field(default_factory=Counter)
     reached: int = 1
     runs: int = 1
 
@@ -703,12 +713,13 @@ class _Turn:
 class _Total:
     """What one run of a computation does: at least, at most, and per iteration of loops with unknown trip count.
 
-    `outside` and `turns` are for loops that data may end, with a known limit or not.
+    `outside`, an upper bound with its lower one, and `turns` are for loops that data may end, with a known limit or not.
     """
 
     least: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
     outside: Counter[str] = field(default_factory=Counter)
+    outside_least: Counter[str] = field(default_factory=Counter)
     turns: dict[LoopPlace, _Turn] = field(default_factory=dict)
     per_turn: dict[LoopPlace, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
 
@@ -740,11 +751,14 @@ class _Total:
         reached = runs = times.most or 0
         if times.ended is not None:
             reached, runs = 1, ASSUMED if times.most is None else min(times.most, ASSUMED)
-            _add(self.turns.setdefault(times.ended, _Turn(runs=runs)).work, callee.outside, 1)
+            body = self.turns.setdefault(times.ended, _Turn(runs=runs))
+            _add(body.work, callee.outside, 1)
+            _add(body.least, callee.outside_least, 1)
             runs = -(-runs // _SHORTER)
         _add(self.outside, callee.outside, times.least if times.ended is not None else reached)
+        _add(self.outside_least, callee.outside_least, times.least)
         for place, inner in callee.turns.items():
-            turn = self.turns.setdefault(place, _Turn(inner.work, 0, 0))
+            turn = self.turns.setdefault(place, _Turn(inner.work, inner.least, 0, 0))
             turn.reached = min(turn.reached + inner.reached * reached, _MOST)
             turn.runs = min(turn.runs + inner.runs * runs, _MOST)
 
@@ -789,6 +803,7 @@ def _one_of(branches: Sequence[_Total]) -> _Total:
         Counter({name: min(branch.least[name] for branch in branches) for name in names}),
         Counter({name: max(branch.most[name] for branch in branches) for name in names}),
         Counter({name: max(branch.outside[name] for branch in branches) for name in names}),
+        Counter({name: min(branch.outside_least[name] for branch in branches) for name in names}),
     )
     for branch in branches:
         found.per_turn |= branch.per_turn
@@ -806,8 +821,12 @@ def _number(
         if high[name]
     )
     turns = tuple(
-        LoopTurn(loops[place], one.work[name], one.reached, one.runs, tests[place])
+        LoopTurn(
+            loops[place], work, one.reached, one.runs, tests[place], one.least[name] if one.least[name] < work else None
+        )
         for place, one in sorted(total.turns.items())
+        for work in (one.work[name],)
     )
     outside = total.outside[name] if total.outside else None
-    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, outside, turns)
+    outside_least = total.outside_least[name] if outside is not None and total.outside_least[name] < outside else None
+    return ExecutedCount(total.least[name], most if most < _MOST else None, per_turn, outside, turns, outside_least)

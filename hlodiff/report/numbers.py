@@ -221,16 +221,23 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     is_same_way = (after - before) * (chosen[1].work - chosen[0].work) > 0
     came_or_went = chosen[0].reached != chosen[1].reached and not (chosen[0].reached and chosen[1].reached)
     if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
-        return before, after, _EACH_TURN
-    where = f" per turn of {chosen[1].loop.words()}"
+        return before, after, _at_most(parts) + _EACH_TURN
+    where = f"{_at_most([chosen])} per turn of {chosen[1].loop.words()}"
     if chosen[1].loop == OUTSIDE:
         every = {turn.loop.words() for _, turn in parts[1:]}
-        where = f" outside of {every.pop() if len(every) == 1 else f'the {len(parts) - 1:,} loops{OF_LOOPS}'}"
+        loops = every.pop() if len(every) == 1 else f"the {len(parts) - 1:,} loops{OF_LOOPS}"
+        where = f"{_at_most([chosen])} outside of {loops}"
     return chosen[0].work, chosen[1].work, where
 
 
 _EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
+_AT_MOST = " at most"
 _LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
+
+
+def _at_most(parts: Iterable[tuple[LoopTurn, LoopTurn]]) -> str:
+    """Whether some of the work of these parts may be less: a bound is no number."""
+    return _AT_MOST if any(one.least is not None for pair in parts for one in pair) else ""
 
 
 def _by(pair: tuple[LoopTurn, LoopTurn]) -> int:
@@ -262,12 +269,15 @@ def _with_turns(one: ExecutedCount, unit: Unit) -> str:
     if not turns:
         return format_executed(one, unit)
     if len(turns) == 1:
-        turn = f"{FORMATS[unit](turns[0].work)} per turn of {turns[0].loop.words()}"
+        turn = f"{FORMATS[unit](turns[0].work)}{_at_most([(turns[0],) * 2])} per turn of {turns[0].loop.words()}"
         return f"{FORMATS[unit](outside.work)} + {turn}" if outside.work else turn
-    return f"{FORMATS[unit](sum(turn.work * turn.reached for turn in (outside, *turns)))}{_EACH_TURN}"
+    whole = sum(turn.work * turn.reached for turn in (outside, *turns))
+    return f"{FORMATS[unit](whole)}{_at_most([(turn,) * 2 for turn in (outside, *turns)])}{_EACH_TURN}"
 
 
-_OF_PART = re.compile(r"(?P<number>[^ ]+(?: [KMGT]i?B?| B)?)(?P<where> (?:per turn of|outside of|with one turn) .*)")
+_OF_PART = re.compile(
+    r"(?P<number>[^ ]+(?: [KMGT]i?B?| B)?)(?P<where>(?: at most)? (?:per turn of|outside of|with one turn) .*)"
+)
 
 
 def part_of(number: Number) -> tuple[str, str]:
@@ -293,9 +303,10 @@ def short_part(which: str, told: str) -> str:
         >>> short_part(" per turn of the loop at model.py:9", " per turn of the loop at model.py:9")
         ' per turn'
     """
-    if which != told:
+    if which.removeprefix(_AT_MOST) != told.removeprefix(_AT_MOST):
         return which
-    return " per turn" if which.startswith(" per turn") else ""
+    bound, where = (_AT_MOST if which.startswith(_AT_MOST) else ""), which.removeprefix(_AT_MOST)
+    return f"{bound} per turn" if where.startswith(" per turn") else bound
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:

@@ -301,7 +301,7 @@ def _way_of_parts(
     share = abs(sum(change)) / whole[0] if whole[0] else 1.0
     doublings = abs(log2(whole[1] / whole[0])) if all(whole) else _MOST_DOUBLINGS
     before, after, where = shown or (0, 0, "")
-    if not where.startswith(" outside"):
+    if " outside of " not in where:
         share = abs(after - before) / max(before, 1) if share >= threshold * _OF_LOOPS else 0.0
     return way, doublings, share
 
