@@ -713,7 +713,7 @@ class _Turn:
 class _Total:
     """What one run of a computation does: at least, at most, and per iteration of loops with unknown trip count.
 
-    `outside`, an upper bound with its lower one, and `turns` are for loops that data may end, with a known limit or not.
+    `outside`, an upper bound with its lower one, and `turns` are about loops that data may end, also before a limit.
     """
 
     least: Counter[str] = field(default_factory=Counter)
