@@ -186,9 +186,9 @@ def _dones(module: Module, near: Place | None, fresh: set[Place], family: str) -
         if it.opcode == f"{family}-done" and it.operands:
             candidates.append(place)
         elif it.opcode == f"{family}-start":
-            instructions = module.computations[place[0]].instructions
-            users = [n for n, user in enumerate(instructions) if place[1] in user.operands]
-            candidates += [(place[0], n) for n in users if instructions[n].opcode == f"{family}-done"]
+            owner = module.computations[place[0]]
+            users = owner.users[place[1]]
+            candidates += [(place[0], n) for n in users if owner.instructions[n].opcode == f"{family}-done"]
     own = [d for d in candidates if near in (d, (d[0], at(module, d).operands[0]))]
     return own if near else candidates
 

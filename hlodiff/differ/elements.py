@@ -499,19 +499,19 @@ def keeps_elements(
     opcode = old.computation.instructions[position].opcode
     if opcode == "while":  # captured values are apart
         ours, theirs = ours[: _count(old, position)], theirs[: _count(new, pairing.old[position])]
+    if not all(same_value(old, new, pairing, ours[a], theirs[b]) for a, b in elements.items()):
+        return False
     left = [
         (side.computation.instructions[slot[0]].opcode, matched[slot[0]])
         for side, slots, matched, kept in (
-            (old, ours, pairing.old, elements.keys()),
-            (new, theirs, pairing.new, elements.values()),
+            (old, ours, pairing.old, set(elements)),
+            (new, theirs, pairing.new, set(elements.values())),
         )
         for n, slot in enumerate(slots)
         if n not in kept
     ]
     # A parameter of a body, which comes and goes with the loop, has no edit of its own that could name what returns it.
-    return all(same_value(old, new, pairing, ours[a], theirs[b]) for a, b in elements.items()) and all(
-        matched < 0 and (opcode not in RETURNS or other != "parameter") for other, matched in left
-    )
+    return all(matched < 0 and (opcode not in RETURNS or other != "parameter") for other, matched in left)
 
 
 def renumbered(it: Instruction, elements: Elements) -> Instruction:
