@@ -163,8 +163,9 @@ def test_a_cast_that_was_written_says_more_than_how_many_values_have_its_type() 
     assert main_edit("same cost", ("1 value now in host memory instead of vmem",), (line,), ()).startswith("1 value")
 
 
-def test_two_edited_lines_are_no_one_change() -> None:
-    lines = [ChangedLine("a.py:1", "", "f(x)", "g(x)"), ChangedLine("a.py:2", "", "f(y)", "g(y)")]
+def test_two_edited_lines_are_named_and_three_are_no_one_change() -> None:
+    lines = [ChangedLine(f"a.py:{n}", "", f"f(x{n})", f"g(x{n})") for n in (1, 2, 3)]
+    assert main_edit("worse: flops +8 %", (), lines[:2], ()) == "f() -> g() at a.py:1, and an edit at a.py:2"
     assert main_edit("worse: flops +8 %", (), lines, ()) == ""
 
 
@@ -385,7 +386,7 @@ def test_a_mean_of_another_size_is_the_change_only_on_the_line_that_takes_it() -
     mean = ChangedLine("a.py:2", "", "m = x.mean()", "m = y.mean()", changes=(literal,))
     convolution = ChangedLine("a.py:1", "", "y = f(x) + 1", "y = f(x)", changes=(ChangeView("changed", 1, "dot"),))
     assert main_edit("same cost", (words,), (replace(mean, new_source=""),), ()) == words
-    assert main_edit("same cost", (words,), (convolution, mean), ()) == ""
+    assert words not in main_edit("same cost", (words,), (convolution, mean), ())
 
 
 def test_the_only_attribute_at_the_edited_line_with_what_goes_with_it() -> None:

@@ -101,6 +101,7 @@ def main_edit(
         from hlodiff.report.line_text import in_brackets, replaced_name, written
 
         name, text, in_call = replaced_name(*sides), written(*sides), in_brackets(*sides)
+    name = name or _of_two_lines(lines)
     if _BUFFER in sentence:  # the verdict explains the change already; only the cause is missing
         return name
     sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words) and _is_of_first(words, lines)]
@@ -176,6 +177,17 @@ def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
     edited = {line.edit for line in lines if line.is_edited}
     _, old, new = next(iter(edited), ("", "", ""))
     return (old, new) if len(edited) == 1 else ("", "")
+
+
+def _of_two_lines(lines: Sequence[ChangedLine]) -> str:
+    """What was written in the first of two edited lines, and where the other one is; "" of any other number."""
+    edited = {line.edit: line for line in lines if line.is_edited}
+    if len(edited) != 2 or any(line.is_elsewhere for line in edited.values()):
+        return ""
+    (first, line), ((other, *_), _) = edited.items()
+    name = written_name(line)
+    words = f"{name} at {first[0]}, and an edit at {other}"
+    return words if name and len(words) <= FIRST_LINE else ""
 
 
 _GOES_WITH = frozenset(["shape", "operands", "literal", "layout", "element_type"])
