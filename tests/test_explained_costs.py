@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -92,10 +94,52 @@ def test_work_that_left_a_loop_is_not_more_work() -> None:
     def before(xs: jax.Array, w: jax.Array) -> jax.Array:
         return jax.lax.scan(lambda h, x: (h + x, None), xs[0], projected(xs, w))[0]
 
-    words = report(compared(lowered(inside, *shapes), lowered(before, *shapes), with_lines=True))
-    assert words.startswith("f = same cost")
-    assert "added dot_general f32[40,4,8] (+20,480 flops; dot_general here in all 0 flops" in words
-    assert "removed dot_general f32[4,8] (-20,480 flops; dot_general here in all 0 flops)" in words
+    one, other = lowered(inside, *shapes), lowered(before, *shapes)
+    words = report(compared(one, other, with_lines=True))
+    loop = r"the loop at \S*test_explained_costs.py:\d+"
+    assert re.match(rf"f = same cost on cpu; dot_general moved out of {loop} ", words)
+    moved = rf"out of {loop}; runs once instead of 40 times \(20,480 flops"
+    assert re.search(rf"moved dot_general f32\[40,4,8\] \(was f32\[4,8\]\): {moved}", words)
+    assert "here in all" not in words
+
+    words = report(compared(other, one, with_lines=True))
+    assert re.match(rf"f = same cost on cpu; dot_general moved into {loop} ", words)
+    moved = rf"into {loop}; runs 40 times instead of once \(20,480 flops"
+    assert re.search(rf"moved dot_general f32\[4,8\] \(was f32\[40,4,8\]\): {moved}", words)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_does_not_depend_on_a_loop_runs_less_often_outside_of_it(is_known: bool) -> None:
+    def until(step: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
+        if is_known:
+            return jax.lax.fori_loop(0, 12, lambda _, h: step(h), x)
+        return jax.lax.while_loop(lambda h: h.sum() < 1.0, step, x)
+
+    def inside(x: jax.Array, w: jax.Array) -> jax.Array:
+        return until(lambda h: h * jnp.tanh(w @ w), x)
+
+    def before(x: jax.Array, w: jax.Array) -> jax.Array:
+        once = jnp.tanh(w @ w)
+        return until(lambda h: h * once, x)
+
+    words = report(compared(lowered(inside, (8, 8), (8, 8)), lowered(before, (8, 8), (8, 8)), with_lines=True))
+    runs = re.escape("12 times (12,288 -> 1,024 flops" if is_known else "in every turn (1,024 flops")
+    moved = rf"out of the loop at \S*test_explained_costs.py:\d+; runs once instead of {runs}"
+    assert re.search(rf"moved dot_general f32\[8,8\]: {moved}", words), words
+
+
+def test_what_another_loop_of_a_line_computes_now_is_one_change() -> None:
+    """The index of a step counts down in the loop that runs backwards, which the loop of the gradient did before."""
+
+    def loss(x: jax.Array, w: jax.Array, reverse: bool) -> jax.Array:
+        return jax.lax.scan(lambda h, y: (jnp.tanh(h @ w + y), None), x[0], x, reverse=reverse)[0].sum()
+
+    sides = [lowered(jax.grad(partial(loss, reverse=reverse), argnums=1), (6, 8), (8, 8)) for reverse in (False, True)]
+    words = report(compared(*sides, with_lines=True))
+    assert re.search(r"moved 2x subtract s32\[\]: from one loop at \S*test_explained_costs.py:\d+ to another", words), (
+        words
+    )
+    assert "here in all" not in words
 
 
 def test_a_new_argument_is_in_the_first_line_beside_the_edit() -> None:

@@ -149,6 +149,12 @@ class Origins:
                 break
         return tuple(_NESTING.findall(scope)), self._is_fused(computation)
 
+    def loops_around(self, computation: int, instruction: int) -> tuple[tuple[str, int], ...]:
+        """The lines of Python of the loops that an instruction is in, innermost first; ("", 0) for an unknown one."""
+        callers = [at(self.module, place) for place in islice(self._chain(computation, instruction), 1, None)]
+        loops = [self.module.stack(it.frame) for it in callers if it.opcode == "while"]
+        return tuple(own_place(frames) or ("", 0) for frames in loops)
+
     def _own(self, computation: int, instruction: int) -> int:
         """The frame of an instruction, for a literal that of its user: JAX makes a literal once for all users.
 

@@ -25,6 +25,7 @@ from hlodiff.report.grouping import (
     compared_with_all,
     importance,
     with_both_halves,
+    with_loop_moves,
     without_moves,
 )
 from hlodiff.report.headline import format_status
@@ -485,6 +486,7 @@ def _written_then_compiled(
 
                 listed = with_combined_collectives(listed, lines.report)
             listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
+            listed = with_loop_moves(listed, lines.turns_of)
             if stage == "stablehlo" and any(REMATERIALISATION in words for words in text.sentences):
                 listed = without_moves(
                     listed, lambda edit_group: next(filter(None, lines.by_edit(edit_group)[::-1]), None)

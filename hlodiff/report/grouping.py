@@ -441,6 +441,117 @@ def without_moves(edit_groups: Sequence[EditGroup], place_of: Callable[[EditGrou
     return [edit_group for edit_group in shown if edit_group is not None]
 
 
+LOOP_MOVE, OTHER_LOOP = ("loops",), ("another loop",)
+"""The changed fields of what moved out of a loop or into one, and of what moved to another loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Where and how often the instructions of a change run on one side.
+
+    Args:
+        loops: the loops around them as text, innermost first.
+        runs: how often they run in one call; one turn of each loop of unknown length is counted.
+        is_known: whether the lengths of all loops are known.
+        nesting: how JAX's scope nests passes and loops: the loop of a backward pass is another one.
+    """
+
+    loops: tuple[str, ...]
+    runs: int
+    is_known: bool
+    nesting: tuple[str, ...] = ()
+
+
+def with_loop_moves(
+    edit_groups: Sequence[EditGroup], turns_of: Callable[[EditGroup], tuple[Turns | None, Turns | None]]
+) -> list[EditGroup]:
+    """Joins work that was removed from a loop and added outside of it, the reverse, or in another loop: it only moved.
+
+    It does as much in one run, or as much in all: a product of each step may be one product of all steps.
+
+    Args:
+        edit_groups: the changes of one program.
+        turns_of: where and how often a change's instructions run, before and after; None for a side that has none, or
+            where they are in several loops.
+
+    Example:
+        >>> products = [
+        ...     EditGroup((), "removed", 1, "dot f32[8]", "", cost=(Cost(20, 640), None), group=("", "dot", "")),
+        ...     EditGroup((), "added", 1, "dot f32[20,8]", "", cost=(None, Cost(1, 640)), group=("", "", "dot")),
+        ... ]
+        >>> turns = {"removed": (Turns(("the loop at net.py:7",), 20, True), None), "added": (None, Turns((), 1, True))}
+        >>> [(one.kind, one.what) for one in with_loop_moves(products, lambda one: turns[one.kind])]
+        [('moved', 'dot f32[20,8] (was f32[8]): out of the loop at net.py:7; runs once instead of 20 times')]
+    """
+    known = {one: turns_of(one) for one in edit_groups if one.kind in ("added", "removed", "moved") and _has_flops(one)}
+    joined: dict[EditGroup, EditGroup | None] = {}
+    for one, (old, new) in known.items():
+        if one.kind == "moved" and old and new and (way := _loop_move(old, new)):
+            what = _FROM_TO.sub("", one.what)
+            what = f"{what}{'; ' if ':' in what else ': '}{way}"
+            joined[one] = replace(one, what=what, group=(*one.group[:3], _moved_loops(old, new)))
+    halves = [one for one in known if one.kind != "moved"]
+    for removed, added in product(halves, halves):
+        if (removed.kind, added.kind) != ("removed", "added") or removed in joined or added in joined:
+            continue
+        old, new = known[removed][0], known[added][1]
+        if old and new and _is_as_much(removed, added, old, new) and (way := _loop_move(old, new)):
+            shapes = [one.what.partition(", ")[0].rpartition(" ")[2] for one in (removed, added)]
+            was = f" (was {shapes[0]})" if shapes[0] != shapes[1] else ""
+            head = _ATTRIBUTES.split(NAMED.sub(r"\1", added.what))[0]
+            what = f"{head}{was}: {way}"
+            operation, loops = _operation_of(added), _moved_loops(old, new)
+            both = _both_halves(removed, added)
+            joined |= {removed: None}
+            joined[added] = replace(
+                both, kind="moved", count=added.count, what=what, group=("moved", operation, operation, loops)
+            )
+    shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
+    return [edit_group for edit_group in shown if edit_group is not None]
+
+
+_FROM_TO = re.compile(r"[:;] from \S+ to \S+$")
+
+
+def _has_flops(edit_group: EditGroup) -> bool:
+    operation = _operation_of(edit_group).partition(" ")[0]
+    return operation not in CALLS | HANDED_ON and any(cost and cost.flops for cost in edit_group.cost)
+
+
+def _is_as_much(removed: EditGroup, added: EditGroup, old: Turns, new: Turns) -> bool:
+    """Whether both do as much in one run, or as much in all runs."""
+    before, after = removed.cost[0], added.cost[1]
+    if _operation_of(removed) != _operation_of(added) or before is None or after is None:
+        return False
+    types = [{*ELEMENT_TYPES.findall(one.what)} for one in (removed, added)]
+    if len(old.loops) == len(new.loops):
+        shown = [(one.count, NAMED.sub(r"\1", one.what), one.where) for one in (removed, added)]
+        return shown[0] == shown[1] and before.flops == after.flops
+    is_all = old.is_known and new.is_known and before.flops == after.flops
+    return types[0] == types[1] and (is_all or before.flops * new.runs == after.flops * old.runs)
+
+
+def _moved_loops(old: Turns, new: Turns) -> tuple[str, ...]:
+    return LOOP_MOVE if len(old.loops) != len(new.loops) else OTHER_LOOP
+
+
+def _loop_move(old: Turns, new: Turns) -> str:
+    """From which loop something moved, and how often it runs now; "" if it is in the same loops as before."""
+    if len(old.loops) == len(new.loops):
+        if not old.loops or old.nesting == new.nesting:
+            return ""
+        before, after = old.loops[0], new.loops[0]
+        is_same = before == after and before != "a loop"
+        return f"from one {before.removeprefix('the ')} to another" if is_same else f"from {before} to {after}"
+    inner, way = (old.loops, "out of") if len(old.loops) > len(new.loops) else (new.loops, "into")
+    counts = [
+        "in every turn" if not side.is_known else f"{side.runs:,} times" if side.runs > 1 else "once"
+        for side in (new, old)
+    ]
+    runs = f"; runs {counts[0]} instead of {counts[1]}" if old.is_known or new.is_known else ""
+    return f"{way} {inner[0]}{runs}"
+
+
 def _moved(removed: EditGroup, added: EditGroup) -> EditGroup:
     both = _both_halves(removed, added)
     if removed.count != added.count:
@@ -563,7 +674,7 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
         bool(edit_group.collective),
         edit_group.kind != REPLACED or is_same_operation,
         edit_group.weight,
-        edit_group.kind not in ADDED_OR_REMOVED,
+        edit_group.kind not in ADDED_OR_REMOVED and edit_group.fields != LOOP_MOVE,
         -largest,
     )
 

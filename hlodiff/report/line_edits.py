@@ -24,6 +24,7 @@ from hlodiff.report.grouping import (
     HANDED_ON,
     EditGroup,
     Key,
+    Turns,
     change_view,
     collective_of,
     importance,
@@ -414,6 +415,25 @@ class ChangedLines:
             parts.add(self._origins(module).part(site.computation, site.instruction))
             types |= {leaf.element_type for leaf in result_of(site.instruction_in(module)).leaves}
         return frozenset(parts), frozenset(types)
+
+    def turns_of(self, edit_group: EditGroup) -> tuple[Turns | None, Turns | None]:
+        """Where and how often the instructions of a change run, before and after, see `with_loop_moves`."""
+        loops: tuple[set[tuple[tuple[tuple[str, int], ...], tuple[str, ...]]], ...] = (set(), set())
+        for side, module, site in self._sites(edit_group):
+            origins, place = self._origins(module), (site.computation, site.instruction)
+            loops[side].add((origins.loops_around(*place), origins.part(*place)[0]))
+        costs = [edit.cost for edit, _ in map(self._edit, edit_group.edits) if edit.cost]
+        found: list[Turns | None] = []
+        for side, around in enumerate(loops):
+            own = [cost for pair in costs if (cost := pair[side]) is not None]
+            lines, nesting = next(iter(around), ((), ()))
+            words = [
+                f"the loop at {shown_file(file, self.report.root)}:{line}" if line else "a loop" for file, line in lines
+            ]
+            is_known = not any(cost.loops for cost in own)
+            turns = Turns(tuple(words), sum(cost.runs for cost in own), is_known, nesting)
+            found.append(turns if len(around) == 1 and own else None)
+        return found[0], found[1]
 
     def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
         """The line of a change, by the number that it has now if only the old program has operations of it."""

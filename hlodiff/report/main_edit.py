@@ -129,6 +129,7 @@ def main_edit(
         or (attribute if len(attribute) <= FIRST_LINE else "")  # the text of the line may be shorter
         or in_call
         or text
+        or _loop_moves(lines)
         or (replaced[0] if len(replaced) == 1 and len(replaced[0]) <= FIRST_LINE else "")
         or _conversions(at_edited)
         or _operations(at_edited, sentence, op_counts)
@@ -209,6 +210,19 @@ def _loops(
             where = where or group.where.partition(" (")[0]
     is_edited = bool(lines) and lines[0].is_edited
     return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where and not is_edited else ''}" if net else ""
+
+
+_LOOP_MOVE = re.compile(r"[:;] ((?:out of|into) (?:the|a) loop(?: at [^;]+)?)")
+
+
+def _loop_moves(lines: Iterable[ChangedLine]) -> str:
+    """`2 dot, add moved out of the loop at net.py:7`; "" if nothing moved, or out of several loops."""
+    ways: dict[str, Counter[str]] = {}
+    for change in (one for line in lines for one in line.changes if one.kind == "moved"):
+        if found := _LOOP_MOVE.search(change.what):
+            ways.setdefault(found[1], Counter())[change.what.partition(" ")[0]] += change.count
+    ((way, counts),) = ways.items() if len(ways) == 1 else (("", Counter[str]()),)
+    return f"{_listed(counts)} moved {way}" if way else ""
 
 
 def _status(net: int) -> str:
