@@ -82,6 +82,20 @@ def test_operations_without_an_edit_run_more_or_less_often(after: dict[str, int]
     assert words in report(found)
 
 
+def test_calls_of_a_body_that_is_unrolled_are_named() -> None:
+    """JAX calls its function `closed_call`, and its results are all that the loop carries."""
+
+    def two(x: jax.Array, w: jax.Array, unroll: int) -> tuple[jax.Array, jax.Array]:
+        def step(carry: tuple[jax.Array, jax.Array], _: None) -> tuple[tuple[jax.Array, jax.Array], None]:
+            return (jnp.tanh(carry[0] @ w), carry[1] + 1.0), None
+
+        return jax.lax.scan(step, (x, x), None, length=4, unroll=unroll)[0]
+
+    sides = [lowered(partial(two, unroll=unroll), (4, 8), (8, 8)) for unroll in (1, 2)]
+    words = report(compared(*sides, with_lines=True))
+    assert re.search(r"added (?:2x )?func.call of a loop's body \(", words), words
+
+
 def test_work_that_left_a_loop_is_not_more_work() -> None:
     shapes = (40, 4, 8), (8, 8)
 
@@ -112,8 +126,10 @@ def test_work_that_left_a_loop_is_not_more_work() -> None:
 def test_what_does_not_depend_on_a_loop_runs_less_often_outside_of_it(is_known: bool) -> None:
     def until(step: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
         if is_known:
-            return jax.lax.fori_loop(0, 12, lambda _, h: step(h), x)
-        return jax.lax.while_loop(lambda h: h.sum() < 1.0, step, x)
+            found: jax.Array = jax.lax.fori_loop(0, 12, lambda _, h: step(h), x)
+        else:
+            found = jax.lax.while_loop(lambda h: h.sum() < 1.0, step, x)
+        return found
 
     def inside(x: jax.Array, w: jax.Array) -> jax.Array:
         return until(lambda h: h * jnp.tanh(w @ w), x)

@@ -85,11 +85,29 @@ def callee_of(edit: Edit) -> str:
     return found[1] if found else ""
 
 
+OF_BODY = "of a loop's body"
+"""A call of the function that JAX makes of a body, where a turn of an unrolled loop runs it several times."""
+
+
+def is_of_body(edit: Edit) -> bool:
+    """Whether an edit is of a call of a loop's body.
+
+    Example:
+        >>> call = Site(0, 0, "main", "c", "func.call", "%c = f32[2] func.call(%x), callee=%add_ea1994")
+        >>> is_of_body(Edit("added", sites=((None, call),), op_name="jit(step)/jvp()/while/body/closed_call"))
+        True
+    """
+    site = edit.new or edit.old
+    return site is not None and site.opcode in CALLS and (edit.op_name or "").endswith("while/body/closed_call")
+
+
 def _path_of(edit: Edit) -> str:
     """JAX's path of an argument: `params['w']`; the callee of a call; otherwise ""."""
     site = edit.new or edit.old
     if callee := callee_of(edit):
         return callee
+    if is_of_body(edit):
+        return OF_BODY
     is_argument = site is not None and site.opcode == "parameter"
     return edit.op_name or "" if is_argument and is_path(edit.op_name or "") else ""
 
@@ -109,6 +127,8 @@ def named(site: Site | None, path: str = "") -> str:
         return ""
     if site.opcode == "return":
         return site.opcode  # it has no better name, and no shape
+    if path == OF_BODY:  # its results are all that the loop carries
+        return f"{site.opcode} {path}"
     return " ".join(filter(None, (site.opcode, path or f"%{site.name}", format_shape(site))))
 
 

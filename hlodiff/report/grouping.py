@@ -24,6 +24,7 @@ from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
     NAMED,
+    OF_BODY,
     callee_of,
     format_attributes,
     format_cost,
@@ -32,6 +33,7 @@ from hlodiff.report.edits import (
     format_listed,
     format_shape,
     is_jitted_around,
+    is_of_body,
     jitted_in,
     listed_changes,
     listed_fields,
@@ -894,10 +896,11 @@ def _in_common(edits: Sequence[Edit]) -> str:
     opcodes = [opcode for opcode in dict.fromkeys(_opcodes(first)) if opcode]
     shapes = list(dict.fromkeys(_short_shape(site) for edit in edits if (site := edit.new or edit.old)))
     arrays = {other_arrays(edit) for edit in edits}
-    shapes = [] if any(arrays) else shapes
+    are_bodies = all(map(is_of_body, edits))
+    shapes = [] if any(arrays) or are_bodies else shapes
     shown = [shape for shape in shapes if len(shape) <= _SHORT][:_MOST_SHAPES]
     more = [many(len(shapes) - len(shown), "other shape" if shown else "shape")] if len(shapes) > len(shown) else []
-    head = " ".join(filter(None, [ARROW.join(opcodes), ", ".join([*shown, *more])]))
+    head = " ".join(filter(None, [ARROW.join(opcodes), OF_BODY * are_bodies, ", ".join([*shown, *more])]))
     if first.kind in ("added", "removed"):
         values = list(dict.fromkeys(literal_of(s) for edit in edits if (s := edit.new or edit.old)))
         if opcodes == ["constant"] and all(values) and len(listed := " and ".join(values)) <= _SHORT:
