@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import program_bytes
+from hlodiff.differ.loops import UncountedLoop
 from hlodiff.differ.metrics import OUTSIDE, ZERO, ExecutedCount, LoopTurn
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import STAGE_NAMES
@@ -188,13 +189,16 @@ def format_executed_pair(old: ExecutedCount, new: ExecutedCount, unit: Unit = "c
     Pages and `metrics_executed` in JSON have the numbers per iteration of every loop.
 
     Example:
-        >>> from hlodiff.differ.loops import UncountedLoop
         >>> loops = [UncountedLoop(str(line), "w", "model.py", line) for line in (3, 9)]
         >>> old, new = (ExecutedCount(4, 4, ((loops[0], 1, 1), (loops[1], n, n))) for n in (2, 5))
         >>> format_executed_pair(old, new)
         ('2 per turn of the loop at model.py:9', '5 per turn of the loop at model.py:9')
         >>> format_executed_pair(old, ExecutedCount(9, 9, old.per_turn))[1]
         '9 outside of the 2 loops of unknown length'
+        >>> loops = [UncountedLoop(str(number), "w", "model.py", 3) for number in range(2)]
+        >>> old, new = (ExecutedCount(4, 4, ((loops[0], 1, 1), (loops[1], n, n))) for n in (2, 5))
+        >>> format_executed_pair(old, new)[1]
+        '5 per turn of the 2nd of 2 loops at model.py:3'
         >>> format_executed_pair(old, ExecutedCount(9, 9))
         ('7 with one turn of each loop of unknown length', '9')
     """
@@ -222,12 +226,23 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     came_or_went = chosen[0].reached != chosen[1].reached and not (chosen[0].reached and chosen[1].reached)
     if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
         return before, after, _at_most(parts) + _EACH_TURN
-    where = f"{_at_most([chosen])} per turn of {chosen[1].loop.words()}"
+    where = f"{_at_most([chosen])} per turn of {_which_loop(chosen[1].loop, new)}"
     if chosen[1].loop == OUTSIDE:
         every = {turn.loop.words() for _, turn in parts[1:]}
         loops = every.pop() if len(every) == 1 else f"the {len(parts) - 1:,} loops{OF_LOOPS}"
         where = f"{_at_most([chosen])} outside of {loops}"
     return chosen[0].work, chosen[1].work, where
+
+
+def _which_loop(loop: UncountedLoop, number: ExecutedCount) -> str:
+    """A loop that data ends, and which one it is where its line made several, as one that JAX differentiates."""
+    words = loop.words()
+    alike = [turn.loop for turn in number.loop_turns() if turn.loop.words() == words]
+    if len(alike) < 2 or loop not in alike:
+        return words
+    place = alike.index(loop) + 1
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 // 10 != 1 else 0, "th")
+    return f"the {place}{ending} of {len(alike):,} loops{words.removeprefix('the loop')}"
 
 
 _EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
