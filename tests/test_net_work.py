@@ -130,3 +130,34 @@ def test_fusions_of_an_unrolled_loop_say_how_often_they_run() -> None:
 def test_fusions_that_are_started_more_often_do_not_repeat_the_number_of_all() -> None:
     (only,) = costs_of_fusions(unrolled(1, 4), unrolled(3, 4))
     assert only.endswith("; +8 launches")
+
+
+def test_operations_of_a_line_in_another_pass_are_one_change() -> None:
+    """A derivative needed a product in the forward pass, and another one needs four in the backward pass."""
+    head = (
+        'HloModule m\n\nFileNames\n1 "model.py"\n\nFunctionNames\n1 "loss"\n\nFileLocations\n'
+        "1 {file_name_id=1 function_name_id=1 line=31 end_line=31 column=1 end_column=2}\n\n"
+        "StackFrames\n1 {file_location_id=1 parent_frame_id=0}\n\n"
+    )
+
+    def program(forward: int, backward: int) -> Module:
+        lines, last = ["%p = f32[8] parameter(0)", "%q = f32[8] parameter(1)"], "%p"
+        for n in range(forward):
+            where = 'metadata={op_name="jit(f)/jvp()/mul" stack_frame_id=1}'
+            lines.append(f"%f{n} = f32[8] multiply({last}, {last}), {where}")
+            last = f"%f{n}"
+        lines.append(f"%e = f32[8] exponential({last})")
+        last = "%q"
+        for n in range(backward):
+            where = 'metadata={op_name="jit(f)/transpose(jvp())/mul" stack_frame_id=1}'
+            lines.append(f"%b{n} = f32[8] multiply({last}, %e), {where}")
+            last = f"%b{n}"
+        lines += [f"%s = f32[8] sine({last})", "ROOT %t = (f32[8], f32[8]) tuple(%e, %s)"]
+        body = "".join(f"  {line}\n" for line in lines)
+        return read_text(f"{head}ENTRY %main {{\n{body}}}\n")
+
+    def change(old: Module, new: Module) -> str:
+        return NAMES.sub("", listed(both(old, new))[0])
+
+    assert change(program(1, 0), program(0, 4)) == "added 3 multiply f32[8]"
+    assert change(program(0, 4), program(1, 0)) == "removed 3 multiply f32[8]"

@@ -44,7 +44,6 @@ from hlodiff.report.numbers import (
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
-    REMATERIALISATION,
     REORDERED,
     RESHARDED,
     compiler_sentences,
@@ -487,10 +486,7 @@ def _written_then_compiled(
                 listed = with_combined_collectives(listed, lines.report)
             listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
             listed = with_loop_moves(listed, lines.turns_of)
-            if stage == "stablehlo" and any(REMATERIALISATION in words for words in text.sentences):
-                listed = without_moves(
-                    listed, lambda edit_group: next(filter(None, lines.by_edit(edit_group)[::-1]), None)
-                )
+            listed = without_moves(listed, lambda one: next(filter(None, lines.by_edit(one)[::-1]), None))
             for edit_group in listed:
                 # Without its name: on other targets its shape, count or size may differ.
                 change = change_view(edit_group, lines.report)

@@ -357,7 +357,7 @@ def with_both_halves(
     Args:
         edit_groups: the changes of one program.
         part_of: the part of its program that a change is in, and its element type: both halves are of one part, and of
-            one type, or as many instructions of the same sizes are of another type now.
+            one type, or instructions of the same sizes are of another type now.
         places: how a place is known, best first; a change without one has a false one.
 
     Example:
@@ -387,6 +387,8 @@ def with_both_halves(
         [('removed', 1, 'dot f32[8]'), ('added', 1, 'dot f32[8] in the backward pass')]
         >>> joined("square", "f32[8]", "bf16[8]", (5, 5))
         [('changed', 5, 'square bf16[8]: element type: f32 -> bf16')]
+        >>> joined("add", "f32[8]", "bf16[8]", (2, 1))
+        [('replaced', 3, '2x add f32[8] by add bf16[8]')]
     """
     halves: dict[str, list[EditGroup]] = {}
     for edit_group in edit_groups:
@@ -397,6 +399,7 @@ def with_both_halves(
     keys: tuple[Callable[[EditGroup], object], ...] = (
         part_of,
         lambda one: (part_of(one)[0], one.count, _untyped(one.what)),
+        lambda one: (part_of(one)[0], _untyped(one.what)),
     )
     for alike, key_of, place_of in product(halves.values(), keys, places):
         at: dict[object, tuple[list[EditGroup], list[EditGroup]]] = {}
@@ -407,7 +410,7 @@ def with_both_halves(
         for removed, added in at.values():
             # Of several it is not known which belong together, nor of copies or fusions of other sizes.
             are_halves = len(removed) == len(added) == 1 and _are_halves(removed[0], added[0])
-            if are_halves and (key_of is part_of or _retyped(removed[0], added[0])):
+            if are_halves and (key_of is part_of or _other_types(removed[0], added[0])):
                 joined |= {removed[0]: None, added[0]: _both_halves(removed[0], added[0])}
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
     return [edit_group for edit_group in shown if edit_group is not None]
@@ -416,7 +419,8 @@ def with_both_halves(
 def without_moves(edit_groups: Sequence[EditGroup], place_of: Callable[[EditGroup], object]) -> list[EditGroup]:
     """Joins what was removed from one part of a program and added to another, at one line: only the difference is new.
 
-    Where the backward pass computes the forward pass again, what the forward pass only computed for it goes there.
+    A compiler puts it into another fusion. Where the backward pass computes the forward pass again, what the forward
+    pass only computed for it goes there.
 
     Args:
         edit_groups: the changes of one program.
@@ -443,8 +447,8 @@ def without_moves(edit_groups: Sequence[EditGroup], place_of: Callable[[EditGrou
     return [edit_group for edit_group in shown if edit_group is not None]
 
 
-LOOP_MOVE, OTHER_LOOP = ("loops",), ("another loop",)
-"""The changed fields of what moved out of a loop or into one, and of what moved to another loop."""
+LOOP_MOVE, OTHER_PART = ("loops",), ("another part",)
+"""The changed fields of what moved out of a loop or into one, and of what moved to another part of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -534,7 +538,7 @@ def _is_as_much(removed: EditGroup, added: EditGroup, old: Turns, new: Turns) ->
 
 
 def _moved_loops(old: Turns, new: Turns) -> tuple[str, ...]:
-    return LOOP_MOVE if len(old.loops) != len(new.loops) else OTHER_LOOP
+    return LOOP_MOVE if len(old.loops) != len(new.loops) else OTHER_PART
 
 
 def _loop_move(old: Turns, new: Turns) -> str:
@@ -560,7 +564,7 @@ def _moved(removed: EditGroup, added: EditGroup) -> EditGroup:
         more = added.count - removed.count
         return replace(both, kind="added" if more > 0 else "removed", count=abs(more), what=added.what)
     operation = _operation_of(added)
-    return replace(both, kind="moved", what=added.what, group=("moved", operation, operation, ()))
+    return replace(both, kind="moved", what=added.what, group=("moved", operation, operation, OTHER_PART))
 
 
 def _are_halves(removed: EditGroup, added: EditGroup) -> bool:
@@ -588,10 +592,15 @@ def _untyped(what: str) -> str:
 
 
 def _retyped(removed: EditGroup, added: EditGroup) -> str:
-    """Both element types, if as many instructions of the same sizes have another one now; no cast is another one."""
+    """Both element types, if as many instructions of the same sizes have another one now."""
     alike = [(one.count, _untyped(one.what)) for one in (removed, added)]
+    return _other_types(removed, added) if alike[0] == alike[1] else ""
+
+
+def _other_types(removed: EditGroup, added: EditGroup) -> str:
+    """Both element types, if each side has one and they differ; no cast is another one."""
     types = [set(ELEMENT_TYPES.findall(one.what)) for one in (removed, added)]
-    if alike[0] != alike[1] or [len(one) for one in types] != [1, 1] or _operation_of(added) == "convert":
+    if [len(one) for one in types] != [1, 1] or _operation_of(added) == "convert":
         return ""
     (old,), (new,) = types
     return format_pair(old, new) if old != new else ""

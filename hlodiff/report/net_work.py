@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.report.grouping import HANDED_ON, OTHER_LOOP, REPLACED, EditGroup, collective_of, is_of_one_size
+from hlodiff.report.grouping import HANDED_ON, OTHER_PART, REPLACED, EditGroup, collective_of, is_of_one_size
 from hlodiff.report.numbers import executed_pair
 from hlodiff.report.report import Report
 
@@ -83,7 +83,7 @@ class NetWork:
             is_fewer = by * _by(program, f"collectives.{family}") <= 0
             is_counted = f"collectives.{family}" in program.executed()
             return by != 0 and is_counted and is_fewer and not _by(program, f"collective_bytes.{family}")
-        if edit_group.fields == OTHER_LOOP:
+        if edit_group.fields == OTHER_PART:
             return True
         if edit_group.kind == REPLACED:
             return old == new and not edit_group.by(lambda cost: cost.flops) and is_of_one_size(edit_group.what)
