@@ -548,7 +548,7 @@ def _loop_move(old: Turns, new: Turns) -> str:
             return ""
         before, after = old.loops[0], new.loops[0]
         is_same = before == after and before != "a loop"
-        return f"from one {before.removeprefix('the ')} to another" if is_same else f"from {before} to {after}"
+        return f"to another {before.removeprefix('the ')}" if is_same else f"from {before} to {after}"
     inner, way = (old.loops, "out of") if len(old.loops) > len(new.loops) else (new.loops, "into")
     counts = [
         "in every turn" if not side.is_known else f"{side.runs:,} times" if side.runs > 1 else "once"
@@ -1154,6 +1154,7 @@ def _launches_of_fusions(
     """
     sides = executed_pair(program, "launches")
     whole = (sides[1].once or 0) - (sides[0].once or 0)
+    is_said = False
     for edit_group in edit_groups:
         if edit_group.kind not in ("added", "removed") or _operation_of(edit_group) not in FUSIONS or not program.diff:
             continue
@@ -1162,7 +1163,8 @@ def _launches_of_fusions(
         runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
         if runs != edit_group.count:
             words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"
-            if whole * way <= 0:
+            if whole * way <= 0 and not is_said:
+                is_said = True
                 words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{of_which_turns(*sides)}"
             yield edit_group, words
 
