@@ -2,6 +2,7 @@
 
 import hlodiff
 from hlodiff.differ import ProgramComparison
+from hlodiff.report import Report, to_terminal
 from tests.shown import marks
 
 ONE = """HloModule m{}
@@ -60,3 +61,47 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 10, 20)) == ["better", ""]
     assert temp_and_aliased((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]
+
+
+def of_donations(names: str, peaks: tuple[int, int] | None, target: str = "cpu") -> list[ProgramComparison]:
+    """Both stages of a step that donates two arguments, and then none; the second half of temp was theirs."""
+    mark = "{tf.aliasing_output = RESULT : i32}"
+    text = 'module @m {\n  func.func public @main(%arg0: tensor<64xf32> MARK0 loc("A"), %arg1: tensor<64xf32> MARK1 '
+    text += (
+        'loc("B")) -> (tensor<64xf32>, tensor<64xf32>) {\n    return %arg0, %arg1 : tensor<64xf32>, tensor<64xf32>\n'
+    )
+    text += "  }\n}\n"
+    for letter in "AB":
+        text = text.replace(f'"{letter}"', f"\"{names}['{letter.lower()}']\"")
+    marked = text
+    for n in range(2):
+        marked, text = marked.replace(f"MARK{n}", mark.replace("RESULT", str(n))), text.replace(f"MARK{n}", "")
+    written = hlodiff.diff(*map(hlodiff.read_text, (marked, text)))
+    compiled = hlodiff.diff(*(hlodiff.read_text(ONE.format(alias, *(64,) * 6)) for alias in (BOTH, "")))
+    facts = [
+        {"memory.argument": 512.0, "memory.output": 512.0, "memory.temp": temp, "memory.alias": aliased}
+        for temp, aliased in ((1024.0, 512.0), (512.0, 0.0))
+    ]
+    for side, peak in zip(facts, peaks or (), strict=False):
+        side["memory.peak"] = float(peak)
+    return [
+        ProgramComparison("f", target, "stablehlo", "changed", written),
+        ProgramComparison("f", target, "compiled", "changed", compiled, *facts),
+    ]
+
+
+def test_arguments_that_are_no_longer_donated_cost_memory_though_temp_falls_by_as_much() -> None:
+    """They stay in memory after the call. The compiler had their buffers as temporary memory of the call."""
+    found = marks(of_donations("state", None)[1])
+    assert (found["aliased"], found["temp"]) == ("worse", "")
+    assert marks(of_donations("state", (10000, 10150), "cuda-h100")[1])["peak"] == "worse", "1.5 %"
+    lines = to_terminal(Report("diff", "a", "b", tuple(of_donations("state", (1536, 2048)))), width=200).splitlines()
+    assert lines[0].startswith("f  ▲ worse on cpu: aliased 512 B -> 0 B, peak +33 %; 2 arguments are no longer donated")
+    row = next(line for line in lines if line.startswith("    cpu  "))
+    assert "aliased 512 B -> 0 B" in row and "peak 1.5 KiB -> 2.0 KiB (+33 %)" in row and "temp" not in row
+
+
+def test_the_first_line_names_what_is_no_longer_donated_and_its_bytes() -> None:
+    for name, said in (("state", "state['a'], state['b'], 512 B"), ("s" * 30, f"{'s' * 30} (2), 512 B")):
+        text = to_terminal(Report("diff", "a", "b", tuple(of_donations(name, None))), width=250)
+        assert f"; 2 arguments are no longer donated: {said}" in text.splitlines()[0]

@@ -27,6 +27,7 @@ from tests.scenarios import lines, mirrored
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "cases"
 _MOST_BYTES = 2 * 1024**2
+_TOTALS = re.compile(r"\d+ changed")
 _QUOTED = re.compile(r"(?<=^```text\n).*?(?=\n```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -110,7 +111,9 @@ def quote_anew() -> None:
         text = page.read_text()
         (quoted,) = _QUOTED.findall(text)
         if quoted not in done.stdout:
-            lines = done.stdout.splitlines()[: len(quoted.splitlines())]
+            lines = done.stdout.splitlines()
+            if not _TOTALS.match(quoted.splitlines()[-1]):  # only the beginning of a long report
+                lines = lines[: len(quoted.splitlines())]
             page.write_text(text.replace(quoted, "\n".join(lines)))
 
 

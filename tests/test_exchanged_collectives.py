@@ -5,7 +5,14 @@ import pytest
 import hlodiff
 from hlodiff.differ import Cost, ProgramComparison
 from hlodiff.report import Number, Report, build_view, to_terminal
-from hlodiff.report.verdict import decisive_numbers, judged, verdict_of
+from hlodiff.report.verdict import (
+    decisive_numbers,
+    format_legend,
+    format_numbers,
+    judged,
+    unlisted,
+    verdict_of,
+)
 
 
 def program(*collectives: tuple[str, int]) -> str:
@@ -148,3 +155,50 @@ def test_a_few_launches_of_many_have_no_direction(target: str, new: int, mark: s
     compared = ProgramComparison("f", target, "compiled", "changed")
     (one,) = judged(compared, (Number("launches", 100, new),))
     assert (one.mark, one.relevant) == (mark, True)
+
+
+def said(old: list[tuple[str, int]], new: list[tuple[str, int]], width: int = 200) -> list[str]:
+    modules = [hlodiff.read_text(program(*side)) for side in (old, new)]
+    compared = ProgramComparison("f", "cpu-2", "compiled", "changed", hlodiff.diff(*modules))
+    return to_terminal(Report("diff", "a", "b", (compared,)), width=width).splitlines()
+
+
+def test_what_is_left_of_bytes_that_came_and_went_is_not_said_of_what_came() -> None:
+    """Two all-reduces of 32 KiB came, and an old one carries so much less."""
+    first, *_ = said(
+        [("all-reduce", 131072), ("all-reduce", 8192)], [("all-reduce", 66560), *[("all-reduce", 8192)] * 9]
+    )
+    assert "all-reduces 2 -> 10 (136.0 KiB -> 137.0 KiB" in first and "+8 all-reduces" not in first
+    first, *_ = said([("all-reduce", 8192)], [("all-reduce", 8192)] * 3)
+    assert "+2 all-reduces (16.0 KiB)" in first
+
+
+def test_collectives_that_carry_half_are_better_though_one_more_runs() -> None:
+    """Gradients in bfloat16; the loss is added up on its own."""
+    lines = said([("all-reduce", 65540)], [("all-reduce", 32768), ("all-reduce", 4)])
+    assert lines[0].startswith("f  ▼ better on cpu-2: all-reduce 64.0 KiB -> 32.0 KiB")
+    assert any("▼ better: all-reduce 1 -> 2 (64.0 KiB -> 32.0 KiB)" in line for line in lines)
+
+
+def test_a_row_always_has_its_flops() -> None:
+    names = ("temp", "peak", "bytes accessed", "launches", "flops")
+    numbers = [Number(name, 100, 80, mark="better", rank=5 - n) for n, name in enumerate(names)]
+    assert format_numbers(numbers, 0) == (
+        "▼ better: temp 100 -> 80 (-20 %), peak 100 -> 80 (-20 %), bytes accessed 100 -> 80 (-20 %), "
+        "flops 100 -> 80 (-20 %), 1 more"
+    )
+
+
+def test_counts_of_the_text_are_told_as_such() -> None:
+    counts = [Number("compiled ops", 8, 9), Number("fusions", 2, 3)]
+    assert format_numbers(counts, 0) == "in the text: compiled ops 8 -> 9 (+12 %), fusions 2 -> 3 (+50 %)"
+    assert format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1), *counts], 0).count("text") == 0
+
+
+def test_the_legend_has_each_threshold_that_left_a_number_out() -> None:
+    left = [Number("launches", 100, 104), Number("temp", 1000, 1015), Number("aliased", 8, 4)]
+    shown = [Number("flops", 8, 9, mark="worse", rank=1)]
+    assert unlisted([*shown, *left, Number("fusions", 2, 3)]) == left
+    legend = format_legend(0.01, 2, left)
+    assert legend.endswith("; not listed: 2 below 1 %, launches below 5 %, temp and peak below 2 %, 1 unmarked")
+    assert format_legend(0.002, 0, left[1:2]).endswith("not listed: below 0.2 %, 1 unmarked"), "1.5 % are above 0.4 %"

@@ -43,6 +43,7 @@ only the shared changes: f00, f01, f02, f03, f04, f05, f06, f07, f08, f09, f10, 
   each
 
 ▲ costs more, ▼ less, per call and device; below 1 % is not listed
+structure: other operations, results may differ
 checked 62 programs: 50 functions on cpu, tpu-v5e, compiled HLO of each
 24 changed, 38 unchanged
 """
@@ -58,7 +59,7 @@ def test_one_edit_in_twelve_functions_of_fifty_is_one_entry_and_their_rows() -> 
 @pytest.mark.parametrize("width", [40, 50, 80, 110, 160])
 def test_it_fits_on_half_a_screen_of_any_width(width: int) -> None:
     lines = to_terminal(fifty(), width=width).splitlines()
-    assert len(lines) <= 28
+    assert len(lines) <= 29
     assert max(map(len, lines)) <= width
 
 

@@ -161,6 +161,17 @@ Class = Literal["toolchain", "interface", "placement", "numerics", "structure", 
 CLASSES: tuple[Class, ...] = (
     "toolchain", "interface", "placement", "numerics", "structure", "cost", "schedule", "identical",
 )  # fmt: skip
+MEANINGS: dict[Class, str] = {
+    "toolchain": "by the compiler, not by the code",
+    "interface": "arguments or results",
+    "placement": "other memory, device or sharding",
+    "numerics": "other rounding",
+    "structure": "other operations",
+    "cost": "fusions, copies, layouts",
+}
+"""What each class of a changed program says of it, for a report that has its word."""
+OTHER_RESULTS = "results may differ"
+"""Holds besides for `structure`, unless the compiled program is the same."""
 
 _NAMES = re.compile(r"[%@][\w.#-]+")  # of values and meshes: a mesh is named after its axes
 _FLOATS = re.compile(r"= \(?b?[fc]\d")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from hlodiff.differ.classify import Class, classes_of, replaces_a_number
+from hlodiff.differ.classify import CLASSES, Class, classes_of, replaces_a_number
 from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.loops import loops_of, whiles
 from hlodiff.differ.metrics import ExecutedCount, executed
@@ -69,6 +69,7 @@ class ProgramComparison:
         by_compiler: whether the StableHLO is the same but the toolchain differs, so that the compiler made the change.
         other_toolchain: whether it changed and the two sides come from different toolchains.
         has_folded_constants: whether its StableHLO changed but no number in it: changed constants are the compiler's.
+        compiles_alike: whether its StableHLO changed and it compiles to the same program as before, which rounds alike.
         passes: which of XLA's passes made both sides differ; None if not requested.
         remarks: what a web page shows for a selected instruction, by side (0 old, 1 new) and place; None for nothing.
         memo: cache of results that others computed from it.
@@ -93,6 +94,7 @@ class ProgramComparison:
     by_compiler: bool = False
     other_toolchain: bool = False
     has_folded_constants: bool = False
+    compiles_alike: bool = False
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
     passes: PassBlame | None = field(default=None, repr=False, compare=False)
@@ -126,6 +128,8 @@ class ProgramComparison:
             found = self._known[0][2]  # computed on first access; a copy of this record shares them
         if self.status == "changed" and found == ("identical",):
             found = ("structure",)  # known to differ, but not compared
+        if self.compiles_alike and "numerics" in found:
+            found = tuple(name for name in CLASSES if name in {*found, "structure"} - {"numerics"})
         return ("toolchain", *found) if self.by_compiler and self.status == "changed" else found
 
     def facts(self) -> dict[str, tuple[float, float]]:
@@ -184,7 +188,7 @@ def _goes_another_way(diff: ModuleDiff) -> Iterator[bool]:
 def with_compiler(
     programs: Iterable[ProgramComparison], other: Callable[[ProgramComparison], bool]
 ) -> tuple[ProgramComparison, ...]:
-    """Mark programs changed under a different toolchain, and those changed by the compiler (same StableHLO).
+    """Mark programs changed under a different toolchain, by the compiler (same StableHLO), or in StableHLO alone.
 
     If the StableHLO changed but no number in it, changed constants of the compiled program are marked as the
     compiler's: it multiplies constants with each other and with element counts.
@@ -203,15 +207,23 @@ def with_compiler(
         [False, True]
     """
     programs = tuple(programs)
-    written = {(p.name, p.target): p for p in programs if p.stage == "stablehlo"}
-    return tuple(
-        _marked(p, written.get((p.name, p.target)), other(p)) if p.status == "changed" else p for p in programs
-    )
+    by_stage = {(p.stage, p.name, p.target): p for p in programs}
+
+    def marked(program: ProgramComparison) -> ProgramComparison:
+        stage: Stage = "compiled" if program.stage == "stablehlo" else "stablehlo"
+        return _marked(program, by_stage.get((stage, program.name, program.target)), other(program))
+
+    return tuple(marked(program) if program.status == "changed" else program for program in programs)
 
 
-def _marked(program: ProgramComparison, written: ProgramComparison | None, other: bool) -> ProgramComparison:
-    if program.stage != "compiled" or written is None:
+def _marked(program: ProgramComparison, other_stage: ProgramComparison | None, other: bool) -> ProgramComparison:
+    if program.stage == "stablehlo" and other_stage is not None and other_stage.status == "identical":
+        # Other tiles of a kernel may add in another order.
+        is_tuned = other_stage.diff is not None and bool(other_stage.diff.tuning)
+        return replace(program, other_toolchain=other, compiles_alike=not is_tuned)
+    if program.stage != "compiled" or other_stage is None:
         return replace(program, other_toolchain=True) if other else program
+    written = other_stage
     if written.status == "identical":
         return replace(program, by_compiler=True, other_toolchain=True) if other else program
     reported = written.diff.reported if written.diff else ()

@@ -44,10 +44,12 @@ from hlodiff.report.numbers import (
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
+    NO_LONGER_DONATED,
     REORDERED,
     RESHARDED,
     compiler_sentences,
     constant_sentences,
+    format_paths,
     interface_sentences,
     new_and_gone_arguments,
     reordered_write,
@@ -83,16 +85,19 @@ from hlodiff.report.view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.wording import ARROW, Place, format_classes, format_place, format_targets, many
+from hlodiff.report.wording import ARROW, Place, format_bytes, format_classes, format_place, format_targets, many
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
+NOT_COMPILED = "no compiled program changed"
+"""The verdict on a function whose StableHLO alone changed."""
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new (?:argument|result)s?|(?:argument|result)s? gone)")
 _RENUMBERED = re.compile(r" instead of output | are donated to other results")
 _OF_SHARDING = re.compile(r"[\d,]+ (?:argument|result)s? of another shape on each device: [^;]*$")
 _LONGEST_CAUSE = 80  # characters
+_FEWEST_PATHS = 1
 # No single line caused these: arguments, results and memory belong to the whole program.
 _OF_WHOLE = re.compile(r"\d+ (?:new )?(?:arguments?|results?)\b|[\d,]+ operations? (?:added|gone)\b|temp ")
 
@@ -217,6 +222,8 @@ def _function_view(
     same = {programs[n].target for n in numbers if (programs[n].stage, programs[n].status) == ("compiled", "identical")}
     by_target = {target: report.programs[n] for target, n in chosen.items() if target not in same}
     verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target)
+    if chosen and all(target in same and programs[n].stage == "stablehlo" for target, n in chosen.items()):
+        sentence = NOT_COMPILED
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
@@ -250,7 +257,11 @@ def _function_view(
     came = () if cause else next((words for one in written_first if (words := _new_and_gone(one))), ())
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
-        cause = "; ".join(part.partition(": ")[0] for part in cause.split("; "))
+        cause = "; ".join(map(_in_short, cause.split("; ")))
+    if NO_LONGER_DONATED in cause:
+        sizes = [programs[n].numbers for n in chosen.values() if programs[n].stage == "compiled"]
+        fewer = [one.old - one.new for numbers_of in sizes for one in numbers_of if one.name == "aliased"]
+        cause += f", {format_bytes(max(fewer))}" if fewer and min(fewer) > 0 else ""
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
     margin = max(own_margins, key=lambda one: one.share, default=None)
     view = FunctionView(
@@ -269,6 +280,13 @@ def _function_view(
         budget_target=margin.target if margin else None,
     )
     return view, tuple(line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if line.is_edited)
+
+
+def _in_short(cause: str) -> str:
+    """A cause without the paths of its arguments; those of donations grouped, as far as that is short."""
+    what, _, paths = cause.partition(": ")
+    grouped = f"{what}: {format_paths(paths.split(', '), _FEWEST_PATHS)}" if DONATED in what and paths else what
+    return grouped if len(grouped) <= _LONGEST_CAUSE else what
 
 
 def _new_and_gone(program: ProgramComparison) -> tuple[str, ...]:
@@ -744,10 +762,15 @@ def overall(functions: Sequence[FunctionView]) -> str:
         return functions[0].sentence if functions else ""
     counts = Counter(view.verdict for view in functions)
     words = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "at the same cost"}
+    alone = sum(view.sentence.startswith(NOT_COMPILED) for view in functions)
+    counts["same"] -= alone
     parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
+    parts += [f"{alone:,} in StableHLO only"] if alone else []
     first = functions[0]
     noun = "function" if any(one.targets for view in functions for one in view.targets) else "program"
     text = f"{many(len(functions), noun)} changed: {', '.join(parts)}"
+    if alone == len(functions):
+        text = f"{NOT_COMPILED}; {many(len(functions), noun)} changed in StableHLO only"
     is_same = len({view.happened for view in functions}) == 1  # one edit made them all
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     most = {"worse": "worst", "better": "best"}.get(first.verdict, "largest")

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.classify import MEANINGS, OTHER_RESULTS
+from hlodiff.differ.comparison import ProgramComparison, Status
 from hlodiff.differ.grouping import weight_of
 from hlodiff.differ.metrics import ZERO
 from hlodiff.differ.result import Edit, ModuleDiff
@@ -28,10 +29,11 @@ from hlodiff.report.sentences import (
     other_memories,
     program_sentences,
 )
-from hlodiff.report.wording import format_next, format_pair, many, place
+from hlodiff.report.wording import format_next, format_pair, format_targets, many, place
 
 if TYPE_CHECKING:
     from hlodiff.report.report_view import ReportView
+    from hlodiff.report.view import ProgramView
     from hlodiff.tracing.compare import TraceComparison
 
 
@@ -183,7 +185,9 @@ def format_totals(report: Report | ReportView) -> str:
         parts += [f"{counts['broken']:,} could not be judged"] if counts["broken"] else []
         unchecked = counts["not_checked"] - counts["broken"]
         parts += [f"{unchecked:,} not checked"] if unchecked else []
-        parts += [f"{counts['identical']:,} unchanged"] if counts["identical"] or not parts else []
+        if counts["identical"] or not parts:
+            names = _unchanged(report, counts["identical"]) if parts else ()
+            parts.append(f"unchanged: {', '.join(names)}" if names else f"{counts['identical']:,} unchanged")
         words = ", ".join(parts) + (f"; {scenarios}" if scenarios else "")
     further = [finding for finding in report.further_findings() if finding.severity != "info"]
     rules = Counter(f.rule for f in further if f.rule not in SCENARIO_RULES and not of_policy(f))
@@ -191,6 +195,58 @@ def format_totals(report: Report | ReportView) -> str:
     warned = sum(of_policy(finding) and finding.severity == "warning" for finding in further)
     words += f", {many(warned, 'warning')}" if warned else ""
     return f"{words}; {format_next(report.next)}" if report.next else words
+
+
+_MOST_UNCHANGED = 3
+
+
+def _unchanged(report: Report | ReportView, count: int) -> tuple[str, ...]:
+    """The functions that changed on no target, if they are few and all that is unchanged; else ()."""
+    by_name: dict[str, list[Status]] = {}
+    for (name, _), status in outcomes(report.programs).items():
+        by_name.setdefault(name, []).append(status)
+    same = {name: len(found) for name, found in by_name.items() if set(found) == {"identical"}}
+    return tuple(same) if len(same) <= _MOST_UNCHANGED and sum(same.values()) == count else ()
+
+
+def format_changed(programs: Iterable[ProgramComparison | ProgramView]) -> list[str]:
+    """Where a function changed: ` on cpu (1a2b3c4d)`, and the targets where the compiled program is the same.
+
+    Example:
+        >>> stages = (("stablehlo", "changed"), ("compiled", "identical"))
+        >>> format_changed(ProgramComparison("f", "cpu", stage, status) for stage, status in stages)
+        ['changed in StableHLO only, on cpu']
+    """
+    programs = tuple(programs)
+    same = {one.target for one in programs if (one.stage, one.status) == ("compiled", "identical")}
+    found: dict[str, dict[str, None]] = {}
+    for one in programs:
+        if one.status == "changed":
+            words = "changed in StableHLO only," if one.target in same else "changed"
+            found.setdefault(words, {})[f"{one.target or ''}{f' ({one.id})' if one.id else ''}"] = None
+    parts = [(words, format_targets(tuple(found[words]))) for words in sorted(found, key=len)]
+    return [f"{words}{on}" if on else words.rstrip(",") for words, on in parts]
+
+
+def format_meanings(programs: Iterable[ProgramView]) -> str:
+    """What the classes of changed programs mean, most severe first; "" if nothing changed.
+
+    Args:
+        programs: all of a report, both stages of each.
+
+    Example:
+        >>> from hlodiff.report.view import ProgramView
+        >>> format_meanings([ProgramView("f", "cpu", "compiled", "changed", "interface, numerics")])
+        'interface: arguments or results; numerics: other rounding'
+    """
+    programs = tuple(programs)
+    same = {(one.name, one.target) for one in programs if (one.stage, one.status) == ("compiled", "identical")}
+    changed = [one for one in programs if one.status == "changed"]
+    found = {word for program in changed for word in program.word.split(", ")}
+    meanings = {name: words for name, words in MEANINGS.items() if name in found}
+    if "structure" in meanings and any((one.name, one.target) not in same for one in changed):
+        meanings["structure"] += f", {OTHER_RESULTS}"
+    return "; ".join(f"{name}: {words}" for name, words in meanings.items())
 
 
 def format_status(status: str, command: str) -> str:

@@ -14,7 +14,7 @@ from hlodiff.report.edits import COSTS, format_beside, format_listed
 from hlodiff.report.findings import first_of_rules, group_findings, group_reasons
 from hlodiff.report.functions import VerdictRow, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
-from hlodiff.report.headline import format_totals
+from hlodiff.report.headline import format_changed, format_meanings, format_totals
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.parts import build_view
@@ -331,7 +331,9 @@ def closing(view: ReportView) -> Iterator[str]:
     for note in view.notes:
         yield from (f"- note: {escape_markdown(note)}", "")
     if view.functions:
-        yield from (escape_markdown(format_legend(view.threshold)), "")
+        meanings = format_meanings(view.programs)
+        words = ". ".join(filter(None, (format_legend(view.threshold), meanings)))
+        yield from (escape_markdown(words), "")
     if any(change.cost for detail in view.details for group in detail.groups for change in group.changes) or any(
         change.cost for change in view.shared
     ):
@@ -439,9 +441,8 @@ def _status(programs: Sequence[ProgramView]) -> str:
     changed = [one for one in programs if one.status == "changed"]
     if not changed:
         return "unchanged"
-    on = dict.fromkeys(f"{one.target or ''}{f' ({one.id})' if one.id else ''}" for one in changed)
     classes = format_classes(((one.target, one.word.split(", ")) for one in changed), CLASSES)
-    return ": ".join(filter(None, ("changed" + format_targets(tuple(on)), classes)))
+    return ": ".join(filter(None, ("; ".join(format_changed(programs)), classes)))
 
 
 def _stage(stage: StageView) -> Iterator[str]:

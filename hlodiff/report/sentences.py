@@ -478,6 +478,8 @@ def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[li
     return found["added"], found["removed"]
 
 
+NO_LONGER_DONATED = "no longer donated"
+"""In the sentence about arguments that are not donated any more."""
 _UNUSED = "still donated, but no output uses the memory now"
 
 
@@ -487,7 +489,7 @@ def _donations(diff: ModuleDiff) -> Iterator[str]:
     lost = [edit for edit, change in changed if change.new in NOT_DONATED]
     won = [edit for edit, change in changed if change.old in NOT_DONATED]
     unused = [edit for edit, change in changed if change.new == ANY_OUTPUT and change.old.startswith("output {")]
-    for edits, word in ((lost, "no longer donated"), (won, "donated now"), (unused, _UNUSED)):
+    for edits, word in ((lost, NO_LONGER_DONATED), (won, "donated now"), (unused, _UNUSED)):
         count = sum(edit.count for edit in edits)
         if count:
             paths = format_paths(path for edit in edits for path in _paths(edit, diff))
@@ -501,8 +503,8 @@ def _paths(edit: Edit, diff: ModuleDiff) -> Iterator[str]:
             yield path_of(site.instruction_in(module))
 
 
-def format_paths(paths: Iterable[str]) -> str:
-    """Up to three argument paths; more are grouped by what they have in common, with counts.
+def format_paths(paths: Iterable[str], most: int = _MOST_PATHS) -> str:
+    """Up to `most` argument paths; more are grouped by what they have in common, with counts.
 
     Example:
         >>> format_paths(["cache['keys']", "cache['values']"])
@@ -515,21 +517,21 @@ def format_paths(paths: Iterable[str]) -> str:
         'params (4)'
     """
     known = [path for path in dict.fromkeys(paths) if path]
-    if len(known) <= _MOST_PATHS:
+    if len(known) <= most:
         return ", ".join(known)
     split = [tuple(_PARTS.findall(path)) for path in known]
     groups = [_PathGroup(common_ends(min(split), max(split))[0], split)]
     while True:
         splits = [(len(parts), n, parts) for n, one in enumerate(groups) if len(parts := one.split()) > 1]
         # Paths without a common prefix must be split, however many groups result.
-        fitting = [one for one in splits if len(groups) - 1 + one[0] <= _MOST_PATHS or not groups[one[1]].depth]
+        fitting = [one for one in splits if len(groups) - 1 + one[0] <= most or not groups[one[1]].depth]
         if not fitting:
             break
         _, number, parts = max(fitting, key=lambda one: (len(groups[one[1]].paths), -one[1]))
         groups[number : number + 1] = parts
     groups.sort(key=lambda one: -len(one.paths))
-    rest = sum(len(one.paths) for one in groups[_MOST_PATHS:])
-    return ", ".join(map(str, groups[:_MOST_PATHS])) + (f" and {rest} more" if rest else "")
+    rest = sum(len(one.paths) for one in groups[most:])
+    return ", ".join(map(str, groups[:most])) + (f" and {rest} more" if rest else "")
 
 
 @dataclass(frozen=True, slots=True)

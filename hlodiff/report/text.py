@@ -21,7 +21,15 @@ from hlodiff.report.functions import (
     without_lines,
 )
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
-from hlodiff.report.headline import SAME, checked_scenarios, format_checked, format_totals, looked_at
+from hlodiff.report.headline import (
+    SAME,
+    checked_scenarios,
+    format_changed,
+    format_checked,
+    format_meanings,
+    format_totals,
+    looked_at,
+)
 from hlodiff.report.lines import NEXT, Line, lay_out, lay_out_html
 from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
 from hlodiff.report.parts import ReportParts
@@ -160,6 +168,10 @@ def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
         yield Line(0, words, style=style, wrap=True)
     listed = list(_changed_functions(texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
+    if (
+        legend and len(functions) == 1 and is_short and _ends_with_it(report)
+    ):  # its lines are indented, what follows is not
+        listed = listed[:-1]
     for line in () if report.brief else written:  # edited lines that changed several functions
         yield Line(2, _place(line), wrap=True)
         yield from _sources(line, 4)
@@ -187,13 +199,20 @@ def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
     if legend and any(one.targets for one in functions):
         # Numbers that changed by less than the threshold; equal ones on several targets count once.
         of_targets = [one for function in functions for one in function.targets]
-        below, neither = sum(one.below for one in of_targets), sum(unlisted(one.numbers) for one in of_targets)
+        below, neither = sum(one.below for one in of_targets), chain(*(unlisted(one.numbers) for one in of_targets))
         yield Line(0, format_legend(report.threshold, below, neither), wrap=True)
+        yield from (Line(0, words, wrap=True) for words in [format_meanings(programs)] if words)
         listed_lines = (line for one in functions for stage in one.stages for line in stage.lines)
         if report.all and any(change.cost for line in listed_lines for change in line.changes):
             yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings)) if report.timings else ()
     yield from (Line(0, line) for line in run_lines(report.run_parts)) if report.run_parts else ()
+
+
+def _ends_with_it(report: Report) -> bool:
+    """Whether the changed functions are all that a report lists."""
+    is_listed = {"not_checked", "added", "removed"}.isdisjoint(program.status for program in report.programs)
+    return is_listed and not report.further_findings() and not report.notes
 
 
 def _toolchain_lines(report: Report, indent: int = 0, sentence: str = "") -> Iterator[Line]:
@@ -439,7 +458,10 @@ def _status_line(name: str, programs: list[ProgramComparison], report: Report, i
     parts = []
     for status, on in targets.items():
         word = _WORDS.get(status, status) if report.command == "check" else status
-        parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
+        if status == "changed":
+            parts += format_changed(programs)
+        else:
+            parts.append(f"{word} on {', '.join(on)}" if any(on) else word)
     classes = format_classes(((one.target, one.classes) for one in programs if one.status == "changed"), CLASSES)
     words = ": ".join(filter(None, ("; ".join(parts), classes)))
     style = _STYLES[next(iter(targets))]

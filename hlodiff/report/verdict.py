@@ -18,6 +18,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.instruction_costs import instruction_flops
 from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.metrics import OUTSIDE, ExecutedCount, LoopTurn, runs
+from hlodiff.differ.placement import donations
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Instruction, Module
@@ -51,7 +52,9 @@ _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes micros
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
 # Times the threshold up to which numbers are listed and decide nothing, see `_is_by_chance`; of launches on a GPU none.
 _UNCERTAIN = {"temp": 2.0, "peak": 2.0, "launches": 5.0}
+_WAITS_FOR = 2.0  # so many times more doublings of the number of collectives leave open what fewer bytes are worth
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
+_OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
 _SMALL = 0.25
@@ -121,11 +124,21 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         # One kind of collective may have replaced another: each kind counts by its share of the bytes of all.
         wholes["exchanged"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
     needed = _needed_memory(program)
+    is_donated_otherwise = _is_donated_otherwise(program)
+
+    def has_no_direction(number: Number) -> bool:
+        # What is no longer donated stays in memory after the call, whatever the call itself needs.
+        is_kept = number.name == "aliased" and is_donated_otherwise
+        return (not is_kept and _is_moved_memory(number, needed)) or _is_prefetched(program, number)
+
     found = [_judged(program, *one, wholes, threshold) for one in zip(numbers, ways, strict=True)]
-    return tuple(
-        replace(one, mark="", rank=0.0) if _is_moved_memory(one, needed) or _is_prefetched(program, one) else one
-        for one in found
-    )
+    return tuple(replace(one, mark="", rank=0.0) if has_no_direction(one) else one for one in found)
+
+
+def _is_donated_otherwise(program: ProgramComparison) -> bool:
+    """Whether more or fewer arguments are donated than before."""
+    diff = program.diff
+    return diff is not None and len(donations(diff.old)) != len(donations(diff.new))
 
 
 def _is_prefetched(program: ProgramComparison, number: Number) -> bool:
@@ -223,6 +236,8 @@ def _is_by_chance(program: ProgramComparison, number: Number, by: float, thresho
     """
     if number.name == "launches" and _starts_kernels(program):
         return False
+    if number.name in MEMORY and _is_donated_otherwise(program):
+        return False
     return by < _UNCERTAIN.get(number.name, 0) * threshold
 
 
@@ -312,6 +327,14 @@ def _dominating(changes: Sequence[float]) -> int:
     return 0 if min(more, less) * _DOMINATES > max(more, less) else _sign((less, more))
 
 
+def _is_net(number: Number) -> bool:
+    """Whether the bytes of what came and of what went nearly cancel: their difference says nothing of either."""
+    if not number.old or not number.new:
+        return False
+    counted, carried = abs(number.new / number.old - 1), abs(number.new_bytes - number.old_bytes)
+    return carried < _OF_COUNT * counted * number.old_bytes
+
+
 def _is_by_bytes(number: Number) -> bool:
     """Whether bytes matter more than the count: the count is the same, or more instances transfer less."""
     by, size = number.new - number.old, number.new_bytes - number.old_bytes
@@ -325,7 +348,7 @@ def _is_more_by_count(number: Number) -> bool:
     """
     pairs = (number.old, number.new), (number.old_bytes, number.new_bytes)
     counted, carried = (abs(log2(new / old)) if old > 0 < new else _MOST_DOUBLINGS for old, new in pairs)
-    return counted >= carried
+    return counted > _WAITS_FOR * carried
 
 
 def _metric(number: Number) -> str:
@@ -476,6 +499,8 @@ def format_short(number: Number, on: str = "") -> str:
     Example:
         >>> format_short(Number("all-gather", 0, 1, "count", 0, 32768))
         '+1 all-gather (32.0 KiB)'
+        >>> format_short(Number("all-reduce", 2, 5, "count", 1245188, 1246212))
+        'all-reduces 2 -> 5 (1,245,188 B -> 1,246,212 B)'
         >>> format_short(Number("flops", 100, 168)), format_short(Number("temp", 0, 2048, "bytes"))
         ('flops +68 %', 'temp 0 B -> 2.0 KiB')
     """
@@ -493,6 +518,10 @@ def _words_and_size(number: Number) -> tuple[str, str]:
         return f"{'more' if is_more else 'fewer'} {several}", ""
     if one and not _is_by_bytes(number):
         size = abs(number.new_bytes - number.old_bytes)
+        if size and _is_net(number):
+            several = "copies" if one == "copy" else f"{one}s"
+            counted = format_arrow(number.old, number.new, format_count)
+            return f"{several} {counted}", format_arrow(number.old_bytes, number.new_bytes, format_bytes)
         words = many(int(abs(by)), one, "copies" if one == "copy" else "")
         return f"{'+' if by > 0 else '-'}{words}", format_bytes(size) if size else ""
     if one:
@@ -533,10 +562,12 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
     parts: list[str] = []
     before = ""
     for mark, alike in sorted(by_mark.items(), key=lambda item: -max((one.rank for one in item[1]), default=0.0)):
-        listed = []
-        for one in [one for one in shown if one.mark == mark]:
+        listed: list[str] = []
+        of_mark = sorted((one for one in shown if one.mark == mark), key=_is_of_text)
+        for one in of_mark:
             which = part_of(one)[1]
-            listed.append(both_sides(one, told=before))
+            is_first_of_text = _is_of_text(one) and not any(map(_is_of_text, of_mark[: len(listed)]))
+            listed.append(f"{'in the text: ' if is_first_of_text else ''}{both_sides(one, told=before)}")
             before = which or before
         if (left := len(alike) - len(listed)) and (mark or listed):
             listed.append(f"{left} more" if listed else many(left, "number"))
@@ -545,25 +576,31 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
     return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
 
 
-def unlisted(numbers: Sequence[Number]) -> int:
-    """How many numbers without a mark a row of others leaves out, such as operations of the compiled program.
+def _is_of_text(number: Number) -> bool:
+    """Whether a number counts operations in the text of the program, wherever they are: the others are executed."""
+    return number.name not in _WEIGHTS and number.name not in FAMILIES
+
+
+def unlisted(numbers: Sequence[Number]) -> list[Number]:
+    """The executed numbers without a mark that a row of others leaves out.
 
     Example:
-        >>> unlisted([Number("flops", 8, 9, mark="worse", relevant=True), Number("fusions", 8, 9, relevant=True)])
-        1
+        >>> [one.name for one in unlisted([Number("flops", 8, 9, mark="worse"), Number("launches", 100, 102)])]
+        ['launches']
     """
-    without = [one for one in numbers if not one.mark]
-    return 0 if any(one in without for one in _listed(numbers)) else len(without)
+    shown = _listed(numbers)
+    return [one for one in numbers if not one.mark and one not in shown and not _is_of_text(one)]
 
 
 def _listed(numbers: Sequence[Number]) -> list[Number]:
-    """The numbers that a row has: all collectives, because one kind comes for another, and the largest others."""
+    """The numbers that a row has: all collectives, as one kind comes for another, flops, and the largest others."""
     collective = [one for one in numbers if one.mark and one.name in FAMILIES]
     rest = [one for one in numbers if one not in collective]
     costs, saved = ([one for one in rest if one.mark == mark] for mark in ("worse", "better"))
     most = max(_MOST_OF_A_TARGET - len(collective), 0)
     costly = costs[: max(most - bool(saved), min(most, 1))]  # each side has its largest: less memory for more work
     shown = [*collective, *costly, *saved[: most - len(costly)]]
+    shown += [one for one in rest if one.name == "flops" and one.mark and one not in shown]
     # A range or per iteration; collectives are named even if more of them transfer less.
     open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
@@ -592,26 +629,41 @@ def both_sides(number: Number, on: str = "", told: str = "") -> str:
     return f"{words} on {on}" if on else words
 
 
-def format_legend(threshold: float, below: int = 0, neither: int = 0) -> str:
+def format_legend(threshold: float, below: int = 0, neither: Iterable[Number] = ()) -> str:
     """Explains marks and numbers in one line.
 
     Args:
         threshold: the share of a number below which its change is not listed.
         below: how many numbers changed by less.
-        neither: how many others are left out, see `unlisted`.
+        neither: others that are left out, see `unlisted`; each by why it has no mark.
 
     Example:
         >>> format_legend(0.01)
         '▲ costs more, ▼ less, per call and device; below 1 % is not listed'
         >>> format_legend(0.01, 3)
         '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %'
-        >>> format_legend(0.01, 3, 2)
-        '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %, 2 unmarked'
+        >>> format_legend(0.01, 3, [Number("launches", 100, 104), Number("copies", 4, 5)])
+        '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %, launches below 5 %, 1 unmarked'
     """
     least = f"below {100 * threshold:g} %"
-    left = ", ".join([f"{below:,} {least}" if below else least, *([f"{neither:,} unmarked"] if neither else [])])
-    listed = f"not listed: {left}" if below or neither else f"{least} is not listed"
+    found: dict[str, int] = {}
+    for number in neither:
+        words = _why_unmarked(number, threshold)
+        found[words] = found.get(words, 0) + 1
+    unmarked = found.pop("", 0)
+    left = [f"{below:,} {least}" if below else least, *found]
+    left += [f"{unmarked:,} unmarked"] if unmarked else []
+    listed = f"not listed: {', '.join(left)}" if below or left[1:] else f"{least} is not listed"
     return f"▲ costs more, ▼ less, per call and device; {listed}"
+
+
+def _why_unmarked(number: Number, threshold: float) -> str:
+    """The threshold of its own below which a number decides nothing; "" if it has no mark for another reason."""
+    least = threshold * _UNCERTAIN.get(number.name, 0)
+    if not number.old or abs(number.new - number.old) >= least * number.old:
+        return ""
+    name = "temp and peak" if number.name in MEMORY else number.name
+    return f"{name} below {100 * least:g} %"
 
 
 # --- Costs that no number of a program shows: bytes and flops stay the same.

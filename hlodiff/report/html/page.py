@@ -18,7 +18,7 @@ from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.edits import format_beside, format_listed
 from hlodiff.report.functions import verdict_rows, without_lines
 from hlodiff.report.grouping import REPLACED
-from hlodiff.report.headline import format_totals
+from hlodiff.report.headline import format_meanings, format_totals
 from hlodiff.report.html.bodies import BodyStore, bodies_of
 from hlodiff.report.html.limits import PAGE_LIMITS, PageLimits
 from hlodiff.report.html.overview import (
@@ -125,6 +125,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "hidden_rows": len(rows) - len(shown),
         "options": options_of(shown),
         "columns": overview_columns(shown),
+        "meanings": format_meanings(view.programs),
         "scenarios": scenarios_of(report),
         "findings": [finding_of(finding, shown) for finding in first],
         "further": [finding_of(finding, shown) for finding in view.findings if finding not in first],
