@@ -86,7 +86,7 @@ def of_donations(names: str, peaks: tuple[int, int] | None, target: str = "cpu")
         side["memory.peak"] = float(peak)
     return [
         ProgramComparison("f", target, "stablehlo", "changed", written),
-        ProgramComparison("f", target, "compiled", "changed", compiled, *facts),
+        ProgramComparison("f", target, "compiled", "changed", compiled, facts[0], facts[1]),
     ]
 
 

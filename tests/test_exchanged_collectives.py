@@ -189,6 +189,15 @@ def test_a_row_always_has_its_flops() -> None:
     )
 
 
+def test_flops_do_not_come_before_the_number_that_counts_more() -> None:
+    """Of a row that three collectives fill."""
+    kinds = ("all-gather", "all-reduce", "all-to-all")
+    gone = [Number(kind, 2, 1, mark="better", rank=9) for kind in kinds]
+    others = [Number("bytes accessed", 100, 57, mark="better", rank=4), Number("flops", 100, 98, mark="better", rank=1)]
+    assert format_numbers([*gone, *others], 0).endswith("bytes accessed 100 -> 57 (-43 %), flops 100 -> 98 (-2.0 %)")
+    assert format_numbers([*gone, others[0]], 0).endswith(", 1 more")
+
+
 def test_counts_of_the_text_are_told_as_such() -> None:
     counts = [Number("compiled ops", 8, 9), Number("fusions", 2, 3)]
     assert format_numbers(counts, 0) == "in the text: compiled ops 8 -> 9 (+12 %), fusions 2 -> 3 (+50 %)"
