@@ -389,8 +389,8 @@ def test_a_changed_program_fails(compiler: Compiler, said: Ask) -> None:
         "  compiled (executed numbers)\n"
         "    cpu  ▲ worse: temp 8 B -> 24 B (+200 %)\n"
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
-        "\n"
         "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
+        "structure: other operations, results may differ\n"
         "checked 4 programs: 2 functions on cpu, tpu-v5e-2x2, StableHLO and compiled HLO of each\n"
         "1 changed, 3 unchanged; next: hlodiff accept f\n"
     )

@@ -57,8 +57,8 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         "  compiled (executed numbers)\n"
         "    no number changed\n"
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
-        "\n"
         "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
+        "structure: other operations, results may differ\n"
         "1 changed; next: hlodiff diff a.hlo b.hlo --format html -o diff.html\n"
     )
 

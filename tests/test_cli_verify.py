@@ -77,5 +77,5 @@ def test_both_stages_of_a_program_are_one_program(folder: Path, capsys: pytest.C
     assert "note: step, stablehlo: replayed: the same edge by edge" in lines
     assert "note: step, compiled: replayed: the 1 edit turns the old program into the new one" in lines
     assert "note: replayed: 1 program without edits is the same edge by edge" in lines
-    assert lines[-1] == "1 changed, 1 unchanged"
+    assert lines[-1] == "1 changed, unchanged: same"
     assert any(line.startswith("  next: hlodiff diff old new ") for line in lines)
