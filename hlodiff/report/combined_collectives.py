@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.hlo.collectives import FAMILIES, family, result_shape, stem
+from hlodiff.hlo.collectives import FAMILIES, canonical_groups, family, result_shape, stem
 from hlodiff.hlo.model import Module, Shape
 from hlodiff.report.collective_arrays import format_other_arrays
 from hlodiff.report.edits import OF_ARRAYS
@@ -140,8 +140,10 @@ def _family(edit: Edit) -> str:
 
 def _among(edit: Edit, diff: ModuleDiff) -> str:
     site, module = (edit.new, diff.new) if edit.new else (edit.old, diff.old)
-    it = site.instruction_in(module) if site is not None else None
-    return (it.attribute("replica_groups") or it.attribute("source_target_pairs") or "") if it is not None else ""
+    if site is None:
+        return ""
+    it = site.instruction_in(module)
+    return canonical_groups(it.attribute("replica_groups") or it.attribute("source_target_pairs") or "")
 
 
 def _runs(carried: Carried) -> frozenset[tuple[int, object]]:

@@ -503,7 +503,8 @@ def _written_then_compiled(
 
                 listed = with_combined_collectives(listed, lines.report)
             listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
-            listed = with_loop_moves(listed, lines.turns_of)
+            if text.program.diff is not None and "while" in text.program.diff.op_counts:
+                listed = with_loop_moves(listed, lines.turns_of)
             listed = without_moves(listed, lambda one: next(filter(None, lines.by_edit(one)[::-1]), None))
             for edit_group in listed:
                 # Without its name: on other targets its shape, count or size may differ.

@@ -496,9 +496,12 @@ def with_loop_moves(
             what = _FROM_TO.sub("", one.what)
             what = f"{what}{'; ' if ':' in what else ': '}{way}"
             joined[one] = replace(one, what=what, group=(*one.group[:3], _moved_loops(old, new)))
-    halves = [one for one in known if one.kind != "moved"]
-    for removed, added in product(halves, halves):
-        if (removed.kind, added.kind) != ("removed", "added") or removed in joined or added in joined:
+    halves: dict[str, tuple[list[EditGroup], list[EditGroup]]] = {}
+    for one in known:
+        if one.kind != "moved":
+            halves.setdefault(_operation_of(one), ([], []))[one.kind == "added"].append(one)
+    for removed, added in (pair for both in halves.values() for pair in product(*both)):
+        if removed in joined or added in joined:
             continue
         old, new = known[removed][0], known[added][1]
         if old and new and _is_as_much(removed, added, old, new) and (way := _loop_move(old, new)):
@@ -527,7 +530,7 @@ def _has_flops(edit_group: EditGroup) -> bool:
 def _is_as_much(removed: EditGroup, added: EditGroup, old: Turns, new: Turns) -> bool:
     """Whether both do as much in one run, or as much in all runs."""
     before, after = removed.cost[0], added.cost[1]
-    if _operation_of(removed) != _operation_of(added) or before is None or after is None:
+    if before is None or after is None:
         return False
     types = [{*ELEMENT_TYPES.findall(one.what)} for one in (removed, added)]
     if len(old.loops) == len(new.loops):
