@@ -52,7 +52,7 @@ _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes micros
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
 # Times the threshold up to which numbers are listed and decide nothing, see `_is_by_chance`; of launches on a GPU none.
 _UNCERTAIN = {"temp": 2.0, "peak": 2.0, "launches": 5.0}
-_WAITS_FOR = 2.0  # so many times more doublings of the number of collectives leave open what fewer bytes are worth
+_WAITS_FOR = 1.25  # so many times more doublings of the number of collectives leave open what fewer bytes are worth
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
