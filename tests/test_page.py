@@ -9,22 +9,21 @@ import os
 import re
 import subprocess
 import sys
-import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlodiff.cli import run
-from hlodiff.differ import ProgramComparison, diff
-from hlodiff.hlo import Frame, print_instruction, read_hlo
+from hlodiff.differ import ModuleDiff, ProgramComparison, diff
+from hlodiff.hlo import Frame, Module, print_instruction, read_hlo
 from hlodiff.report import Report, build_view, format_totals, to_form, to_json
 from hlodiff.report.html import PageLimits, to_page
-from hlodiff.report.html.bodies import Sources, places_of, stored
-from hlodiff.report.html.listing import listing_of, runs_of
 from tests.page_parts import Page, long_program, parsed
 from tests.test_report import NEW, OLD
 from tests.test_report_forms import SLOWLY, changed, every_kind, reports
@@ -152,20 +151,50 @@ def test_programs_that_changed_alike_are_held_once() -> None:
 # --- which line is which ---------------------------------------------------------------------------------------------
 
 
+def body_of(found: ModuleDiff, **more: Any) -> dict[str, Any]:
+    """What a page shows of one program that changed."""
+    program = ProgramComparison("f", "cpu", "compiled", "changed", found)
+    (body,) = parsed(to_page(Report("diff", "a", "b", (program,), **more))).bodies()
+    return body
+
+
+def scheduled(rows: Sequence[int]) -> Module:
+    """Arrays of different sizes in this order, all of which are returned."""
+    lines = [f"  %c{n} = f32[{n + 1}] constant({{...}})" for n in rows]
+    shapes, names = ", ".join(f"f32[{n + 1}]" for n in sorted(rows)), ", ".join(f"%c{n}" for n in sorted(rows))
+    returned = f"  ROOT %r = ({shapes}) tuple({names})"
+    return read_hlo("\n".join(["HloModule m, is_scheduled=true\n\nENTRY %e {", *lines, returned, "}\n"]))
+
+
+@settings(deadline=None)
 @given(st.lists(st.integers(-1, 7), max_size=9), st.integers(0, 3))
 def test_rows_use_up_both_sides_and_pair_what_is_paired(wanted: list[int], more: int) -> None:
     used: set[int] = set()
-    partners = [p if p >= 0 and not (p in used or used.add(p)) else -1 for p in wanted]  # type: ignore[func-returns-value]
-    size = max([p + 1 for p in partners], default=0) + more
+    places = [p if p >= 0 and not (p in used or used.add(p)) else -1 for p in wanted]  # type: ignore[func-returns-value]
+    size = max([p + 1 for p in places], default=0) + more
+    kept = {p: n for n, p in enumerate(places) if p >= 0}
+    found = diff(scheduled(range(len(places))), scheduled([kept.get(p, 100 + p) for p in range(size)]))
+    (pair,) = found.script.pairs
+    partners = list(pair.mapping)
+    if found.identical:
+        return
+    listing = body_of(found)["listing"]
+    (block,) = listing["blocks"]
+    names = [[it.name for it in module.entry_computation.instructions] for module in (found.old, found.new)]
+    matched = {names[0][at]: names[1][p] for at, p in enumerate(partners) if p >= 0}
     old = new = pairs = 0
-    for sign, count in runs_of(partners, size):
+    for sign, count in block["r"]:
         for _ in range(count):
             if sign == "=":
-                assert partners[old] == new
+                line = listing["old"][old]
+                one, other = (text.split("%")[1].split(" ")[0] for text in (line, listing["new"][new] or line))
+                assert matched[one] == other
                 pairs += 1
             old, new = old + (sign != "+"), new + (sign != "-")
-    assert (old, new) == (len(partners), size)
-    assert pairs == longest(partners)
+    assert (old, new) == (len(partners), size + 1)
+    # Where few could stand side by side, the old side is listed in the order of the new one.
+    assert pairs == (len(matched) if block["sorted"] else longest(partners))
+    assert bool(block["sorted"]) == (longest(partners) < 0.7 * len(matched))
 
 
 def longest(partners: list[int]) -> int:
@@ -191,29 +220,28 @@ def test_every_instruction_stands_in_the_listing_beside_its_partner(is_shuffled:
     text = long_program(40)
     before = read_hlo(shuffled(text) if is_shuffled else text)
     found = diff(before, read_hlo(long_program(40, 20, "sine", more=1)))
-    listing = listing_of(found.script, found, places_of(found), "", (), 10**7, PageLimits())
-    assert listing
-    matched = {}
-    for pair in found.script.pairs:
-        for old, new in enumerate(pair.mapping):
-            if new >= 0:
-                one, other = listing.site((pair.old, old), (pair.new, new))
-                matched[one] = other
-    assert shown_pairs(listing.value) == matched
-    assert bool(listing.value["blocks"][0]["sorted"]) == is_shuffled
-    again = sum(sum(block["size"]) for block in listing.value["blocks"] if block["again"])
+    body = body_of(found)
+    listing = body["listing"]
+    shown = Counter((listing["old"][old], listing["new"][new] or listing["old"][old]) for old, new in pairs_of(listing))
+    assert shown == Counter(
+        (print_instruction(found.old, pair.old, old), print_instruction(found.new, pair.new, new))
+        for pair in found.script.pairs
+        for old, new in enumerate(pair.mapping)
+        if new >= 0
+    )
+    assert bool(listing["blocks"][0]["sorted"]) == is_shuffled
+    again = sum(sum(block["size"]) for block in listing["blocks"] if block["again"])
     assert again == 3  # the fused computation that one more fusion calls
-    assert len(listing.value["old"]) == found.old.instruction_count()
-    assert len(listing.value["new"]) == found.new.instruction_count() + again
-    for edit in found.edits:
-        for first, after in edit.sites:
-            if after:
-                place = after.computation, after.instruction
-                _, line = listing.site((first.computation, first.instruction) if first else None, place)
-                assert listing.value["new"][line] == print_instruction(found.new, *place)
+    assert len(listing["old"]) == found.old.instruction_count()
+    assert len(listing["new"]) == found.new.instruction_count() + again
+    for change in body["changes"]["edits"]["list"]:
+        for side, name in enumerate(("old", "new")):
+            lines = [listing[name][site[side]] for site in change["sites"] if site[side] >= 0]
+            assert (change["texts"][side] in lines) == bool(lines)
 
 
-def shown_pairs(value: dict[str, Any]) -> dict[int, int]:
+def pairs_of(value: dict[str, Any]) -> Iterable[tuple[int, int]]:
+    """Which line stands beside which."""
     found = dict(value["twins"])
     for block in value["blocks"]:
         old, new = block["s"]
@@ -222,7 +250,7 @@ def shown_pairs(value: dict[str, Any]) -> dict[int, int]:
                 if sign == "=":
                     found[old] = new
                 old, new = old + (sign != "+"), new + (sign != "-")
-    return found
+    return found.items()
 
 
 # --- bounds ----------------------------------------------------------------------------------------------------------
@@ -283,14 +311,21 @@ def test_nothing_breaks_out(report: Report) -> None:
     assert all(isinstance(body, dict) for body in page.bodies())
 
 
-def test_data_cannot_end_its_element() -> None:
-    text = stored(json.dumps("</script><!--\u2028&", ensure_ascii=False)).text
-    assert not set(text) & set("<>&\u2028")
-    assert json.loads(text) == "</script><!--\u2028&"
-    packed = stored(json.dumps("</script>\udc80" * 5_000, ensure_ascii=False))
-    assert packed.type == "application/zlib"
-    assert re.fullmatch(r"[\w+/]+=*", packed.text)
-    assert json.loads(zlib.decompress(base64.b64decode(packed.text))) == "</script>\udc80" * 5_000
+HOSTILE = "</script><!--&"
+
+
+@pytest.mark.parametrize(("count", "kind"), [(1, "application/json"), (2_000, "application/zlib")])
+def test_data_cannot_end_its_element(count: int, kind: str) -> None:
+    rows = "".join(f"  %t{n} = f32[8]{{0}} sine(%p)\n" for n in range(count))
+    text = f"HloModule m\n\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{rows}"
+    text += f'  ROOT %r = f32[8]{{0}} custom-call(%t0), custom_call_target="{HOSTILE}"\n}}\n'
+    found = diff(read_hlo(text), read_hlo(text.replace("sine(%p)", "tanh(%p)")))
+    page = parsed(to_page(Report("diff", "a", "b", (ProgramComparison("f", None, "compiled", "changed", found),))))
+    (element,) = (one for one in page.all("script") if one.attributes.get("type", "") == kind)
+    assert not set(element.text) & set("<>&\u2028")
+    assert kind == "application/json" or re.fullmatch(r"[\w+/]+=*", element.text)
+    (body,) = page.bodies()
+    assert any(HOSTILE in str(line) for line in body["listing"]["old"])
 
 
 def test_only_python_of_the_project_is_shown(tmp_path: Path) -> None:
@@ -299,15 +334,29 @@ def test_only_python_of_the_project_is_shown(tmp_path: Path) -> None:
     for name in ("model.py", "secret.env", ".git/hook.py", ".hidden.py", "../outside.py"):
         (root / name).write_text("secret\nsecret\nsecret\n")
     (root / "link.py").symlink_to(tmp_path / "outside.py")
-    sources = Sources(str(root), 4)
-    shown = sources.excerpt([Frame("model.py", 2, "f")])
-    assert shown == {"file": "model.py", "line": 2, "first": 1, "lines": ["secret"] * 3}
-    assert sources.excerpt([Frame(str(root / "model.py"), 3, "f")])
+    body = "  p = f32[8]{0} parameter(0)\n  ROOT r = f32[8]{0} sine(p)"
+    text = f"HloModule m\n\nENTRY e {{\n{body}\n}}\n"
+    old, new = read_hlo(text), read_hlo(text.replace("sine", "tanh"))
+
+    def shown(file: str, line: int, top: str = str(root)) -> list[dict[str, Any]]:
+        """The lines of Python beside a change of this line."""
+        sides = []
+        for module in (old, new):
+            entry = module.computations[0]
+            placed = tuple(replace(it, frame=0) for it in entry.instructions)
+            sides.append(
+                replace(module, computations=(replace(entry, instructions=placed),), frames=(Frame(file, line, "f"),))
+            )
+        (change,) = body_of(diff(*sides), root=top)["changes"]["edits"]["list"]
+        return [{name: one[name] for name in ("file", "line", "first", "lines")} for one in change["sources"]]
+
+    assert shown("model.py", 2) == [{"file": "model.py", "line": 2, "first": 1, "lines": ["secret"] * 3}]
+    assert shown(str(root / "model.py"), 3)
     refused = ["secret.env", ".git/hook.py", ".hidden.py", "../outside.py", "link.py", str(tmp_path / "outside.py")]
     refused += ["/else/model.py", "C:\\else\\model.py", "nowhere.py", "site-packages/jax/nn.py", "\0.py"]
-    assert [name for name in refused if sources.excerpt([Frame(name, 2, "f")])] == []
-    assert [line for line in (0, -1, 4, 10**9) if sources.excerpt([Frame("model.py", line, "f")])] == []
-    assert Sources("", 4).excerpt([Frame("model.py", 2, "f")]) is None
+    assert [name for name in refused if shown(name, 2)] == []
+    assert [line for line in (0, -1, 4, 10**9) if shown("model.py", line)] == []
+    assert shown("model.py", 2, "") == []
 
 
 # --- the command line ------------------------------------------------------------------------------------------------
