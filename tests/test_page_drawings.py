@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hlodiff.differ import ModuleDiff, ProgramComparison, diff
 from hlodiff.hlo import read_hlo
 from hlodiff.report import Report
-from hlodiff.report.html import PageLimits, to_page
-from hlodiff.report.html.layers import GAP, layered_layout
+from hlodiff.report.html import PageLimits, PicturedProgram, to_page, to_picture
 from tests.page_parts import parsed
 
 HEAD = "HloModule m\n\n"
@@ -80,33 +79,52 @@ def holds(box: dict[str, int], node: dict[str, int]) -> bool:
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[tuple[float, float]], list[tuple[int, int]]]:
+def programs(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
+    """Instructions with labels of different widths, and which one reads which."""
     count = draw(st.integers(1, 14))
-    sizes = [(float(draw(st.integers(20, 300))), float(draw(st.integers(20, 200)))) for _ in range(count)]
     pairs = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=24))
-    return sizes, list(dict.fromkeys((min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]))
+    edges = sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]})
+    rows, parameters = [], 0
+    for n in range(count):
+        operands = ", ".join(f"%v{a}" for a, b in edges if b == n)
+        size = ",".join(["8"] * draw(st.integers(1, 9)))
+        what = f'custom-call({operands}), custom_call_target="{"t" * draw(st.integers(1, 30))}"'
+        if not operands:
+            what, parameters = f"parameter({parameters})", parameters + 1
+        rows.append(f"  {'ROOT ' if n == count - 1 else ''}%v{n} = f32[{size}] {what}")
+    return "\n".join([HEAD + "ENTRY %e {", *rows, "}\n"]), edges
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
-@given(graphs())
-def test_no_node_covers_another_and_edges_lead_down(
-    graph: tuple[list[tuple[float, float]], list[tuple[int, int]]],
-) -> None:
-    sizes, edges = graph
-    found = layered_layout(sizes, edges)
-    assert found == layered_layout(sizes, edges)
-    boxes = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2) for (x, y), (w, h) in zip(found.centers, sizes, strict=True)]
+@given(programs())
+def test_no_node_covers_another_and_edges_lead_down(program: tuple[str, list[tuple[int, int]]]) -> None:
+    text, edges = program
+    pictured = [PicturedProgram("f", None, read_hlo(text))]
+    assert to_picture(pictured) == to_picture(pictured)
+    (body,) = parsed(to_picture(pictured)).bodies()
+    (level,) = body["levels"]
+    nodes = sorted(level["nodes"], key=lambda node: int(node["text"].partition("%v")[2].split(" ")[0]))
+    boxes = [(node["x"], node["y"], node["x"] + node["w"], node["y"] + node["h"]) for node in nodes]
     for n, one in enumerate(boxes):
-        assert min(one[:2]) >= -0.2
-        assert one[2] <= found.width + 0.2
-        assert one[3] <= found.height + 0.2
+        assert min(one[:2]) >= 0
+        assert (one[2] <= level["w"] + 1, one[3] <= level["h"] + 1) == (True, True)
         for other in boxes[:n]:
             apart = max(one[0] - other[2], other[0] - one[2], one[1] - other[3], other[1] - one[3])
-            assert apart > min(GAP, 20) - 1
-    for (a, b), path in zip(edges, found.edges, strict=True):
+            assert apart >= 19
+    assert len(level["edges"]) == len(edges)
+    ends = []
+    for path in level["edges"]:
         ys = [y for _, y in path]
         assert ys == sorted(ys)
-        assert (ys[0], ys[-1]) == (boxes[a][3], boxes[b][1])
+        ends.append((leaving(boxes, path[0], 3), leaving(boxes, path[-1], 1)))
+    assert sorted(ends) == edges
+
+
+def leaving(boxes: list[tuple[int, int, int, int]], point: list[int], border: int) -> int:
+    """The node on whose upper (1) or lower (3) border a point is."""
+    x, y = point
+    (found,) = (n for n, box in enumerate(boxes) if box[border] == y and box[0] <= x <= box[2])
+    return found
 
 
 def test_a_fusion_that_became_two() -> None:
