@@ -8,8 +8,7 @@ import pytest
 
 from hlodiff.errors import StoreError
 from hlodiff.snapshots import FolderTree, Key, back_up, drop_record, holding, keep_record, read_record, restore
-from hlodiff.workflows import Freshness, PendingReview, Selection, load, pending_folder
-from hlodiff.workflows.accept import find
+from hlodiff.workflows import Freshness, PendingReview, Selection, find_pending, load, pending_folder
 from tests.test_cli_accept import changed, contents  # noqa: F401  # the fixture
 from tests.test_cli_check import Ask, Compiler, compiler  # noqa: F401  # the fixture
 
@@ -24,7 +23,7 @@ def review(changed: Compiler, said: Ask, tmp_path_factory: pytest.TempPathFactor
 
 def test_each_step_is_undone_byte_for_byte(review: PendingReview) -> None:
     moments = [contents(Path())]
-    groups = review.groups(find(review.config, review.root, Selection(everything=True)).programs)
+    groups = review.groups(find_pending(review.config, review.root, Selection(everything=True)).programs)
     for (_, group), accepts in zip(groups, (True, False, True), strict=True):
         review.begin()
         if accepts:
@@ -42,7 +41,7 @@ def test_each_step_is_undone_byte_for_byte(review: PendingReview) -> None:
 
 
 def test_what_changed_since_is_not_overwritten(review: PendingReview) -> None:
-    (_, group), *_ = review.groups(find(review.config, review.root, Selection(("f",))).programs)
+    (_, group), *_ = review.groups(find_pending(review.config, review.root, Selection(("f",))).programs)
     review.begin()
     review.accept(group)
     summary = Path("snapshots/f/cpu/summary.yaml")

@@ -26,7 +26,7 @@ from hlodiff.report.text import to_terminal
 from hlodiff.report.wording import format_names, many
 from hlodiff.snapshots import PendingRecord
 from hlodiff.workflows import Freshness, PendingReview, Selection, decisions_json, load, pending_folder
-from hlodiff.workflows.accept import classes_of_program, decisions_text, find, pending_folder_of, reject
+from hlodiff.workflows.accept import classes_of_program, decisions_text, find_pending, pending_folder_of, reject
 from hlodiff.workflows.pending import (
     PendingProgram,
     base_record,
@@ -116,7 +116,7 @@ def command(
     config = load(project)
     root = pending_folder_of(config, folder)
     selection = Selection(words, targets, patterns, classes)
-    found = find(config, root, selection or Selection(everything=True))
+    found = find_pending(config, root, selection or Selection(everything=True))
     freshness = Freshness(config, folder is not None, any_age)
     with TemporaryFolder() as pages, TemporaryFolder() as copies:
         review = PendingReview(config, root, freshness, Path(copies))
@@ -136,7 +136,7 @@ def _forget(selection: Selection, form: str, output: str | None, project: Path) 
     """Drop captures without asking."""
     config = load(project)
     root = pending_folder(config)
-    found = find(config, root, selection)
+    found = find_pending(config, root, selection)
     selected = [(one.key, one.id) for one in found.programs] + [(one.key, "") for one in found.broken]
     selected += [(one.key, one.id) for one in found.records]
     decisions = [*(reject(key, root, own) for key, own in selected), *found.left]

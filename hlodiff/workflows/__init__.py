@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hlodiff.workflows.accept import PendingReview as PendingReview
     from hlodiff.workflows.accept import Selection as Selection
     from hlodiff.workflows.accept import decisions_json as decisions_json
+    from hlodiff.workflows.accept import find_pending as find_pending
     from hlodiff.workflows.configuration import load as load
     from hlodiff.workflows.configuration import load_if_any as load_if_any
     from hlodiff.workflows.diff import diff_sides as diff_sides

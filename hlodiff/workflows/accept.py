@@ -323,7 +323,7 @@ def accept(
     )
     if pending is not None and not selection:
         selection = Selection(everything=True)
-    found = find(config, folder, selection)
+    found = find_pending(config, folder, selection)
     with writing(shown_path(config.snapshots)):
         own, freshness = pending_folder(config), Freshness(config, pending is not None, stale)
         decisions = [*(accept_program(config, one, own, freshness) for one in found.programs), *found.broken]
@@ -364,7 +364,7 @@ class PendingSelection:
     records: tuple[PendingRecord, ...] = ()
 
 
-def find(config: Config, root: Path, selection: Selection) -> PendingSelection:
+def find_pending(config: Config, root: Path, selection: Selection) -> PendingSelection:
     """Read the selected pending programs.
 
     Args:
