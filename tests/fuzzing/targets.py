@@ -264,9 +264,17 @@ def _set_up(data: bytes) -> None:
 
 
 def _artifact(data: bytes) -> None:
-    from hlodiff.integrations.code_hosts.github import read_artifact
+    from hlodiff.integrations.code_hosts import HttpClient, triggered_by, uploaded
+    from tests.code_host_server import workflow_run
 
-    read_artifact(data, "artifact.zip")
+    class Kept(HttpClient):
+        def request(self, *_: object, **__: object) -> object:
+            return {"artifacts": [{"name": "hlodiff", "id": 1, "size_in_bytes": len(data)}]}
+
+        def download(self, *_: object, **__: object) -> bytes:
+            return data
+
+    uploaded(Kept("https://example.com", {}), triggered_by(workflow_run()), "hlodiff")
 
 
 def _artifacts() -> Sequence[bytes]:
