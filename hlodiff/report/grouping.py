@@ -840,7 +840,7 @@ def format_follows(edit_group: EditGroup, of_program: int = 0) -> str:
         ('+ 1 knock-on edit with +16 flops: 1 dot', '+ 1 knock-on edit: 1 dot')
     """
     own = [cost.flops for cost in edit_group.cost if cost]
-    is_worth = abs(_by(edit_group.along, _flops)) >= _LEAST_PART * max(of_program, *own, 1)
+    is_worth = _LEAST_PART * abs(_by(edit_group.along, _flops)) >= max(of_program, *own, 1)
     named = any(edit_group.along) and is_worth and not collective_of(edit_group)
     more = format_cost(*edit_group.along, "stablehlo", is_net=True) if named else ""
     if not edit_group.follows:
@@ -1078,7 +1078,7 @@ _OF_PROGRAM: tuple[tuple[str, str, Callable[[Cost], int], Callable[[float], str]
     ("flops", "flops", lambda cost: cost.flops, format_count),
     ("bytes_accessed", "bytes", lambda cost: cost.bytes, format_bytes),
 )
-_LEAST_PART = 0.01  # less of the work of a program needs no explanation
+_LEAST_PART = 100  # a smaller part of the work of a program needs no explanation; whole numbers have no largest one
 
 
 def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) -> Iterator[tuple[EditGroup, str]]:
@@ -1201,7 +1201,7 @@ def _in_all(
     by, whole = [one.by(measure) for one in edit_groups], new - old
     largest, listed = max(range(len(by)), key=lambda n: abs(by[n])), sum(by)
     undone = listed - whole
-    is_large = abs(by[largest]) >= max(_LEAST_PART * max(old, new), 1)
+    is_large = by[largest] and _LEAST_PART * abs(by[largest]) >= max(old, new)
     if not (is_large and undone * listed > 0 and 2 * abs(undone) >= abs(listed)):
         return None
     change = f"{'+' if whole > 0 else ''}{show(whole)}" if whole else "unchanged"
