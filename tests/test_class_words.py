@@ -45,7 +45,10 @@ def report(*programs: ProgramComparison) -> Report:
     [
         (COMPILED.replace("sine", "cosine"), STRUCTURE),
         (COPIED, "cost: fusions, copies, layouts"),
-        (COMPILED.replace("f32", "bf16"), "interface: arguments or results; numerics: other rounding"),
+        (
+            COMPILED.replace("f32", "bf16"),
+            "interface: arguments or results; numerics: constants, types, precision",
+        ),
         (COPIED.replace("sine", "cosine"), f"{STRUCTURE}; cost: fusions, copies, layouts"),
     ],
 )

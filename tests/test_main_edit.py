@@ -163,6 +163,13 @@ def test_a_cast_that_was_written_says_more_than_how_many_values_have_its_type() 
     assert main_edit("same cost", ("1 value now in host memory instead of vmem",), (line,), ()).startswith("1 value")
 
 
+def test_operations_that_a_function_of_their_own_does_now_are_not_gone() -> None:
+    counts = OperationCounts(Counter({"func.call cell": 4}), Counter({"dot_general": 4, "add": 4}), Counter())
+    kept = {"dot_general": (18, 18), "add": (9, 9)}
+    assert "gone" not in main_edit("same cost", (), (), (), counts, kept)
+    assert "4 add gone" in main_edit("same cost", (), (), (), counts, kept | {"add": (9, 5)})
+
+
 def test_two_edited_lines_are_named_and_three_are_no_one_change() -> None:
     lines = [ChangedLine(f"a.py:{n}", "", f"f(x{n})", f"g(x{n})") for n in (1, 2, 3)]
     assert main_edit("worse: flops +8 %", (), lines[:2], ()) == "f() -> g() at a.py:1, and an edit at a.py:2"

@@ -143,7 +143,7 @@ def test_a_comment() -> None:
         "\n"
         "</details>\n"
         "\n"
-        "▲ costs more, ▼ less, per call and device; below 1 % is not listed. numerics\\: other rounding\n"
+        "▲ costs more, ▼ less, per call and device; below 1 % is not listed. numerics\\: constants, types, precision\n"
         "\n"
         "checked 1 program\\: 1 function on cpu, StableHLO and compiled HLO of each\n"
         "\n"

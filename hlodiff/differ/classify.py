@@ -165,7 +165,7 @@ MEANINGS: dict[Class, str] = {
     "toolchain": "by the compiler, not by the code",
     "interface": "arguments or results",
     "placement": "other memory, device or sharding",
-    "numerics": "other rounding",
+    "numerics": "constants, types, precision",
     "structure": "other operations",
     "cost": "fusions, copies, layouts",
 }

@@ -237,7 +237,7 @@ def format_meanings(programs: Iterable[ProgramView]) -> str:
     Example:
         >>> from hlodiff.report.view import ProgramView
         >>> format_meanings([ProgramView("f", "cpu", "compiled", "changed", "interface, numerics")])
-        'interface: arguments or results; numerics: other rounding'
+        'interface: arguments or results; numerics: constants, types, precision'
     """
     programs = tuple(programs)
     same = {(one.name, one.target) for one in programs if (one.stage, one.status) == ("compiled", "identical")}

@@ -136,7 +136,7 @@ def main_edit(
         or (next(iter(sentences), "") if is_returned else "")
         or _field(edit_groups)
         or next(iter(sentences), "")
-        or _amount(counts, edit_groups)
+        or _amount(_net(counts, op_counts), edit_groups)
     )
     words = _short(words)
     return words if len(words) <= FIRST_LINE and words not in sentence else ""
@@ -297,6 +297,19 @@ def _family(opcode: str) -> str:
     """The word by which a verdict names an operation."""
     name = stem(opcode)
     return name if name in FAMILIES else "cop" if name == "copy" else f" {opcode} "
+
+
+def _net(counts: OperationCounts, op_counts: Mapping[str, tuple[int, int]]) -> OperationCounts:
+    """Without operations that the program has as often as before: they are in a function of their own now."""
+    called = [name for name in (*counts.added, *counts.removed) if name.partition(" ")[0] in CALLS]
+    if not called or not op_counts:
+        return counts
+
+    def changed(counted: Counter[str], way: int) -> Counter[str]:
+        by = {name: way * (op_counts[name][1] - op_counts[name][0]) for name in counted if name in op_counts}
+        return Counter({name: n for name, n in counted.items() if name in called or by.get(name, 1) > 0})
+
+    return OperationCounts(changed(counts.added, 1), changed(counts.removed, -1), counts.following)
 
 
 def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:

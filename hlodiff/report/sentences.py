@@ -582,7 +582,8 @@ def _other_loops(diff: ModuleDiff) -> Iterator[str]:
         return
     came, gone = (", ".join(f"{turns} turns" if turns else "of unknown length" for turns in side) for side in sides)
     if came != gone:
-        yield f"{many(len(sides[0]), 'loop')} added ({came}), {len(sides[1])} gone ({gone})"
+        noun = "outer loop" if any(inner) else "loop"
+        yield f"{many(len(sides[0]), noun)} added ({came}), {len(sides[1])} gone ({gone})"
 
 
 def _own_turns(loops: Counter[tuple[str, ...]]) -> Counter[str]:

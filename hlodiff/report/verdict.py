@@ -601,7 +601,8 @@ def _listed(numbers: Sequence[Number]) -> list[Number]:
     costly = costs[: max(most - bool(saved), min(most, 1))]  # each side has its largest: less memory for more work
     shown = [*collective, *costly, *saved[: most - len(costly)]]
     for one in [one for one in rest if one.name == "flops" and one.mark]:  # not before what counts more
-        shown += [each for each in ((costs if one.mark == "worse" else saved)[0], one) if each not in shown]
+        first = (costs if one.mark == "worse" else saved)[0]
+        shown += [each for each in dict.fromkeys((first, one)) if each not in shown]
     # A range or per iteration; collectives are named even if more of them transfer less.
     open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
