@@ -358,7 +358,9 @@ def test_list_check_and_update_do_the_others(project: Project, tmp_path: Path) -
 
     code, out = hlodiff(tmp_path, "check")
     assert (code, out.count("could not be judged: ")) == (2, 5)
-    assert out.endswith("5 could not be judged, 3 unchanged; next, once it is repaired: hlodiff check one\n")
+    assert out.endswith(
+        "5 could not be judged, unchanged: before, three, after; next, once it is repaired: hlodiff check one\n"
+    )
     code, out = hlodiff(
         tmp_path, "inspect", "growth", "two", "after", says=NOTES.split("\n")[1].removeprefix("note: ").format(**places)
     )
