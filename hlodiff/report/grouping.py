@@ -328,9 +328,8 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
         'add f32[8]'
     """
     frames = edit_group.stack if report.stacks else (edit_group.where,)
-    if report.all or not edit_group.edits:
-        most = 0
-    else:
+    most = 0
+    if edit_group.edits and any(edit_group.along) and not report.all:
         most = max(one.once or 0 for one in executed_pair(report.programs[edit_group.edits[0][0]], "flops"))
     return ChangeView(
         kind=edit_group.kind,
@@ -1155,8 +1154,6 @@ def _launches_of_fusions(
 
     A list counts them in the text: of an unrolled loop there are more, and each runs less often.
     """
-    sides = executed_pair(program, "launches")
-    whole = (sides[1].once or 0) - (sides[0].once or 0)
     is_said = False
     for edit_group in edit_groups:
         if edit_group.kind not in ("added", "removed") or _operation_of(edit_group) not in FUSIONS or not program.diff:
@@ -1166,6 +1163,8 @@ def _launches_of_fusions(
         runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
         if runs != edit_group.count:
             words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"
+            sides = executed_pair(program, "launches")
+            whole = (sides[1].once or 0) - (sides[0].once or 0)
             if whole * way <= 0 and not is_said:
                 is_said = True
                 words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{of_which_turns(*sides)}"
