@@ -239,7 +239,7 @@ def _deep_lines(owners: Iterable[Computation]) -> Counter[str]:
     return found
 
 
-def reversed_edits(edits: Sequence[RawEdit]) -> None:
+def reverse_edits(edits: Iterable[RawEdit]) -> None:
     """Turn the edits in the opposite direction, in place: other edits refer to them."""
     for edit in edits:
         edit.kind = _KINDS[edit.kind]

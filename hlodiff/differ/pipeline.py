@@ -12,7 +12,7 @@ from hlodiff.differ.canonical_direction import (
     BodyMatch,
     CanonicalDiff,
     diff_in_canonical_direction,
-    reversed_edits,
+    reverse_edits,
     reversed_fusions,
 )
 from hlodiff.differ.causes import follow_meshes, with_causes
@@ -307,7 +307,7 @@ def _edits_of(
     schedule = list(schedule_edits(old, new, mappings))
     tuning = tuning_edits(mappings, tuned, edits, emitters) if has_tuning else []
     if canonical.is_reversed:
-        reversed_edits([*edits, *schedule, *tuning])
+        reverse_edits([*edits, *schedule, *tuning])
         fusions = reversed_fusions(fusions)
     follow_meshes(edits)
     return _Found(edits, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))

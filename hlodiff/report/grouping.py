@@ -40,7 +40,7 @@ from hlodiff.report.edits import (
     literal_of,
     other_arrays,
 )
-from hlodiff.report.numbers import executed_pair, of_which_turns
+from hlodiff.report.numbers import executed_change, executed_pair, most_executed, of_which_turns
 from hlodiff.report.report import Report
 from hlodiff.report.view import ChangeView, Scope
 from hlodiff.report.wording import (
@@ -330,7 +330,7 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
     frames = edit_group.stack if report.stacks else (edit_group.where,)
     most = 0
     if edit_group.edits and any(edit_group.along) and not report.all:
-        most = max(one.once or 0 for one in executed_pair(report.programs[edit_group.edits[0][0]], "flops"))
+        most = most_executed(report.programs[edit_group.edits[0][0]], "flops")
     return ChangeView(
         kind=edit_group.kind,
         count=edit_group.count,
@@ -1163,11 +1163,11 @@ def _launches_of_fusions(
         runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
         if runs != edit_group.count:
             words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"
-            sides = executed_pair(program, "launches")
-            whole = (sides[1].once or 0) - (sides[0].once or 0)
+            whole = executed_change(program, "launches")
             if whole * way <= 0 and not is_said:
                 is_said = True
-                words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{of_which_turns(*sides)}"
+                turns = of_which_turns(*executed_pair(program, "launches"))
+                words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{turns}"
             yield edit_group, words
 
 

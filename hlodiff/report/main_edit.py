@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -243,10 +243,8 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
     kinds = [_of_work(counts[kind]) for kind in ("removed", "added")]
     if max(map(len, kinds)) > 1 or kinds[0].keys() & kinds[1].keys():
         return ""
-    for opcode, (before, after) in op_counts.items():  # not added or removed if another change cancels it
-        for counted, net in zip(kinds, (before - after, after - before), strict=True):
-            if net <= 0 and opcode != "fusion":  # a fusion of one operation is counted as that operation
-                del counted[opcode]
+    # A fusion of one operation is counted as that operation.
+    kinds = [_of_net(one, op_counts, way, ("fusion",)) for way, one in zip((-1, 1), kinds, strict=True)]
     if not any(kinds):
         return ""
     (old, fewer), (new, more) = (next(iter(one.items()), ("", 0)) for one in kinds)
@@ -304,12 +302,16 @@ def _net(counts: OperationCounts, op_counts: Mapping[str, tuple[int, int]]) -> O
     called = [name for name in (*counts.added, *counts.removed) if name.partition(" ")[0] in CALLS]
     if not called or not op_counts:
         return counts
+    added, removed = (_of_net(one, op_counts, way, called) for way, one in ((1, counts.added), (-1, counts.removed)))
+    return OperationCounts(added, removed, counts.following)
 
-    def changed(counted: Counter[str], way: int) -> Counter[str]:
-        by = {name: way * (op_counts[name][1] - op_counts[name][0]) for name in counted if name in op_counts}
-        return Counter({name: n for name, n in counted.items() if name in called or by.get(name, 1) > 0})
 
-    return OperationCounts(changed(counts.added, 1), changed(counts.removed, -1), counts.following)
+def _of_net(
+    counted: Counter[str], op_counts: Mapping[str, tuple[int, int]], way: int, kept: Container[str]
+) -> Counter[str]:
+    """Without operations that another change cancels: the program has no more of them (`way` 1), or no fewer (-1)."""
+    by = {name: way * (op_counts[name][1] - op_counts[name][0]) for name in counted if name in op_counts}
+    return Counter({name: n for name, n in counted.items() if name in kept or by.get(name, 1) > 0})
 
 
 def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.report.grouping import HANDED_ON, OTHER_PART, REPLACED, EditGroup, collective_of, is_of_one_size
-from hlodiff.report.numbers import executed_pair
+from hlodiff.report.numbers import executed_change, executed_pair, most_executed
 from hlodiff.report.report import Report
 
 _Operation = tuple[str, str]
@@ -80,9 +79,9 @@ class NetWork:
         program = self.report.programs[edit_group.edits[0][0]]
         if family := collective_of(edit_group):
             by = edit_group.by(lambda cost: cost.collective)
-            is_fewer = by * _by(program, f"collectives.{family}") <= 0
+            is_fewer = by * executed_change(program, f"collectives.{family}") <= 0
             is_counted = f"collectives.{family}" in program.executed()
-            return by != 0 and is_counted and is_fewer and not _by(program, f"collective_bytes.{family}")
+            return by != 0 and is_counted and is_fewer and not executed_change(program, f"collective_bytes.{family}")
         if edit_group.fields == OTHER_PART:
             return True
         if edit_group.kind == REPLACED:
@@ -98,7 +97,11 @@ class NetWork:
         if self._accounts_for_bytes(edit_group):
             return False
         is_copy = opcode in _COPIES and "copies" in program.executed()
-        if is_copy and way * _by(program, "copies") <= 0 and way * _by(program, "copy_bytes") <= 0:
+        if (
+            is_copy
+            and way * executed_change(program, "copies") <= 0
+            and way * executed_change(program, "copy_bytes") <= 0
+        ):
             return True
         net = self._of(edit_group.edits[0][0])[0]
         own = self._operations(edit_group)
@@ -111,12 +114,12 @@ class NetWork:
         flops = abs(edit_group.by(lambda cost: cost.flops))
         on_both = program.diff is not None and all(program.diff.op_counts.get(opcode, (0, 0)))
         is_other = opcode in _FUSIONS or (opcode in _PRODUCTS and on_both) or is_kept
-        return is_other and flops > 0 and way * _by(program, "flops") < _AT_LEAST * flops
+        return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
     def _bytes(self, edit_group: EditGroup) -> int:
         """The bytes that the program of a change reads and writes."""
-        known = (executed_pair(self.report.programs[number], "bytes_accessed") for number, _ in edit_group.edits[:1])
-        return max((one.once or 0 for pair in known for one in pair), default=0)
+        known = (self.report.programs[number] for number, _ in edit_group.edits[:1])
+        return max((most_executed(program, "bytes_accessed") for program in known), default=0)
 
     def _accounts_for_bytes(self, edit_group: EditGroup) -> bool:
         """Whether a change accounts for more or fewer bytes, and its flops were not added or removed elsewhere."""
@@ -126,8 +129,8 @@ class NetWork:
         if not _BRANCHES_AND_LOOPS.isdisjoint(edit_group.group[1:3]):  # they hold what was elsewhere before
             return True
         flops = edit_group.by(lambda cost: cost.flops)
-        most = max(one.once or 0 for one in executed_pair(program, "flops"))
-        whole = _by(program, "flops") * (1 if flops > 0 else -1)
+        most = most_executed(program, "flops")
+        whole = executed_change(program, "flops") * (1 if flops > 0 else -1)
         return abs(flops) < _LEAST * most or abs(flops) <= _WHOLE * whole
 
     def _accounts_for(self, edit_group: EditGroup, metric: str, by: int) -> bool:
@@ -177,9 +180,3 @@ def _counted(edit: Edit, diff: ModuleDiff, *, old: bool = False, new: bool = Fal
     if site is None or site.opcode in _NO_OPERATION:
         return {}
     return {(site.opcode, site.instruction_in(module).shape.element_type): edit.count}
-
-
-def _by(program: ProgramComparison, metric: str) -> int:
-    """By how much an executed number differs, with one iteration of each loop of unknown length."""
-    old, new = executed_pair(program, metric)
-    return (new.once or 0) - (old.once or 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import program_bytes
@@ -223,14 +224,14 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     rest = [pair for pair in changed if pair is not chosen and OUTSIDE not in (pair[0].loop, pair[1].loop)]
     before, after = (sum(pair[side].work * pair[side].reached for pair in parts) for side in (0, 1))
     is_same_way = (after - before) * (chosen[1].work - chosen[0].work) > 0
-    came_or_went = chosen[0].reached != chosen[1].reached and not (chosen[0].reached and chosen[1].reached)
+    came_or_went = bool(chosen[0].reached) != bool(chosen[1].reached)
     if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
-        return before, after, _at_most(parts) + _EACH_TURN
-    where = f"{_at_most([chosen])} per turn of {_which_loop(chosen[1].loop, new)}"
+        return before, after, _at_most(chain(*parts)) + _EACH_TURN
+    where = f"{_at_most(chosen)} per turn of {_which_loop(chosen[1].loop, new)}"
     if chosen[1].loop == OUTSIDE:
         every = {turn.loop.words() for _, turn in parts[1:]}
         loops = every.pop() if len(every) == 1 else f"the {len(parts) - 1:,} loops{OF_LOOPS}"
-        where = f"{_at_most([chosen])} outside of {loops}"
+        where = f"{_at_most(chosen)} outside of {loops}"
     return chosen[0].work, chosen[1].work, where
 
 
@@ -250,9 +251,9 @@ _AT_MOST = " at most"
 _LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
 
 
-def _at_most(parts: Iterable[tuple[LoopTurn, LoopTurn]]) -> str:
-    """Whether some of the work of these parts may be less: a bound is no number."""
-    return _AT_MOST if any(one.least is not None for pair in parts for one in pair) else ""
+def _at_most(turns: Iterable[LoopTurn]) -> str:
+    """Whether some of this work may be less: a bound is no number."""
+    return _AT_MOST if any(turn.least is not None for turn in turns) else ""
 
 
 def _by(pair: tuple[LoopTurn, LoopTurn]) -> int:
@@ -284,10 +285,10 @@ def _with_turns(one: ExecutedCount, unit: Unit) -> str:
     if not turns:
         return format_executed(one, unit)
     if len(turns) == 1:
-        turn = f"{FORMATS[unit](turns[0].work)}{_at_most([(turns[0],) * 2])} per turn of {turns[0].loop.words()}"
+        turn = f"{FORMATS[unit](turns[0].work)}{_at_most(turns)} per turn of {turns[0].loop.words()}"
         return f"{FORMATS[unit](outside.work)} + {turn}" if outside.work else turn
     whole = sum(turn.work * turn.reached for turn in (outside, *turns))
-    return f"{FORMATS[unit](whole)}{_at_most([(turn,) * 2 for turn in (outside, *turns)])}{_EACH_TURN}"
+    return f"{FORMATS[unit](whole)}{_at_most((outside, *turns))}{_EACH_TURN}"
 
 
 _OF_PART = re.compile(
@@ -334,6 +335,17 @@ def _both_sides(
 ) -> tuple[ExecutedCount, ExecutedCount]:
     old, new = executed.get(metric, (ZERO, ZERO))
     return old or ZERO, new or ZERO
+
+
+def executed_change(program: ProgramComparison, metric: str) -> int:
+    """By how much a metric differs, with one iteration of each loop of unknown length."""
+    old, new = executed_pair(program, metric)
+    return (new.once or 0) - (old.once or 0)
+
+
+def most_executed(program: ProgramComparison, metric: str) -> int:
+    """A metric of the side that has more of it, with one iteration of each loop of unknown length."""
+    return max(one.once or 0 for one in executed_pair(program, metric))
 
 
 def differs_from_text(program: ProgramComparison, metric: str) -> bool:

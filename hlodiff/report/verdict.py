@@ -131,7 +131,7 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         is_kept = number.name == "aliased" and is_donated_otherwise
         return (not is_kept and _is_moved_memory(number, needed)) or _is_prefetched(program, number)
 
-    found = [_judged(program, *one, wholes, threshold) for one in zip(numbers, ways, strict=True)]
+    found = [_judged(program, *one, wholes, threshold, is_donated_otherwise) for one in zip(numbers, ways, strict=True)]
     return tuple(replace(one, mark="", rank=0.0) if has_no_direction(one) else one for one in found)
 
 
@@ -188,7 +188,12 @@ def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tu
 
 
 def _judged(
-    program: ProgramComparison, number: Number, change: _Change, wholes: dict[str, float], threshold: float
+    program: ProgramComparison,
+    number: Number,
+    change: _Change,
+    wholes: dict[str, float],
+    threshold: float,
+    is_donated_otherwise: bool,
 ) -> Number:
     weight = _COLLECTIVE if number.name in FAMILIES else _WEIGHTS.get(number.name)
     if number.name == "aliased" and _follows_results(program, number):
@@ -197,7 +202,8 @@ def _judged(
     if number.name == "launches" and number.comparable and abs(number.new - number.old) == 1 and by < _OF_ONE_LAUNCH:
         weight = None
     always = number.name in FAMILIES or number.name in _ALWAYS
-    if way and by >= threshold and _is_by_chance(program, number, by, threshold):
+    is_of_donation = is_donated_otherwise and number.name in MEMORY
+    if way and by >= threshold and not is_of_donation and _is_by_chance(program, number, by, threshold):
         return replace(number, relevant=number.comparable)
     if weight is None or not way:
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
@@ -235,8 +241,6 @@ def _is_by_chance(program: ProgramComparison, number: Number, by: float, thresho
     it cuts the work costs little.
     """
     if number.name == "launches" and _starts_kernels(program):
-        return False
-    if number.name in MEMORY and _is_donated_otherwise(program):
         return False
     return by < _UNCERTAIN.get(number.name, 0) * threshold
 
@@ -518,11 +522,11 @@ def _words_and_size(number: Number) -> tuple[str, str]:
         return f"{'more' if is_more else 'fewer'} {several}", ""
     if one and not _is_by_bytes(number):
         size = abs(number.new_bytes - number.old_bytes)
+        several = "copies" if one == "copy" else f"{one}s"
         if size and _is_net(number):
-            several = "copies" if one == "copy" else f"{one}s"
             counted = format_arrow(number.old, number.new, format_count)
             return f"{several} {counted}", format_arrow(number.old_bytes, number.new_bytes, format_bytes)
-        words = many(int(abs(by)), one, "copies" if one == "copy" else "")
+        words = many(int(abs(by)), one, several)
         return f"{'+' if by > 0 else '-'}{words}", format_bytes(size) if size else ""
     if one:
         return f"{number.name} {format_arrow(number.old_bytes, number.new_bytes, format_bytes)}", ""
