@@ -695,13 +695,24 @@ def format_beside(change: ChangeView, stage: str = "stablehlo") -> str:
     that do not.
 
     Example:
-        >>> format_beside(ChangeView("added", 1, "dot", follows="+ 2 knock-on edits: 2 constant", cost="+8 flops"))
+        >>> format_beside(ChangeView("added", 1, "dot", cost="+8 flops", following=2))
         '+8 flops, + 2 knock-on edits'
     """
-    follows = change.follows.partition(":")[0]
-    is_cause = change.kind == "changed" and "with " in follows
-    follows = follows if stage == "stablehlo" or is_cause else ""
+    is_cause = change.kind == "changed" and change.follows_cost
+    follows = format_following(change.following, change.follows_cost) if stage == "stablehlo" or is_cause else ""
     return ", ".join(filter(None, (change.cost, follows)))
+
+
+def format_following(count: int, cost: str) -> str:
+    """How many knock-on edits a change has, and by how much what follows costs more or less; "" for neither.
+
+    Example:
+        >>> format_following(2, ""), format_following(1, "+16 flops"), format_following(0, "+16 flops")
+        ('+ 2 knock-on edits', '+ 1 knock-on edit with +16 flops', 'with +16 flops in what takes it')
+    """
+    if not count:
+        return f"with {cost} in what takes it" if cost else ""
+    return f"+ {many(count, 'knock-on edit')}{f' with {cost}' if cost else ''}"
 
 
 COSTS = "flops and bytes of changes are computed from shapes, cycles are XLA's estimates"

@@ -89,8 +89,7 @@ from hlodiff.report.wording import ARROW, Place, format_bytes, format_classes, f
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
-NOT_COMPILED = "no compiled program changed"
-"""The verdict on a function whose StableHLO alone changed."""
+_NOT_COMPILED = "no compiled program changed"  # the verdict on a function whose StableHLO alone changed
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new (?:argument|result)s?|(?:argument|result)s? gone)")
@@ -222,8 +221,9 @@ def _function_view(
     same = {programs[n].target for n in numbers if (programs[n].stage, programs[n].status) == ("compiled", "identical")}
     by_target = {target: report.programs[n] for target, n in chosen.items() if target not in same}
     verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target)
-    if chosen and all(target in same and programs[n].stage == "stablehlo" for target, n in chosen.items()):
-        sentence = NOT_COMPILED
+    is_lowered_only = bool(chosen) and all(target in same for target in chosen)
+    is_lowered_only &= all(programs[n].stage == "stablehlo" for n in chosen.values())
+    sentence = _NOT_COMPILED if is_lowered_only else sentence
     if not verdicts:  # the schedule or the tuning alone
         sentence = next((stage.what for stage in stages if stage.what), "the same program")
         stages = whole = ()
@@ -278,6 +278,7 @@ def _function_view(
         folded=name in texts.folded,
         budget=margin.words if margin else "",
         budget_target=margin.target if margin else None,
+        is_lowered_only=is_lowered_only,
     )
     return view, tuple(line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if line.is_edited)
 
@@ -763,7 +764,7 @@ def overall(functions: Sequence[FunctionView]) -> str:
         return functions[0].sentence if functions else ""
     counts = Counter(view.verdict for view in functions)
     words = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "at the same cost"}
-    alone = sum(view.sentence.startswith(NOT_COMPILED) for view in functions)
+    alone = sum(view.is_lowered_only for view in functions)
     counts["same"] -= alone
     parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
     parts += [f"{alone:,} in StableHLO only"] if alone else []
@@ -771,7 +772,7 @@ def overall(functions: Sequence[FunctionView]) -> str:
     noun = "function" if any(one.targets for view in functions for one in view.targets) else "program"
     text = f"{many(len(functions), noun)} changed: {', '.join(parts)}"
     if alone == len(functions):
-        text = f"{NOT_COMPILED}; {many(len(functions), noun)} changed in StableHLO only"
+        text = f"{_NOT_COMPILED}; {many(len(functions), noun)} changed in StableHLO only"
     is_same = len({view.happened for view in functions}) == 1  # one edit made them all
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     most = {"worse": "worst", "better": "best"}.get(first.verdict, "largest")

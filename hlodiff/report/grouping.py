@@ -30,6 +30,7 @@ from hlodiff.report.edits import (
     format_cost,
     format_edit,
     format_field_change,
+    format_following,
     format_listed,
     format_shape,
     is_jitted_around,
@@ -341,6 +342,8 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
         of=of,
         cost=edit_group.cost_words,
         where=tuple(filter(None, frames)),
+        following=edit_group.following,
+        follows_cost=_follows_cost(edit_group, most),
     )
 
 
@@ -824,8 +827,7 @@ def in_order(edit_groups: Iterable[EditGroup]) -> tuple[EditGroup, ...]:
 def format_follows(edit_group: EditGroup, of_program: int = 0) -> str:
     """`+ 16 knock-on edits: 8 constant, 8 broadcast`; "" if there are none.
 
-    With them the flops that they are more or less, where these are not in the cost of the change; of a collective its
-    traffic counts. Less than a hundredth of the flops of the change or of its program is not worth a number.
+    With them the flops that they are more or less, where these are not in the cost of the change.
 
     Args:
         edit_group: a change.
@@ -838,16 +840,24 @@ def format_follows(edit_group: EditGroup, of_program: int = 0) -> str:
         >>> format_follows(product), format_follows(product, 10_000)
         ('+ 1 knock-on edit with +16 flops: 1 dot', '+ 1 knock-on edit: 1 dot')
     """
-    own = [cost.flops for cost in edit_group.cost if cost]
-    is_worth = _LEAST_PART * abs(_by(edit_group.along, _flops)) >= max(of_program, *own, 1)
-    named = any(edit_group.along) and is_worth and not collective_of(edit_group)
-    more = format_cost(*edit_group.along, "stablehlo", is_net=True) if named else ""
+    following = format_following(edit_group.following, _follows_cost(edit_group, of_program))
     if not edit_group.follows:
-        return f"with {more} in what takes it" if more else ""
+        return following
     words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]
     rest = sum(count for _, count in edit_group.follows[_MOST_FOLLOWERS:])
     words += [f"{rest:,} more"] if rest else []
-    return f"+ {many(edit_group.following, 'knock-on edit')}{f' with {more}' if more else ''}: {', '.join(words)}"
+    return f"{following}: {', '.join(words)}"
+
+
+def _follows_cost(edit_group: EditGroup, of_program: int) -> str:
+    """The flops that what follows is more or less; of a collective its traffic counts.
+
+    Less than a hundredth of the flops of the change or of its program is not worth a number.
+    """
+    own = [cost.flops for cost in edit_group.cost if cost]
+    is_worth = _LEAST_PART * abs(_by(edit_group.along, _flops)) >= max(of_program, *own, 1)
+    is_named = any(edit_group.along) and is_worth and not collective_of(edit_group)
+    return format_cost(*edit_group.along, "stablehlo", is_net=True) if is_named else ""
 
 
 def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:

@@ -98,7 +98,17 @@ class ProgramView:
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """One listed change as text; see `grouping.EditGroup`."""
+    """One listed change as text; see `grouping.EditGroup`.
+
+    Args:
+        kind, count, what, passes, cost: as of the edit group.
+        mark: its mark, by which other lists refer to it.
+        follows: its knock-on edits with their operations: `+ 2 knock-on edits with +16 flops: 2 dot`.
+        of: the programs that have it.
+        where: its line, or the whole call stack if requested.
+        following: number of its knock-on edits.
+        follows_cost: by how much what follows costs more or less, if that is worth a number; "" else.
+    """
 
     kind: str
     count: int
@@ -109,6 +119,8 @@ class ChangeView:
     of: str = ""
     cost: str = ""
     where: tuple[str, ...] = ()
+    following: int = 0
+    follows_cost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +216,7 @@ class FunctionView:
         folded: whether all its changes are shared.
         budget: the budget that it is closest to without exceeding it: `temp_bytes at 80 % of its budget (...)`.
         budget_target: the target of `budget`.
+        is_lowered_only: whether StableHLO alone changed.
     """
 
     name: str
@@ -219,6 +232,7 @@ class FunctionView:
     folded: bool = False
     budget: str = ""
     budget_target: str | None = None
+    is_lowered_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
