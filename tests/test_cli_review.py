@@ -56,6 +56,7 @@ def test_each_key(changed: Compiler, said: Ask) -> None:  # noqa: F811
     assert "compiled on cpu, tpu-v5e-2x2: structure: 1 changed of 2 instructions" in out
     assert "f (structure): a accept   r reject   s skip   t each target   m more   o page   ? help   q quit" in out
     assert out.count("tanh -> exponential") == 4, "the verdict and the change, once more with m"
+    assert out.count("\nstructure: other operations, results may differ\n") == 2, "once, and once more with m"
     assert "g/small (structure): a" in out and "h (new): a" in out
     assert "checked " not in out
     assert out.rstrip().endswith("2 accepted, 1 rejected, 1 still pending; next: git add snapshots")

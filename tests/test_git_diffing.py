@@ -21,7 +21,7 @@ f  = same cost on cpu; tanh -> sine
   compiled (executed numbers)
     cpu  no number changed
     changed tanh -> sine  (8 flops, 64 B)
-
+structure: other operations, results may differ
 """
 FACTS = """\
 diff --git a/snapshots/f/cpu/summary.yaml b/snapshots/f/cpu/summary.yaml

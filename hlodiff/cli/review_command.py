@@ -20,7 +20,9 @@ from hlodiff.config import refuse_in_ci, shown_path
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.errors import StoreError, UsageError
 from hlodiff.report.forms import to_form
-from hlodiff.report.lines import printable
+from hlodiff.report.headline import class_meanings
+from hlodiff.report.lines import Line, lay_out, printable
+from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
 from hlodiff.report.wording import format_names, many
@@ -166,6 +168,7 @@ class _ReviewWalk:
         stacks: whether reports list whole call stacks.
         answered: index of each answered question, and whether it was decided rather than skipped; `u` goes back to the
             last one.
+        explained: the classes whose meaning was shown, as text; each is shown once.
     """
 
     review: PendingReview
@@ -173,6 +176,7 @@ class _ReviewWalk:
     rest: str = ""
     stacks: bool = False
     answered: list[tuple[int, bool]] = field(default_factory=list)
+    explained: set[str] = field(default_factory=set)
 
     def walk(self, programs: Sequence[PendingProgram], records: Sequence[PendingRecord]) -> None:
         """Ask one question after the other until the last one, or until the user quits."""
@@ -238,7 +242,7 @@ class _ReviewWalk:
             shown = self.review.report(ready) if name else None
             title = _title(name, shown.programs) if shown else "all of them"
             head = f"{question.head} "
-            click.echo(f"\n{head}{_summary(_text(shown, len(head))) if shown else _same(ready)}", nl=False)
+            click.echo(f"\n{head}{self.summary(shown, len(head)) if shown else _same(ready)}", nl=False)
             targets = len({one.key.target for one in ready})
             key = self.asked(title, shown, several=bool(name) and targets > 1)
             self.answer(at, key, before)
@@ -247,6 +251,15 @@ class _ReviewWalk:
         elif key == "r":
             self.review.reject((one.key, one.id) for one in ready)
         return key
+
+    def summary(self, report: Report, taken: int) -> str:
+        """The first lines of a report, and what its classes mean if that was not shown before."""
+        parts = ReportParts(report)
+        meanings = [f"{name}: {words}" for name, words in class_meanings(parts.functions[0]).items()]
+        fresh = [words for words in meanings if words not in self.explained]
+        self.explained.update(fresh)
+        text = _summary(_text(report, taken, parts))
+        return text + (lay_out([Line(0, "; ".join(fresh), wrap=True)], width=width()) if fresh else "")
 
     def decide_record(self, at: int, question: _Question) -> str:
         """`decide` for traces or growth."""
@@ -365,9 +378,10 @@ def _record_text(one: PendingRecord, old: str | None, everything: bool = False) 
     return "".join(printable(line) + "\n" for line in lines)
 
 
-def _text(report: Report, taken: int = 0) -> str:
+def _text(report: Report, taken: int = 0, parts: ReportParts | None = None) -> str:
     """The report for this window, narrower by the `taken` columns before its first line."""
-    return to_terminal(report, width=width() - taken, color=color(), footer=False, legend=report.all)
+    columns, ends = width() - taken, report.all
+    return to_terminal(report, width=columns, color=color(), footer=False, legend=ends, meanings=ends, parts=parts)
 
 
 def _same(group: Sequence[PendingProgram]) -> str:

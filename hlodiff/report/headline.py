@@ -239,14 +239,27 @@ def format_meanings(programs: Iterable[ProgramView]) -> str:
         >>> format_meanings([ProgramView("f", "cpu", "compiled", "changed", "interface, numerics")])
         'interface: arguments or results; numerics: constants, types, precision'
     """
+    return "; ".join(f"{name}: {words}" for name, words in class_meanings(programs).items())
+
+
+def class_meanings(programs: Iterable[ProgramView]) -> dict[str, str]:
+    """The classes of changed programs, most severe first, with what each means.
+
+    Args:
+        programs: all of a report, both stages of each.
+
+    Example:
+        >>> class_meanings([])
+        {}
+    """
     programs = tuple(programs)
     same = {(one.name, one.target) for one in programs if (one.stage, one.status) == ("compiled", "identical")}
     changed = [one for one in programs if one.status == "changed"]
     found = {word for program in changed for word in program.word.split(", ")}
-    meanings = {name: words for name, words in MEANINGS.items() if name in found}
+    meanings: dict[str, str] = {name: words for name, words in MEANINGS.items() if name in found}
     if "structure" in meanings and any((one.name, one.target) not in same for one in changed):
         meanings["structure"] += f", {OTHER_RESULTS}"
-    return "; ".join(f"{name}: {words}" for name, words in meanings.items())
+    return meanings
 
 
 def format_status(status: str, command: str) -> str:

@@ -80,6 +80,7 @@ def to_terminal(
     color: bool = False,
     footer: bool = True,
     legend: bool = True,
+    meanings: bool = True,
     parts: ReportParts | None = None,
 ) -> str:
     """The report as text.
@@ -89,7 +90,8 @@ def to_terminal(
         width: columns of the window, at least 40; long lines are truncated or wrapped.
         color: whether to use terminal colours. They carry no meaning of their own.
         footer: whether to end with how much was compared and the totals, as every complete report does.
-        legend: whether to explain where flops and bytes come from.
+        legend: whether to explain marks, and where flops and bytes come from.
+        meanings: whether to explain the classes of changes.
         parts: those of the report, if shared among several forms.
 
     Returns:
@@ -99,7 +101,7 @@ def to_terminal(
         >>> print(to_terminal(Report("diff", "a", "b", ())), end="")
         nothing to compare
     """
-    lines = [*_lines(parts or ReportParts(report), legend), *(_checked(report) if footer else ())]
+    lines = [*_lines(parts or ReportParts(report), legend, meanings), *(_checked(report) if footer else ())]
     return lay_out(_with_next(lines, report, width, footer), width=width, color=color)
 
 
@@ -121,7 +123,7 @@ def lines_of(parts: ReportParts) -> tuple[Line, ...]:
         >>> lines_of(ReportParts(Report("diff", "a", "b", ())))
         ()
     """
-    return (*_lines(parts, True), *_checked(parts.report))
+    return (*_lines(parts), *_checked(parts.report))
 
 
 def whole_lines(report: Report, width: int) -> tuple[Line, ...]:
@@ -159,7 +161,7 @@ def _with_next(lines: Iterable[Line], report: Report | ReportView, width: int, f
     return placed
 
 
-def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
+def _lines(parts: ReportParts, legend: bool = True, meanings: bool = True) -> Iterator[Line]:
     report, texts = parts.report, parts.texts
     changed = any(_is_listed(program) or other_memory(program, report.threshold) for program in report.programs)
     programs, functions, written = parts.functions if changed else ((), (), ())
@@ -168,10 +170,8 @@ def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
         yield Line(0, words, style=style, wrap=True)
     listed = list(_changed_functions(texts, functions, written)) if changed and not report.brief else []
     is_short = len(listed) <= _MOST_LINES or report.all
-    if (
-        legend and len(functions) == 1 and is_short and _ends_with_it(report)
-    ):  # its lines are indented, what follows is not
-        listed = listed[:-1]
+    is_followed = (legend or meanings) and len(functions) == 1 and is_short and _ends_with_it(report)
+    listed = listed[:-1] if is_followed else listed  # its lines are indented, what follows is not
     for line in () if report.brief else written:  # edited lines that changed several functions
         yield Line(2, _place(line), wrap=True)
         yield from _sources(line, 4)
@@ -201,9 +201,11 @@ def _lines(parts: ReportParts, legend: bool) -> Iterator[Line]:
         of_targets = [one for function in functions for one in function.targets]
         below, neither = sum(one.below for one in of_targets), chain(*(unlisted(one.numbers) for one in of_targets))
         yield Line(0, format_legend(report.threshold, below, neither), wrap=True)
-        yield from (Line(0, words, wrap=True) for words in [format_meanings(programs)] if words)
+    if meanings and (words := format_meanings(programs)):
+        yield Line(0, words, wrap=True)
+    if legend and report.all:
         listed_lines = (line for one in functions for stage in one.stages for line in stage.lines)
-        if report.all and any(change.cost for line in listed_lines for change in line.changes):
+        if any(change.cost for line in listed_lines for change in line.changes):
             yield Line(0, COSTS, wrap=True)
     yield from (Line(0, line) for line in timing_lines(report.timings)) if report.timings else ()
     yield from (Line(0, line) for line in run_lines(report.run_parts)) if report.run_parts else ()

@@ -11,11 +11,13 @@ from typing import Any, Literal
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.functions import WORST
+from hlodiff.report.headline import class_meanings
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
 from hlodiff.report.markdown import SIGNS, numbers_table, to_markdown, verdict_words
 from hlodiff.report.numbers import key_numbers
 from hlodiff.report.parts import build_view
 from hlodiff.report.report import Report
+from hlodiff.report.report_view import ReportView
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES, both_sides, judged, other_work, verdict_of
@@ -131,7 +133,9 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     view, following = build_view(report), _following(report, rows)
     if any(_is_compared(row) for row in rows):
         lines += ["", *([f"{MARKS[view.functions[0].verdict]} {view.verdict}", ""] if view.functions else [])]
-        lines += [*([f"next: {following}", ""] if following else []), *_table(rows, width), ""]
+        lines += [*([f"next: {following}", ""] if following else []), *_table(rows, width)]
+        meanings = [Line(0, words, wrap=True) for words in ([] if details else _meanings(view, rows))]
+        lines += lay_out([*meanings, Line(0, "")], width=width).split("\n")[:-1]  # the details end with them
     lines += lay_out(number_lines(view.numbers), width=width).split("\n")[:-1]
     lines += lay_out(list(_at_libraries(report)), width=width).split("\n")[:-1]
     lines += _what_to_do(report, rows)
@@ -140,6 +144,14 @@ def upgrade_text(report: Report, width: int = 100, color: bool = False, details:
     if details:
         text += to_terminal(report, width=width, color=color, footer=False) + "\n"
     return text + "".join(printable(line) + "\n" for line in (*_summed(rows), _totals(rows)))
+
+
+def _meanings(view: ReportView, rows: Iterable[UpgradeChange]) -> list[str]:
+    """What the classes in the table mean, in one line; none if it has none."""
+    shown = {name for row in rows for name in row.classes}
+    compiled = (one for one in view.programs if one.stage == "compiled")
+    words = [f"{name}: {words}" for name, words in class_meanings(compiled).items() if name in shown]
+    return ["; ".join(words)] if words else []
 
 
 def _following(report: Report, rows: Sequence[UpgradeChange]) -> str:
@@ -284,7 +296,8 @@ def upgrade_markdown(report: Report, details: bool = False) -> str:
         name, target, cost, *rest = _cells(row)
         mark = verdict_words(row.cost) if cost else ""
         lines.append(f"| {' | '.join([code(name), code(target), mark, *map(escape_markdown, rest)])} |")
-    lines += ["", *numbers_table(view, several=1)]
+    meanings = () if details else _meanings(view, rows)
+    lines += ["", *(f"{escape_markdown(words)}\n" for words in meanings), *numbers_table(view, several=1)]
     lines += [f"    {line}" for line in lay_out(list(_at_libraries(report)), width=160).split("\n")]
     lines += [escape_markdown(line) for line in _what_to_do(report, rows)]
     for block in _not_checked(rows):
