@@ -42,7 +42,7 @@ def walk(arguments: list[str]) -> Walk:
 
     Module-level code and comprehensions do not count as functions. Modules are imported during the run, as for a user.
     """
-    from hlodiff.cli import run
+    import hlodiff.cli
 
     entered: set[CodeType] = set()
     crossings = 0
@@ -59,7 +59,7 @@ def walk(arguments: list[str]) -> Walk:
     with contextlib.redirect_stdout(io.StringIO()):
         sys.setprofile(note)
         try:
-            run(arguments)
+            hlodiff.cli.run(arguments)  # imports the command, as for a user
         finally:
             sys.setprofile(None)
     return Walk(len({code.co_filename for code in entered}), len(entered), crossings)

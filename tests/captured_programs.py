@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from hlodiff.capture import Outcome, Request, availability, capture, discover, parse_target, worker_reuse
+from hlodiff.capture import Outcome, Request, capture, discover, missing_packages, parse_target, worker_reuse
 from hlodiff.config import Config
 
 THREE = ("cpu", "tpu-v5e-2x2", "cuda-h100-x4")
-ABSENT = [name for name in THREE if availability.missing(parse_target(name))]
+ABSENT = [name for name in THREE if missing_packages(parse_target(name))]
 HEAD = """\
 import os, jax, jax.numpy as jnp, hlodiff
 from jax.sharding import NamedSharding, PartitionSpec as P

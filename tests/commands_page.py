@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hlodiff.cli.entry import GROUPS, program
+from hlodiff.cli import GROUPS, program
 
 PAGE = Path(__file__).parent.parent / "docs/commands.md"
 _HEAD = """# Commands

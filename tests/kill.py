@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hlodiff.capture import TemporaryFolder
 from hlodiff.snapshots import FolderTree, Key, digest, list_snapshots, read_pending, read_whole_snapshot
-from hlodiff.workflows.build_snapshot import parse
+from hlodiff.workflows import parse_snapshot
 
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _NAMES = ("a", "b", "c", "d")
@@ -141,7 +141,7 @@ class Ground:
         tree, found = FolderTree(root), {}
         for key in list_snapshots(tree).keys:
             snapshot = read_whole_snapshot(tree, key)
-            assert parse(snapshot, str(key), verify=True).intact, f"{key} is torn"
+            assert parse_snapshot(snapshot, str(key), verify=True).intact, f"{key} is torn"
             found[key] = digest(snapshot)
         return found
 

@@ -18,9 +18,9 @@ from hlodiff.capture import (
     Event,
     NotChecked,
     Request,
-    availability,
     capture,
     discover,
+    missing_packages,
     parse_target,
 )
 from hlodiff.capture.cases import build_cases
@@ -336,7 +336,7 @@ def test_options_for_an_already_jitted_function_are_refused(project: Project) ->
 
 
 def test_a_mesh_of_the_function_s_own_is_not_compiled_under_the_target_s_name(project: Project) -> None:
-    if availability.missing(parse_target("tpu-v5e-2x2")):
+    if missing_packages(parse_target("tpu-v5e-2x2")):
         pytest.skip("libtpu is not installed")
     config = project(
         """

@@ -13,7 +13,7 @@ import pytest
 
 from hlodiff.capture import CapturedProgram, Request
 from hlodiff.config import Config
-from hlodiff.workflows.build_snapshot import build_snapshot
+from hlodiff.workflows import snapshot_of
 from tests.captured_programs import HEAD, Project, outcomes
 from tests.captured_programs import project as project
 
@@ -95,7 +95,7 @@ def sources(config: Config, *order: tuple[str, str]) -> dict[tuple[str, str], st
     found = {}
     for outcome in outcomes(config, [Request(name, case, "cpu") for name, case in order]).values():
         assert isinstance(outcome, CapturedProgram), outcome
-        found[outcome.function, outcome.case] = json.dumps(build_snapshot(outcome, str(config.root)).source)
+        found[outcome.function, outcome.case] = json.dumps(snapshot_of(outcome, str(config.root)).source)
     return found
 
 
@@ -114,7 +114,7 @@ import json, sys, jax, jax.numpy as jnp, hlodiff, programs
 from pathlib import Path
 from hlodiff.capture import Request
 from hlodiff.capture.compile_case import Bench, capture_with
-from hlodiff.workflows.build_snapshot import build_snapshot
+from hlodiff.workflows import snapshot_of
 
 calls = 0
 @jax.jit
@@ -131,7 +131,7 @@ found = {}
 with hlodiff.watch() as seen:
     for name in sys.argv[1].split(","):
         outcome = capture_with(bench, Request(name, "", "cpu"), lambda *_: hlodiff.Case(FUNCTIONS[name], VECTOR))
-        found[name] = build_snapshot(outcome, str(Path.cwd())).source
+        found[name] = snapshot_of(outcome, str(Path.cwd())).source
     hlodiff.capture_program(hlodiff.Case(mine, VECTOR))
     mine(jnp.ones(8)), programs.helper(jnp.ones(8))
 print(json.dumps({"sources": found, "calls": calls, "counted": seen.traces("mine") + seen.programs("mine")}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import pytest
 
-from hlodiff.capture import CapturedProgram, NotChecked, availability, parse_target
+from hlodiff.capture import CapturedProgram, NotChecked, missing_packages, parse_target
 from tests.captured_programs import Project, outcomes
 from tests.captured_programs import project as project
 
@@ -54,9 +54,7 @@ def inside(target):
     inner = jax.jit(lambda x: jax.device_put(x + 1, host))
     return hlodiff.Case(lambda x: inner(x) * 2, hlodiff.abstract((8,), "float32"))
 """
-pytestmark = pytest.mark.skipif(
-    bool(availability.missing(parse_target("cuda-h100-x4"))), reason="cannot compile for cuda"
-)
+pytestmark = pytest.mark.skipif(bool(missing_packages(parse_target("cuda-h100-x4"))), reason="cannot compile for cuda")
 
 
 def test_kinds_that_hlodiff_gives_are_in_the_program(project: Project) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import availability, is_target, parse_target, targets
+from hlodiff.capture import availability, is_target, missing_packages, parse_target, targets
 from hlodiff.capture.environment import Setting, flags_that_matter, worker_environment
 from hlodiff.config import Config
 from hlodiff.errors import CaptureError, UsageError
@@ -65,7 +65,7 @@ def test_this_machine_compiles_for_its_cpu_and_tells_about_the_rest(tmp_path: Pa
     for status in found.values():
         assert status.available or status.reason
     for name in known:
-        lacking = availability.missing(parse_target(name))
+        lacking = missing_packages(parse_target(name))
         assert lacking is None or (found[name].reason, found[name].install) == lacking
 
 
@@ -106,12 +106,12 @@ def test_what_is_missing_is_named_with_what_to_install(
     monkeypatch: pytest.MonkeyPatch, target: str, versions: dict[str, str], ptxas: bool, reason: str, install: str
 ) -> None:
     pretend(monkeypatch, VERSIONS | versions, ptxas=ptxas)
-    assert availability.missing(parse_target(target)) == (reason, install)
+    assert missing_packages(parse_target(target)) == (reason, install)
 
 
 def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, VERSIONS | PLUGIN)
-    assert [availability.missing(parse_target(name)) for name in ("cpu", "tpu-v5e-2x2", "cuda-h100")] == [None] * 3
+    assert [missing_packages(parse_target(name)) for name in ("cpu", "tpu-v5e-2x2", "cuda-h100")] == [None] * 3
 
 
 @pytest.mark.parametrize(

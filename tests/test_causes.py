@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hlodiff.differ import ModuleDiff, classes_of, diff
-from hlodiff.differ.causes import nearest_causes
+from hlodiff.graph import nearest_causes
 from hlodiff.hlo import read_hlo, read_text
 from tests.scenarios import compare, line
 from tests.test_diff_properties import kinds, made

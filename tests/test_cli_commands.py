@@ -12,8 +12,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from hlodiff.cli import run
-from hlodiff.cli.entry import COMMANDS, FORMER, program
+from hlodiff.cli import COMMANDS, FORMER, program, run
 
 Ask = Callable[..., tuple[int, str, str]]
 TEXT = "HloModule m\n\nENTRY %e {{\n  %p = f32[8]{{0}} parameter(0)\n  ROOT %r = f32[8]{{0}} {}(%p)\n}}\n"

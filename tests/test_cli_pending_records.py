@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import DiscoveredFunction, Discovery, ScenarioRun
+from hlodiff.capture import DiscoveredFunction, Discovery, GrowthResult, ScenarioRun, SizedProgram
 from hlodiff.differ import QUANTITIES, Growth, growth_series
 from hlodiff.snapshots import Key
-from hlodiff.workflows.growth import GrowthSeries
 from tests.test_cli_review import review
 from tests.test_cli_scenarios import (
     Ask,  # the fixture
@@ -225,10 +224,12 @@ class Grower:
     def __init__(self) -> None:
         self.counts = (50, 50, 50)
 
-    def grown(self, *_: object) -> list[GrowthSeries]:
+    def lowered(self, *_: object) -> Iterator[tuple[Key, GrowthResult]]:
+        yield Key("walk", "", "cpu"), GrowthResult("walk", "", "cpu", (SizedProgram("n", ()),), {})
+
+    def growth(self, *_: object) -> Growth:
         at = [dict.fromkeys(QUANTITIES, 100) | {"instructions": count} for count in self.counts]
-        growth = Growth("walk", "cpu", "n", (8, 16, 32), growth_series((8, 16, 32), at))
-        return [GrowthSeries(Key("walk", "", "cpu"), (growth,))]
+        return Growth("walk", "cpu", "n", (8, 16, 32), growth_series((8, 16, 32), at))
 
 
 @pytest.fixture
@@ -238,7 +239,8 @@ def grower(runner: Runner, said: Ask, monkeypatch: pytest.MonkeyPatch) -> Grower
     runner.outcomes = {}
     for name in ("check", "update"):
         monkeypatch.setattr(f"hlodiff.workflows.{name}.discover", lambda config: Discovery((found,)))
-    monkeypatch.setattr("hlodiff.workflows.growth.measure_growth", stand_in.grown)
+    monkeypatch.setattr("hlodiff.workflows.growth.capture_programs", stand_in.lowered)
+    monkeypatch.setattr("hlodiff.workflows.growth.growth_of", stand_in.growth)
     for name in ("growth", "update"):
         monkeypatch.setattr(f"hlodiff.workflows.{name}.growing_keys", lambda *_: (Key("walk", "", "cpu"),))
     said("update")

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from markdown_it import MarkdownIt
 
-from hlodiff.cli.entry import COMMANDS, FORMER
+from hlodiff.cli import COMMANDS, FORMER
 from hlodiff.report import SAVED_FORM_NAMES, ReportView, read_result, read_untrusted_view, saved_to_form
 from tests.known_words import FILE, NEEDED, PROGRAMS
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hlodiff.capture import parse_target
-from hlodiff.capture.availability import missing
+from hlodiff.capture import missing_packages, parse_target
 from hlodiff.capture.environment import LIBTPU
 
 MODEL = """
@@ -59,7 +58,7 @@ for name in {targets!r}:
     print("=====", name, flush=True)
     print(to_text(normalize(read_hlo(text))), flush=True)
 """
-TARGETS = [name for name in ("cpu-4", "tpu-v5e-2x2", "cuda-h100-x4") if missing(parse_target(name)) is None]
+TARGETS = [name for name in ("cpu-4", "tpu-v5e-2x2", "cuda-h100-x4") if missing_packages(parse_target(name)) is None]
 
 
 def run(
@@ -99,4 +98,4 @@ def test_targets_of_this_machine_are_said() -> None:
     """cpu is always there; the reason for each of the others is a sentence, so that nothing is left out in silence."""
     assert "cpu-4" in TARGETS
     for name in ("tpu-v5e-2x2", "cuda-h100-x4"):
-        assert name in TARGETS or all(missing(parse_target(name)) or ())
+        assert name in TARGETS or all(missing_packages(parse_target(name)) or ())

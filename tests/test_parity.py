@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hlodiff
-from hlodiff.capture import DiscoveredFunction, Discovery, availability, parse_target
+from hlodiff.capture import DiscoveredFunction, Discovery, missing_packages, parse_target
 from hlodiff.policy import Parity, ParityProgram, exit_code, judge_parity
 from hlodiff.report import explained, parity_markdown, parity_text
 from hlodiff.snapshots import Key
@@ -319,7 +319,7 @@ def test_check_fails_where_compute_on_stands_outside(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(availability.missing(parse_target(TPU)) is not None, reason="libtpu is not installed")
+@pytest.mark.skipif(missing_packages(parse_target(TPU)) is not None, reason="libtpu is not installed")
 def test_a_tpu_runs_on_the_host_only_what_was_called(folder: Path) -> None:
     code, out, _ = command(
         folder, "inspect", "parity", "a_lost", "b_kept", "--target", TPU, "--format", "json", "--exit-code"

@@ -6,9 +6,8 @@ import pytest
 
 from benchmarks.programs import ROOT
 from hlodiff.differ import diff
-from hlodiff.differ.moves import inlined_view
 from hlodiff.errors import ReadError
-from hlodiff.graph import call_graph, dataflow
+from hlodiff.graph import call_graph, dataflow, inlined_view
 from hlodiff.hlo import read_text
 from tests.scenarios import lines, module
 

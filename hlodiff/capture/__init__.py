@@ -1,5 +1,7 @@
 """Captures programs. The only package that uses JAX and Equinox, and only in worker processes."""
 
+from hlodiff.capture.availability import check_jax as check_jax
+from hlodiff.capture.availability import missing_packages as missing_packages
 from hlodiff.capture.cache_folder import COMPILE_CACHE as COMPILE_CACHE
 from hlodiff.capture.cache_folder import CacheFolder as CacheFolder
 from hlodiff.capture.imports import Inputs as Inputs

@@ -33,7 +33,7 @@ def check_jax() -> None:
         raise CaptureError(f"jaxlib is not installed beside JAX {found}", hint=f"pip install jaxlib=={found}")
 
 
-def missing(name: TargetName) -> tuple[str, str] | None:
+def missing_packages(name: TargetName) -> tuple[str, str] | None:
     """What a target needs that this machine lacks, judged by the installed packages alone.
 
     Args:
@@ -44,7 +44,7 @@ def missing(name: TargetName) -> tuple[str, str] | None:
 
     Example:
         >>> from hlodiff.capture.targets import parse_target
-        >>> missing(parse_target("cpu")) is None
+        >>> missing_packages(parse_target("cpu")) is None
         True
     """
     if name.kind == "tpu":

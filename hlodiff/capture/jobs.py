@@ -24,7 +24,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from hlodiff.capture.availability import check_jax, missing
+from hlodiff.capture.availability import check_jax, missing_packages
 from hlodiff.capture.cache_folder import COMPILE_CACHE, CacheFolder, CacheUse, chosen_folder
 from hlodiff.capture.environment import SEED, compiled_by, elsewhere
 from hlodiff.capture.executor import EXECUTOR, RunningExecutor, called
@@ -277,7 +277,7 @@ def run_job(context: JobContext, request: Job) -> JobResult:
         return found
     try:
         answer: Answer
-        if (lacking := missing(parse_target(request.target))) is not None:
+        if (lacking := missing_packages(parse_target(request.target))) is not None:
             answer = NotChecked(request.function, request.case, request.target, *lacking)
         else:
             with _kept(context) as pool:

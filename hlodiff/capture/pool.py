@@ -30,7 +30,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any, cast
 
-from hlodiff.capture.availability import check_jax, compiler, missing
+from hlodiff.capture.availability import check_jax, compiler, missing_packages
 from hlodiff.capture.cache_folder import CacheFolder, chosen_folder
 from hlodiff.capture.environment import Purpose, Setting, worker_environment
 from hlodiff.capture.executor import EXECUTOR
@@ -626,7 +626,7 @@ def _capture(
     named, dead = without_dead(config, named)
     yield from (_finish(on_event, failure) for failure in dead)
     queues: dict[Setting, deque[Job]] = {}
-    unavailable = {name.name: missing(name) for _, name in named}
+    unavailable = {name.name: missing_packages(name) for _, name in named}
     for request, name in named:
         if (lacking := unavailable[name.name]) is not None:
             reason, install = lacking
@@ -695,7 +695,7 @@ def targets(config: Config) -> tuple[TargetStatus, ...]:
 
     check_jax()
     names = [parse_target(name) for name in dict.fromkeys((*KNOWN, *config.targets))]
-    lacking = {name.name: missing(name) for name in names}
+    lacking = {name.name: missing_packages(name) for name in names}
     tried = probe(config, [name for name in names if lacking[name.name] is None])
     found = []
     for name in names:

@@ -6,7 +6,21 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hlodiff.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from hlodiff.cli.entry import COMMANDS as COMMANDS
+    from hlodiff.cli.entry import FORMER as FORMER
+    from hlodiff.cli.entry import GROUPS as GROUPS
+    from hlodiff.cli.entry import program as program
+    from hlodiff.cli.entry import run as run
+
+
+if not TYPE_CHECKING:
+    # Import a name on first use: streams and signals are set up before click and the differ are imported.
+    __getattr__ = lazy_names(__spec__)
 
 # Garbage collection threshold. Programs are acyclic trees of records: collecting every 700 objects took 10 to 17 % of a
 # long diff, and collecting less often cost no measurable memory.
@@ -24,19 +38,14 @@ def main() -> None:
     _open_streams()
     install()
     try:
+        from hlodiff.cli.entry import run
+
         code = run(sys.argv[1:])
     except KeyboardInterrupt as error:  # during imports
         code = exit_code(error)
     ignore()
     _flush()
     sys.exit(code)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run one command; see `hlodiff.cli.entry.run`."""
-    from hlodiff.cli.entry import run
-
-    return run(arguments)
 
 
 def _open_streams() -> None:

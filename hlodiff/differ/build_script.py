@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.canonical_direction import BodyMatch, Key
-from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.elements import RETURNS, renumbered
 from hlodiff.differ.fields import Attributes, field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
@@ -46,6 +45,7 @@ from hlodiff.hlo.model import (
     Instruction,
     Layout,
     Module,
+    Place,
     Shape,
     is_commutative,
     is_embedded,

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import Place, ProgramMatch
+from hlodiff.differ.computation_matches import ProgramMatch
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.fields import is_note
 from hlodiff.differ.result import FieldChange
-from hlodiff.graph import calls_by_callee
+from hlodiff.graph import START, calls_by_callee, nearest_causes
 from hlodiff.hlo.collectives import continued_steps, family
 from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import (
@@ -36,6 +36,7 @@ from hlodiff.hlo.model import (
     Instruction,
     Layout,
     Module,
+    Place,
     Shape,
     is_embedded,
 )
@@ -119,49 +120,6 @@ def follow_meshes(edits: Sequence[RawEdit]) -> None:
             edit.cause = cause
 
 
-def nearest_causes(candidates: Sequence[Iterable[int]]) -> list[int | None]:
-    """For each edit the cause on a shortest path from a root.
-
-    Args:
-        candidates: for each edit those that it may follow from.
-
-    Returns:
-        One of the candidates of each edit, None for a root. Roots are the edits without candidates, and the first of
-        edits in a cycle that follow only from each other. An edit that follows from both kinds is listed under the
-        first kind: which edit of a cycle started it is unknown.
-
-    Example:
-        >>> nearest_causes([[1], [], [4], [4], [3]])
-        [1, None, 4, None, 3]
-    """
-    import networkx as nx
-
-    # Edges from a cause to edits that may follow from it; most edits have none.
-    graph: nx.DiGraph[int] = nx.DiGraph(
-        (cause, index) for index, causes in enumerate(candidates) for cause in causes if cause != index
-    )
-    rings = nx.condensation(graph)
-    sources = [min(rings.nodes[ring]["members"]) for ring, causes in rings.in_degree() if not causes]
-    found: list[int | None] = [None] * len(candidates)
-    _follow(graph, found, sorted(index for index in sources if not graph.in_degree(index)))
-    _follow(graph, found, sorted(index for index in sources if index in graph))
-    return found
-
-
-_START = -1
-
-
-def _follow(graph: nx.DiGraph[int], found: list[int | None], roots: Sequence[int]) -> None:
-    """Assign the nearest cause to everything reached from these roots, and remove both from the graph."""
-    import networkx as nx
-
-    graph.add_edges_from((_START, root) for root in roots)
-    reached = list(nx.bfs_edges(graph, _START)) if roots else []
-    for cause, follower in reached:
-        found[follower] = cause if cause != _START else None
-    graph.remove_nodes_from([_START, *(follower for _, follower in reached)])
-
-
 # They pass on what others compute, and take a tuple of it or an index into one.
 _HANDING_ON = frozenset(
     ["parameter", "get-tuple-element", "get_tuple_element", "tuple", "return", "sdy.return", "while", "conditional",
@@ -210,24 +168,22 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
                         graph.add_edge(index, roots[other])
                         graph.add_edge(roots[other], index)
                     elif roots[other] not in handing and (of_work[other] or other in passing):
-                        graph.add_edge(_START, other)
+                        graph.add_edge(START, other)
                         graph.add_edge(other, index)
-    for index in sorted(handing - set(nx.descendants(graph, _START) if _START in graph else ())):
+    for index in sorted(handing - set(nx.descendants(graph, START) if START in graph else ())):
         # Results in another order: what is computed in between is the same, and something before it is not.
         for work in [n for n in _before(sides, edits[index]) if of_work[n] and roots[n] not in handing][:1]:
-            graph.add_edge(_START, work)
+            graph.add_edge(START, work)
             graph.add_edge(work, index)
-    for cause, follower in list(nx.bfs_edges(graph, _START)) if _START in graph else ():
+    for cause, follower in list(nx.bfs_edges(graph, START)) if START in graph else ():
         if follower in handing:
             edits[follower].cause = cause
             handing.discard(follower)
     # A value that a loop no longer saves or slices is the root cause if nothing else was added or removed near it.
     left = graph.subgraph(handing).copy()
-    left.add_edges_from(
-        (_START, index) for index in sorted(handing) if index in left and edits[index].kind != "changed"
-    )
-    for cause, follower in list(nx.bfs_edges(left, _START)) if _START in left else ():
-        if cause != _START:
+    left.add_edges_from((START, index) for index in sorted(handing) if index in left and edits[index].kind != "changed")
+    for cause, follower in list(nx.bfs_edges(left, START)) if START in left else ():
+        if cause != START:
             edits[follower].cause = cause
 
 

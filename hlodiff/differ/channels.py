@@ -9,10 +9,8 @@ from dataclasses import replace
 from hlodiff.differ.computation_matches import (
     ComputationMatch,
     Mapped,
-    Place,
     ProgramMatch,
     ProgramSide,
-    at,
     equal_callees,
     paired_places,
 )
@@ -22,7 +20,7 @@ from hlodiff.differ.prepare import channel_of, tuning_of
 from hlodiff.differ.regions import joined_halves, with_joined
 from hlodiff.differ.result import Edit, FieldChange
 from hlodiff.hlo.collectives import FAMILIES, continued_steps, is_step
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, Place, at
 from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import split_backend_config
 

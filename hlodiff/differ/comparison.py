@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.classify import CLASSES, Class, classes_of, replaces_a_number
-from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.loops import loops_of, whiles
 from hlodiff.differ.metrics import ExecutedCount, executed
 from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.model import Module, Stage
+from hlodiff.hlo.model import Module, Place, Stage
 
 if TYPE_CHECKING:
     from hlodiff.differ.passes.blame import PassBlame

@@ -47,14 +47,11 @@ from hlodiff.differ.placement import platform_of
 from hlodiff.differ.prepare import HashedModule
 from hlodiff.graph import call_graph, dataflow
 from hlodiff.hlo.fingerprint import Content, idle_parameters, renumbered_hash
-from hlodiff.hlo.model import BINDS, Computation, Instruction, Module, is_embedded, operand_names
+from hlodiff.hlo.model import BINDS, Computation, Instruction, Module, Place, at, is_embedded, operand_names
 
 if TYPE_CHECKING:
     import networkx as nx
 
-
-Place = tuple[int, int]
-"""An instruction: index of its computation, index in it."""
 
 # Fused computations hold tens of instructions, large ones a thousand; one that is larger after flattening stays nested.
 _LARGEST = 4000
@@ -938,11 +935,6 @@ def every_mapping(old: ProgramSide, new: ProgramSide, pairs: Sequence[Computatio
                     seen.add((a, b))
                     worklist.append(ComputationMatch(a, b, count=pair.count))
     return found
-
-
-def at(module: Module, place: Place) -> Instruction:
-    """The instruction at a place."""
-    return module.computations[place[0]].instructions[place[1]]
 
 
 def paired_places(found: ProgramMatch) -> dict[Place, Place]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from hlodiff.differ.computation_matches import ComputationMatch, Place, ProgramMatch, at, matched_calls
+from hlodiff.differ.computation_matches import ComputationMatch, ProgramMatch, matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_costs import (
     FUSIONS,
@@ -35,7 +35,7 @@ from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import Cost
 from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
-from hlodiff.hlo.model import CALLS, CONDITIONALS, Instruction, Module, is_embedded
+from hlodiff.hlo.model import CALLS, CONDITIONALS, Instruction, Module, Place, at, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.traversal import preorder
 

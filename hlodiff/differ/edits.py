@@ -10,10 +10,8 @@ from typing import Any
 
 from hlodiff.differ.computation_matches import (
     ComputationMatch,
-    Place,
     ProgramMatch,
     ProgramSide,
-    at,
     is_misbound,
     matched_calls,
     returns_apart,
@@ -25,7 +23,7 @@ from hlodiff.differ.instruction_matches import OWN, Elements
 from hlodiff.differ.operands import operands_changed, root_changed
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import aliased_buffers, donated_parts, layout_parts, load_json, split_commas, without_comments
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import Instruction, Module, Place, at
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, equal_below
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, equal_below
 from hlodiff.differ.edits import RawEdit, site_of
 from hlodiff.differ.result import FusionChange, Site
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, Place
 
 if TYPE_CHECKING:
     import networkx as nx

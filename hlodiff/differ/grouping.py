@@ -11,7 +11,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from hlodiff.differ.causes import roots_of
-from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import LEFT_OVER, RawEdit, site_of
 from hlodiff.differ.metrics import cycles_of
@@ -19,7 +18,7 @@ from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame, own_place
-from hlodiff.hlo.model import BROADCASTS, Frame, Instruction, Module
+from hlodiff.hlo.model import BROADCASTS, Frame, Instruction, Module, Place, at
 from hlodiff.hlo.traversal import call_sites, multiplicities
 
 # Opcodes that only pass a literal to its users.

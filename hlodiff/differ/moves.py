@@ -8,164 +8,18 @@ neighbourhood takes the place of the subtree.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hlodiff.differ.computation_matches import Place, ProgramMatch, ProgramSide, at, equal_below, paired_places
+from hlodiff.differ.computation_matches import ProgramMatch, ProgramSide, equal_below, paired_places
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.fields import in_order, reported_changes
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import compute_place
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
-from hlodiff.hlo.model import CALLS, CONDITIONALS, Computation, Instruction, Module, is_commutative, operand_names
-
-_HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-element"])
-BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
-# They move with all of their contents.
-_WHOLE = CONDITIONALS | {"fusion", "while"}
-
-
-@dataclass(frozen=True, slots=True)
-class InlinedView:
-    """A module without borders: resolved operands and users of every instruction, and of fusions as a whole."""
-
-    operands: dict[Place, tuple[tuple[Place, int], ...]]
-    users: dict[Place, tuple[tuple[Place, int], ...]]
-
-
-def inlined_view(module: Module, unopened: Container[int], only: Collection[Place] | None = None) -> InlinedView:
-    """Neighbours of instructions; computations equal on both sides are unopened and count as one instruction.
-
-    Args:
-        module: the program.
-        unopened: computations that count as one instruction.
-        only: the places whose neighbours are needed; None for all.
-    """
-    # For each computation called as a step of the program, or by a loop, from a single place, that place.
-    sites: dict[int, Place | None] = {}
-    for index, computation in enumerate(module.computations):
-        for position, it in computation.calling:
-            for callee in it.called:
-                fits = (_is_step(it) or it.opcode == "while") and callee not in sites and callee not in unopened
-                sites[callee] = (index, position) if fits else None
-    operands: dict[Place, tuple[tuple[Place, int], ...]] = {}
-    users: dict[Place, list[tuple[Place, int]]] = {}
-    # A fusion has the users of the value that it resolves to.
-    roots = {_resolve(module, sites, place) for place in only or () if at(module, place).opcode in _WHOLE}
-    for index, computation in enumerate(module.computations):
-        if index in unopened:
-            continue
-        instructions = computation.instructions
-        itself = [(index, n) if _is_itself(it) else None for n, it in enumerate(instructions)]
-        # Instructions whose users are needed: those that are asked for, and those that only pass a value on.
-        near = {n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots}
-        for position, it in enumerate(instructions):
-            is_asked = only is None or (index, position) in only
-            if it.opcode in BORDERS - _WHOLE or (it.opcode == "fusion" and not is_asked):
-                continue
-            if not is_asked and near.isdisjoint(it.operands):
-                continue
-            numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
-            resolved = [
-                (itself[operand] or _resolve(module, sites, (index, operand), result), number)
-                for (operand, result), number in zip(it.reads, numbers, strict=True)
-            ]
-            if is_asked:
-                operands[index, position] = tuple(resolved)
-            for place, slot in resolved if it.opcode != "fusion" else ():
-                if only is None or place in only or place in roots:
-                    users.setdefault(place, []).append(((index, position), slot))
-    for place in operands:
-        if at(module, place).opcode in _WHOLE:
-            users[place] = users.get(_resolve(module, sites, place), [])
-    return InlinedView(operands, {place: tuple(found) for place, found in users.items()})
-
-
-def _is_step(it: Instruction) -> bool:
-    return it.opcode == "fusion" or it.opcode in CALLS or it.opcode.startswith(("custom-call", "async-start"))
-
-
-def _resolve(module: Module, sites: dict[int, Place | None], place: Place, result: int = 0) -> Place:
-    """Resolve a value through borders, see `_behind`; `result` selects one of several results."""
-    for _ in range(1000):  # nesting is shallow in real programs; this ends a hostile call cycle
-        behind = _behind(module, sites, place)
-        if behind is None:
-            return place
-        place = behind
-        it = at(module, place)
-        if it.opcode == "return":  # of a StableHLO function
-            if result >= len(it.operands):
-                return place
-            place, result = (place[0], it.operands[result]), it.results[result] if it.results else 0
-    return place
-
-
-def _is_itself(it: Instruction) -> bool:
-    """Whether a value resolves to itself, see `_behind`: most do."""
-    return not it.calls and it.opcode not in _HANDING_ON and not it.opcode.endswith("-done")
-
-
-def _behind(module: Module, sites: dict[int, Place | None], place: Place) -> Place | None:
-    """One step behind a value: a parameter's operand at the call, a call's callee root, an element's tuple operand."""
-    it = at(module, place)
-    if _is_itself(it):
-        return None
-    site = sites.get(place[0])
-    if it.opcode == "parameter" and site is not None:
-        if at(module, site).opcode == "while":
-            return _before_loop(module, site, place, None)
-        operands = at(module, site).operands
-        number = it.number
-        return (site[0], operands[number]) if number < len(operands) else None
-    if it.opcode in ("bitcast", "copy-start", "copy-done") or (it.opcode.endswith("-done") and it.operands):
-        return place[0], it.operands[0]
-    if it.calls and len(it.called) == 1 and _is_step(it) and sites.get(it.called[0]) is not None:
-        return it.called[0], module.computations[it.called[0]].root
-    if it.opcode == "get-tuple-element" and (it.attribute("index") or "").isdigit():
-        source = _resolve(module, sites, (place[0], it.operands[0]))
-        made = at(module, source)
-        index = int(it.attribute("index") or 0)
-        if made.opcode == "parameter" and (loop := sites.get(source[0])) and at(module, loop).opcode == "while":
-            return _before_loop(module, loop, source, index)
-        return (source[0], made.operands[index]) if made.opcode == "tuple" and index < len(made.operands) else None
-    return None
-
-
-def _before_loop(module: Module, loop: Place, parameter: Place, element: int | None) -> Place | None:
-    """What a value in a loop is before the loop, if each turn of it hands the value on as it was; None for others.
-
-    Args:
-        module: the program.
-        loop: the loop.
-        parameter: a parameter of its body or condition.
-        element: which element of the parameter, if it is a tuple; None if it is an array.
-    """
-    it = at(module, loop)
-    number = at(module, parameter).number if element is None else element
-    if element is None:
-        names = operand_names(it, module).get(parameter[0], ())
-        place = names[number] if number < len(names) else -1
-        is_carried = place < len(it.shape.tuple_shapes or (it.shape,))
-    else:
-        begin = at(module, (loop[0], it.operands[0]))
-        place = begin.operands[number] if begin.opcode == "tuple" and number < len(begin.operands) else -1
-        is_carried = True
-    if place < 0 or (is_carried and not _is_handed_on(module.computations[it.called[-1]], number, element is None)):
-        return None
-    return loop[0], place
-
-
-def _is_handed_on(body: Computation, number: int, is_array: bool) -> bool:
-    """Whether the body of a loop returns what it was given under a number."""
-    root = body.instructions[body.root]
-    if root.opcode not in ("tuple", "return") or number >= len(root.operands):
-        return False
-    returned = body.instructions[root.operands[number]]
-    if is_array:
-        return returned.opcode == "parameter" and returned.number == number
-    is_element = returned.opcode == "get-tuple-element" and returned.attribute("index") == str(number)
-    return is_element and body.instructions[returned.operands[0]].opcode == "parameter"
+from hlodiff.graph import BORDERS, WITH_CONTENTS, InlinedView, inlined_view
+from hlodiff.hlo.model import Instruction, Module, Place, at
 
 
 def with_moves(
@@ -209,7 +63,7 @@ def with_moves(
     moves: dict[Place, Place] = {}
     while True:  # a fusion or a loop moves with its contents, which are then known too
         more, left = _followed(sides, groups, known, homes, limits.move_rounds)
-        calls = {a: b for a, b in more.items() if at(old, a).opcode in _WHOLE}
+        calls = {a: b for a, b in more.items() if at(old, a).opcode in WITH_CONTENTS}
         moves |= calls or more
         if not calls:
             break
@@ -237,7 +91,7 @@ def with_moves(
 
 
 def _may_move(it: Instruction) -> bool:
-    return it.opcode in _WHOLE or it.opcode not in BORDERS
+    return it.opcode in WITH_CONTENTS or it.opcode not in BORDERS
 
 
 def _followed(
@@ -307,7 +161,7 @@ def _groups(
     for program, places, which in ((programs[0], removed, 0), (programs[1], added, 1)):
         for place in places:
             it = at(program.module, place)
-            inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode in _WHOLE else ()
+            inside = tuple(program.hashes[callee] for callee in it.called) if it.opcode in WITH_CONTENTS else ()
             what = (it.opcode, it.shape.bare.text, it.literal, inside)
             key = (*what, len(it.operands), tuple(sorted(it.attributes)))
             groups.setdefault(key, ([], []))[which].append(place)

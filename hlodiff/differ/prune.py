@@ -20,7 +20,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hlodiff.differ.computation_matches import at, matched_calls
+from hlodiff.differ.computation_matches import matched_calls
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -35,7 +35,7 @@ from hlodiff.hlo.grammar import (
     operand_references,
     renamed_calls,
 )
-from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Layout, Module, Shape, is_embedded
+from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Layout, Module, Shape, at, is_embedded
 from hlodiff.hlo.parser import LazyComputations
 from hlodiff.hlo.text_fingerprint import TextFingerprint, TextFingerprinter, same_names
 from hlodiff.hlo.traversal import preorder

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.computation_matches import Place, ProgramMatch, at, paired_places
+from hlodiff.differ.computation_matches import ProgramMatch, paired_places
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.instruction_matches import are_apart
@@ -24,7 +24,18 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import ArgumentChanges, Edit, FieldChange, argument_changes
 from hlodiff.hlo.collectives import FAMILIES, family, stem
 from hlodiff.hlo.metadata import own_place, path_of
-from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Frame, Instruction, Module, Shape, is_commutative
+from hlodiff.hlo.model import (
+    BROADCASTS,
+    CALLS,
+    Computation,
+    Frame,
+    Instruction,
+    Module,
+    Place,
+    Shape,
+    at,
+    is_commutative,
+)
 from hlodiff.hlo.traversal import source_through
 
 if TYPE_CHECKING:

@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame
-from hlodiff.hlo.model import CALLS, COMMUTATIVE, CONDITIONALS, Computation, Frame, Instruction, Module, Shape
+from hlodiff.hlo.model import CALLS, COMMUTATIVE, CONDITIONALS, Computation, Frame, Instruction, Module, Place, Shape
 from hlodiff.hlo.traversal import called_by, callees_first, is_continuation, multiplicities, operands_first
 
 # --- The proof that a computation repeats one body, copy after copy, each fed by the one before.

@@ -300,6 +300,15 @@ _DEEPEST_STACK = 250
 _OF_CONFIG = ("alias_passthrough_params", "num_partitions", "replica_count")
 
 
+Place = tuple[int, int]
+"""An instruction: index of its computation, index in it."""
+
+
+def at(module: Module, place: Place) -> Instruction:
+    """The instruction at a place."""
+    return module.computations[place[0]].instructions[place[1]]
+
+
 def without_config(module: Module) -> Module:
     """Mark a program read from a proto: it lacks the attributes that belong to the configuration.
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.edits import text_of
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.limits import Limits
@@ -16,7 +15,7 @@ from hlodiff.differ.passes.steps import followed
 from hlodiff.differ.result import Site
 from hlodiff.errors import expected_error
 from hlodiff.hlo import read_text
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.model import Frame, Instruction, Module, Place, at
 from hlodiff.normalizer import normalize, to_text
 from hlodiff.report.edits import format_field_change
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out

@@ -12,11 +12,11 @@ from typing import Any
 from hlodiff.capture import discover
 from hlodiff.config import Config
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.computation_matches import Place
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.passes.origin import PassHistory, origin_of, pass_words
 from hlodiff.differ.passes.steps import NUMBERS, Numbers, PassStep, first_module, pass_steps
 from hlodiff.errors import UsageError, expected_error
+from hlodiff.hlo.model import Place
 from hlodiff.inspect.origin import headline, touch_words
 from hlodiff.progress import progress
 from hlodiff.report.edits import format_edit

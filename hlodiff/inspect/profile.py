@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from hlodiff.capture import CaptureFailure, NotChecked, Request
-from hlodiff.capture.availability import check_jax, missing
+from hlodiff.capture import CaptureFailure, NotChecked, Request, check_jax, missing_packages
 from hlodiff.capture.messages import PHASE_NAMES, PassTime, ProfileRequest, ProfileResult
 from hlodiff.capture.pool import WorkerDeath, WorkerPool, worker_setting
 from hlodiff.capture.targets import parse_target
@@ -110,7 +109,7 @@ def _time(config: Config, wanted: ProfileRequest) -> ProfileResult | NotChecked 
     request = wanted.request
     where = (request.function, request.case, request.target)
     name = parse_target(request.target)
-    if lacking := missing(name):
+    if lacking := missing_packages(name):
         return NotChecked(*where, *lacking)
     setting = worker_setting(name)
     with WorkerPool(config) as pool:

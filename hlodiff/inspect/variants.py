@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from importlib.metadata import version
 from typing import Any, cast
 
-from hlodiff.capture.availability import check_jax
+from hlodiff.capture import check_jax
 from hlodiff.capture.environment import Setting
 from hlodiff.capture.messages import Executable, VariantRun, VariantsResult
 from hlodiff.capture.pool import WorkerDeath, WorkerPool

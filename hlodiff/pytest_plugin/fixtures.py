@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hlodiff.capture import Outcome
     from hlodiff.capture.compile_case import Bench
     from hlodiff.policy.assertions import Program
-    from hlodiff.workflows.build_snapshot import ParsedSnapshot
+    from hlodiff.workflows import ParsedSnapshot
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
@@ -234,14 +234,14 @@ class CaseChecker:
         __tracebackhide__ = True
         from hlodiff.capture import CapturedProgram, CaptureFailure
         from hlodiff.snapshots import write_snapshot, writing
-        from hlodiff.workflows.build_snapshot import build_snapshot
+        from hlodiff.workflows import snapshot_of
 
         project = self._used.project
         for key, outcome in outcomes.items():
             if isinstance(outcome, CaptureFailure):
                 pytest.fail(f"{key.name} on {key.target}: {outcome.what}\n{outcome.log_tail}".rstrip(), pytrace=False)
             if isinstance(outcome, CapturedProgram):
-                snapshot = build_snapshot(outcome, str(project.root), project.large_constants)
+                snapshot = snapshot_of(outcome, str(project.root), project.large_constants)
                 with writing(project.snapshots, wait=_PATIENCE):
                     is_new = write_snapshot(project.snapshots, snapshot, project.max_file_bytes)
                 self._used.written += is_new

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from hlodiff.workflows.accept import Selection as Selection
     from hlodiff.workflows.accept import decisions_json as decisions_json
     from hlodiff.workflows.accept import find_pending as find_pending
+    from hlodiff.workflows.build_snapshot import ParsedSnapshot as ParsedSnapshot
+    from hlodiff.workflows.build_snapshot import parse_snapshot as parse_snapshot
+    from hlodiff.workflows.build_snapshot import snapshot_of as snapshot_of
     from hlodiff.workflows.configuration import load as load
     from hlodiff.workflows.configuration import load_if_any as load_if_any
     from hlodiff.workflows.diff import diff_sides as diff_sides

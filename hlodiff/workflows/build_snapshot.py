@@ -99,9 +99,7 @@ def _known(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if value is not None}
 
 
-def build_snapshot(
-    captured: CapturedProgram, root: str, large_constants: Literal["hash", "ignore"] = "hash"
-) -> Snapshot:
+def snapshot_of(captured: CapturedProgram, root: str, large_constants: Literal["hash", "ignore"] = "hash") -> Snapshot:
     """Make a snapshot of a captured program.
 
     Args:
@@ -154,7 +152,7 @@ class ParsedSnapshot:
     intact: bool
 
 
-def parse(snapshot: Snapshot, where: str, verify: bool = False) -> ParsedSnapshot:
+def parse_snapshot(snapshot: Snapshot, where: str, verify: bool = False) -> ParsedSnapshot:
     """Read the programs of a snapshot.
 
     Args:

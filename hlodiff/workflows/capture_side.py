@@ -11,7 +11,7 @@ from hlodiff.config import Config
 from hlodiff.hlo.model import Module
 from hlodiff.progress import progress
 from hlodiff.snapshots import Key, Snapshot, attach_source, name_arguments, name_results, source_of
-from hlodiff.workflows.build_snapshot import build_snapshot, normalized
+from hlodiff.workflows.build_snapshot import normalized, snapshot_of
 from hlodiff.workflows.select import requests_for
 from hlodiff.workflows.sides import Side, SideFailure, SideProgram, failed_programs, failure_of, snapshot_programs
 
@@ -68,7 +68,7 @@ def captured_programs(config: Config, key: Key, outcome: Outcome, known: Snapsho
             return snapshot_programs(known, key.folder)
         if outcome.compiled is None:
             return [_lowered_program(config, key, outcome)]
-        return snapshot_programs(build_snapshot(outcome, str(config.root), config.large_constants), key.folder)
+        return snapshot_programs(snapshot_of(outcome, str(config.root), config.large_constants), key.folder)
     except Exception as error:
         return failed_programs(key, failure_of(error))
 

@@ -39,7 +39,7 @@ from hlodiff.snapshots.pending import PENDING, Kind
 from hlodiff.snapshots.yaml_format import dump_yaml
 from hlodiff.snapshots.yaml_format import load_yaml as load_text
 from hlodiff.tracing.compare import TraceComparison
-from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse_snapshot
 from hlodiff.workflows.scenarios import compared_records
 from hlodiff.workflows.sides import Side, SideComparison, compare_sides, snapshot_programs
 
@@ -150,7 +150,7 @@ def _verified(pending: Pending, where: str) -> PendingProgram:
 
     snapshot = pending.snapshot
     hint = f"hlodiff check {pending.key.name} --target {pending.key.target}"
-    stored = parse(snapshot, where, verify=True)
+    stored = parse_snapshot(snapshot, where, verify=True)
     texts = {"stablehlo": snapshot.stablehlo, "compiled": snapshot.compiled}
     if not stored.intact:
         raise StoreError("its fingerprints are not those of its programs", where=where, hint=hint)
@@ -189,7 +189,7 @@ def base_of(config: Config, key: Key) -> BaseProgram:
     if not (config.snapshots / key.folder).is_dir():
         return BaseProgram()
     try:
-        return BaseProgram(parse(read_snapshot(tree, key), f"{tree.where}/{key.folder}"))
+        return BaseProgram(parse_snapshot(read_snapshot(tree, key), f"{tree.where}/{key.folder}"))
     except Exception as error:
         return BaseProgram(broken=True, stale=isinstance(expected_error(error), StaleError))
 

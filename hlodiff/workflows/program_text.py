@@ -14,7 +14,7 @@ from hlodiff.hlo.model import Module
 from hlodiff.report.wording import format_names
 from hlodiff.snapshots import Key, attach_source, read_snapshot
 from hlodiff.snapshots.trees import Tree
-from hlodiff.workflows.build_snapshot import build_snapshot
+from hlodiff.workflows.build_snapshot import snapshot_of
 from hlodiff.workflows.capture_side import capture_programs
 
 
@@ -94,7 +94,7 @@ def fresh_text(config: Config, key: Key, stage: str, normalized: bool, scopes: b
 def _normalized_text(config: Config, captured: CapturedProgram, stage: str, scopes: bool) -> str:
     from hlodiff.hlo import read_text
 
-    snapshot = build_snapshot(captured, str(config.root), config.large_constants)
+    snapshot = snapshot_of(captured, str(config.root), config.large_constants)
     text = snapshot.stablehlo if stage == "stablehlo" else snapshot.compiled
     if not scopes:
         return text

@@ -35,7 +35,7 @@ from hlodiff.snapshots.records import RecordedTraces, write_traces
 from hlodiff.snapshots.write import place_beside, put_in_place
 from hlodiff.tracing.counts import TraceCounts, count_traces
 from hlodiff.tracing.records import Compilation, Leaf, Trace
-from hlodiff.workflows.build_snapshot import build_snapshot
+from hlodiff.workflows.build_snapshot import snapshot_of
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
 _LONGEST = 60
@@ -224,7 +224,7 @@ def _one_more(
 ) -> RecordedProgram:
     """Write a program, unless the function already has one with the same normalized text."""
     captured = program.captured("program", "")
-    snapshot = build_snapshot(captured, root)
+    snapshot = snapshot_of(captured, root)
     same = (program.function, program.place, program.target, *snapshot.summary["fingerprints"].values())
     if same not in known:
         key = names.key(program.function, program.place, program.target, program.leaves if program.called else None)

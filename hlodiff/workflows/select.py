@@ -12,7 +12,7 @@ from hlodiff.config import Config, budget_of, closest, shown_path
 from hlodiff.errors import HlodiffError, UsageError, expected_error
 from hlodiff.report.wording import format_names
 from hlodiff.snapshots import FolderTree, Key, Snapshot, list_snapshots, read_whole_snapshot
-from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, parse_snapshot
 from hlodiff.workflows.scenarios import ChosenScenarios, all_scenarios, chosen_scenarios
 
 _MOST_NAMED = 5  # targets listed if a pattern matches none
@@ -163,7 +163,7 @@ def load_stored(config: Config, keys: Sequence[Key]) -> tuple[dict[Key, ParsedSn
         folder = config.snapshots / key.folder
         if key in there or (folder.is_dir() and any(entry.is_file() for entry in folder.iterdir())):
             try:
-                stored[key] = parse(read_whole_snapshot(tree, key), f"{tree.where}/{key.folder}", verify=True)
+                stored[key] = parse_snapshot(read_whole_snapshot(tree, key), f"{tree.where}/{key.folder}", verify=True)
             except Exception as error:
                 broken[key] = expected_error(error)
     return stored, broken

@@ -42,7 +42,7 @@ from hlodiff.snapshots import (
 )
 from hlodiff.tracing.compare import differences
 from hlodiff.tracing.counts import count_traces
-from hlodiff.workflows.build_snapshot import ParsedSnapshot, build_snapshot
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, snapshot_of
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import PLACE, GrowthSeries, growing_keys, measured_growth, orphaned_growth
@@ -226,7 +226,7 @@ class _UpdateRun:
                 self.unchanged.remember(old.snapshot, outcome.inputs, outcome.around)
             return UpdateRow(key, "unchanged")
         try:
-            snapshot = build_snapshot(outcome, str(self.config.root), self.config.large_constants)
+            snapshot = snapshot_of(outcome, str(self.config.root), self.config.large_constants)
             if self.rewrite:
                 assert old is not None
                 if (snapshot.stablehlo, snapshot.compiled) != (old.snapshot.stablehlo, old.snapshot.compiled):

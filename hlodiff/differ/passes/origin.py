@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
 
-from hlodiff.differ.computation_matches import Place, at
 from hlodiff.differ.edits import site_of
 from hlodiff.differ.fields import reported_changes
 from hlodiff.differ.limits import DEFAULTS, Limits
-from hlodiff.differ.moves import InlinedView, inlined_view
 from hlodiff.differ.passes.dumps import Dump, Stage
 from hlodiff.differ.passes.steps import PassStep, first_module, pass_steps
 from hlodiff.differ.placement import format_memory_space, platform_of
 from hlodiff.differ.result import FieldChange, Site
+from hlodiff.graph import InlinedView, inlined_view
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.fingerprint import computation_hashes
-from hlodiff.hlo.model import Frame, Instruction, Module, Shape
+from hlodiff.hlo.model import Frame, Instruction, Module, Place, Shape, at
 
 Kind = Literal["added", "copied", "changed", "moved"]
 _COPIES = frozenset(["copy", "copy-start"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hlodiff.differ.canonical_direction import CanonicalDiff
-from hlodiff.differ.computation_matches import Place, every_mapping
+from hlodiff.differ.computation_matches import every_mapping
 from hlodiff.differ.costs import program_bytes
 from hlodiff.differ.limits import DEFAULTS, Limits
 from hlodiff.differ.metrics import count, metrics_of
@@ -17,7 +17,7 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.errors import ReadError
 from hlodiff.hlo.files import read_bytes
 from hlodiff.hlo.grammar import DEBUG_TABLE
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Module, Place
 
 # The largest dump that was tried had 80 texts of 3,700 instructions, 50 MB; what is larger is refused, not read.
 MOST_BYTES = 4 * 1024**3
