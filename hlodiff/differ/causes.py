@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.computation_matches import ProgramMatch
-from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.edits import RawEdit, roots_of
 from hlodiff.differ.fields import is_note
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import START, calls_by_callee, nearest_causes
@@ -68,27 +68,25 @@ _RETURNS = frozenset(["return", "sdy.return"])
 _RUN_BODY = frozenset(["fusion", "call", "func.call", "async-start"])
 
 
-def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit]) -> list[RawEdit]:
-    """Set the direct cause of each edit, as an index into the same list.
+def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEdit]) -> None:
+    """Set the direct cause of each edit, as an index into the same list; None for independent ones. There are no rings.
 
     Args:
         old, new: the programs as they were paired.
         found: which computations correspond; only opened ones are used.
         edits: single edits of the program channel.
 
-    Returns:
-        the same edits in the same order; `cause` is None for independent edits. Causes never form a cycle.
-
     Example:
-        >>> with_causes(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0), ProgramMatch((), {}, {}), [])
-        []
+        >>> edit = RawEdit("changed", None, None)
+        >>> program = Module("m", "compiled", (), 0)
+        >>> with_causes(program, program, ProgramMatch((), {}, {}), [edit])
+        >>> edit.cause is None
+        True
     """
-    if len(edits) > 1:  # a single edit has no cause
-        sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
-        for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
-            edit.cause = cause
-        _hand_on(sides, edits)
-    return edits
+    sides = _side(old, found, edits, 0), _side(new, found, edits, 1)
+    for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
+        edit.cause = cause
+    _hand_on(sides, edits)
 
 
 _MESH = "attribute:sdy.mesh "
@@ -315,22 +313,6 @@ def _near(side: _ProgramEdits, place: Place) -> Iterator[Place]:
         yield from _calls_around(side, computation)
     for callee in it.called:
         yield from _results(side, callee)
-
-
-def roots_of(edits: Sequence[RawEdit]) -> list[int]:
-    """For each edit the index of its root cause; its own if it has none.
-
-    Example:
-        >>> roots_of([RawEdit("added", None, (0, 1)), RawEdit("added", None, (0, 0), cause=0)])
-        [0, 0]
-    """
-    roots: list[int] = []
-    for index, edit in enumerate(edits):
-        root, cause = index, edit.cause
-        while cause is not None:
-            root, cause = cause, edits[cause].cause
-        roots.append(root)
-    return roots
 
 
 @dataclass

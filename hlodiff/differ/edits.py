@@ -95,6 +95,22 @@ class RawEdit:
     """The matched computations that contain it; None for moves and in added or removed computations."""
 
 
+def roots_of(edits: Sequence[RawEdit]) -> list[int]:
+    """For each edit the index of its root cause; its own if it has none.
+
+    Example:
+        >>> roots_of([RawEdit("added", None, (0, 1)), RawEdit("added", None, (0, 0), cause=0)])
+        [0, 0]
+    """
+    roots: list[int] = []
+    for index, edit in enumerate(edits):
+        root, cause = index, edit.cause
+        while cause is not None:
+            root, cause = cause, edits[cause].cause
+        roots.append(root)
+    return roots
+
+
 def raw_edits(old: ProgramSide, new: ProgramSide, found: ProgramMatch) -> list[RawEdit]:
     """All edits of the program channel in program order: inside matched computations, then whole computations."""
     pairs = {(pair.old, pair.new): pair for pair in found.pairs}

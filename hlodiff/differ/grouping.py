@@ -10,9 +10,8 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from hlodiff.differ.causes import roots_of
 from hlodiff.differ.costs import added_up
-from hlodiff.differ.edits import LEFT_OVER, RawEdit, site_of
+from hlodiff.differ.edits import LEFT_OVER, RawEdit, roots_of, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange

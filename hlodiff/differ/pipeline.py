@@ -15,7 +15,6 @@ from hlodiff.differ.canonical_direction import (
     reverse_edits,
     reversed_fusions,
 )
-from hlodiff.differ.causes import follow_meshes, with_causes
 from hlodiff.differ.channels import (
     ENDS,
     channel_changes,
@@ -296,7 +295,10 @@ def _edits_of(
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
     if canonical.unrelated is None:  # otherwise the edits explain nothing
-        with_causes(old.module, new.module, found, edits)
+        if len(edits) > 1:  # a single edit has no cause
+            from hlodiff.differ.causes import with_causes
+
+            with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
         fusions = fusion_changes(old, new, found, edits)
     else:
@@ -309,7 +311,10 @@ def _edits_of(
     if canonical.is_reversed:
         reverse_edits([*edits, *schedule, *tuning])
         fusions = reversed_fusions(fusions)
-    follow_meshes(edits)
+    if any(word.startswith("sdy.mesh ") for word in words):
+        from hlodiff.differ.causes import follow_meshes
+
+        follow_meshes(edits)
     return _Found(edits, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))
 
 

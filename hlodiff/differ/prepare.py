@@ -20,8 +20,6 @@ from hlodiff.hlo.model import (
 from hlodiff.hlo.traversal import fused_only
 from hlodiff.normalizer import passes_for
 from hlodiff.normalizer.backend_config import is_of_xla, split_backend_config
-from hlodiff.normalizer.fusion_parameters import fusion_parameters
-from hlodiff.normalizer.naming import callback_numbers, channel_ids, without_own_numbers
 
 ORDER = "branch_order"
 Branches = tuple[str, ...]
@@ -217,7 +215,9 @@ class DiffInput:
 
 
 # Passes that need the content of all computations, most of which do not change later.
-_NUMBERING = {"channel_ids": channel_ids, "callback_numbers": callback_numbers}
+_NUMBERING = frozenset(["channel_ids", "callback_numbers"])
+# Attributes that hold numbers of callbacks and of host rendezvous.
+_OF_NUMBERS = ("backend_config", "mhlo.backend_config", "mhlo.frontend_attributes")
 
 
 def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> DiffInput:
@@ -237,15 +237,18 @@ def prepare_pair(old: Module, new: Module, *, only_listed: bool = False) -> Diff
         if one.name == "fusion_parameters":
             results = _with_parameters(modules, bare)
         elif one.name in _NUMBERING:
-            results = [_NUMBERING[one.name](module, bare.known) for module in modules]
+            results = [one.apply(module, bare.known) for module in modules]
         else:
             results = [one.apply(module) for module in modules]
         modules = [module for module, _ in results]
         if count := sum(count for _, count in results):
             ignored[one.name] = count
-    modules = [without_own_numbers(module) for module in modules]
-    printed = (modules[0], modules[1])
-    words, ordered = old.words | new.words, printed
+    words = old.words | new.words
+    if not words.isdisjoint(_OF_NUMBERS):
+        from hlodiff.normalizer.naming import without_own_numbers
+
+        modules = [without_own_numbers(module) for module in modules]
+    printed = ordered = (modules[0], modules[1])
     if CONDITIONALS.isdisjoint(words):
         hashed = bare.hashed(printed[0]), bare.hashed(printed[1])
     else:
@@ -268,6 +271,8 @@ def _with_parameters(modules: Sequence[Module], bare: Bare) -> list[tuple[Module
     ]
     if not any(fused):
         return [(module, 0) for module in modules]
+    from hlodiff.normalizer.fusion_parameters import fusion_parameters
+
     # Only computations with the same operation counts on both sides can be equal: no other content is computed.
     alike = set(fused[0].values()) & set(fused[1].values())
     hashes = [
