@@ -153,3 +153,14 @@ def test_a_collective_is_shown_by_its_results() -> None:
     for lines, shown in ((one, "f32[128,32]"), (four, "(4x f32[16,4])")):
         found = changes(diff(program(root), program(*lines, root)))
         assert f"all-gather-start %s {shown}{ends}" in [change.what for change in found]
+
+
+def test_what_waits_for_a_collective_follows_from_it() -> None:
+    """Among other devices too, where other arrays are combined."""
+    other = "replica_groups={{0,1},{2,3}}"
+    old = reduced(GRADIENTS, ("f32[64,64]", "f32[8]"), suffix="-start", devices=(DEVICES, other))
+    rounded = [shape.replace("f32", "bf16") for shape in GRADIENTS[:2]]
+    combined = GRADIENTS[2:], rounded, ("f32[64,64]",)
+    combined_apart, fewer = listed(old, reduced(*combined, suffix="-start", devices=(DEVICES, DEVICES, other)))
+    assert combined_apart.startswith("changed all-reduce: 2 of 4 arrays bf16 instead of f32, in 2 operations instead")
+    assert fewer.startswith("changed all-reduce-start %r2: 1 array instead of 2, without f32[8] (")

@@ -563,7 +563,7 @@ def _explained(
         return any(
             (c.old, c.new) == (change.old, change.new) for e in causes for c in e.changes if c.field == change.field
         )
-    if one.opcode in _IDENTICAL and other.opcode in _IDENTICAL:
+    if _has_type_of_source(one) and _has_type_of_source(other):
         return True
     if change.field == "memory_space" or (change.field == "element_type" and other.opcode in _STATES_TYPE):
         return False
@@ -575,6 +575,10 @@ def _explained(
     if all(a == b or (a in known[0] and b in known[1]) for a, b in pairs):
         return True
     return change.field == "shape" and _same_exchange(before, after, given)
+
+
+def _has_type_of_source(it: Instruction) -> bool:
+    return it.opcode in _IDENTICAL or it.opcode.endswith("-done")
 
 
 def _part(field: str, shape: Shape) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 
 from hlodiff.differ.result import Site
 from hlodiff.hlo.collectives import FAMILIES, result_shape, stem
@@ -29,9 +30,13 @@ def arrays_of(site: Site | None) -> tuple[Shape, ...]:
     """
     if site is None or stem(site.opcode) not in FAMILIES:
         return ()
-    head = site.text.partition(f" {site.opcode}(")[0].partition(" = ")[2]
+    return _arrays_of_result(site.opcode, site.text.partition(f" {site.opcode}(")[0].partition(" = ")[2])
+
+
+@lru_cache(1024)  # a report asks for those of a change several times
+def _arrays_of_result(opcode: str, shape: str) -> tuple[Shape, ...]:
     try:
-        return result_shape(site.opcode, read_shape(head)).bare.leaves
+        return result_shape(opcode, read_shape(shape)).bare.leaves
     except UnknownType:
         return ()
 

@@ -92,8 +92,6 @@ def with_combined_collectives(edit_groups: Sequence[EditGroup], report: Report) 
         if len(chosen) > 1:
             joined |= dict.fromkeys(edit_group for edit_group, _ in chosen)
             joined[chosen[0][0]] = _joined(chosen)
-            waits = [f"{chosen[0][1].family}-done"] * 2  # with other arrays too
-            joined |= {one: None for one in edit_groups if [*one.group[1:3]] == waits}
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
     return [edit_group for edit_group in shown if edit_group is not None]
 
