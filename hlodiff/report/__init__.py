@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hlodiff.report.parity import explained as explained
     from hlodiff.report.parity import parity_markdown as parity_markdown
     from hlodiff.report.parity import parity_text as parity_text
-    from hlodiff.report.parts import build_view as build_view
     from hlodiff.report.passes import edit_words as edit_words
     from hlodiff.report.program_analysis import AnalysisNote as AnalysisNote
     from hlodiff.report.program_analysis import analysis_notes as analysis_notes
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from hlodiff.report.report import Timing as Timing
     from hlodiff.report.report import ToolchainChange as ToolchainChange
     from hlodiff.report.report import toolchain_changes as toolchain_changes
-    from hlodiff.report.report_view import ReportView as ReportView
     from hlodiff.report.sarif import to_sarif as to_sarif
     from hlodiff.report.text import to_terminal as to_terminal
     from hlodiff.report.untrusted_result import read_result as read_result
@@ -57,6 +55,8 @@ if TYPE_CHECKING:
     from hlodiff.report.view import ChangeView as ChangeView
     from hlodiff.report.view import Mark as Mark
     from hlodiff.report.view import Number as Number
+    from hlodiff.report.view import ReportView as ReportView
+    from hlodiff.report.view_builder import build_view as build_view
     from hlodiff.report.wording import format_bytes as format_bytes
     from hlodiff.report.wording import format_count as format_count
 

@@ -8,7 +8,7 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import SEVERITIES
 from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import clip, printable, unordered
-from hlodiff.report.report_view import FindingView, ReportView
+from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import line_in_repository, many
 
 MOST_OF_A_KIND = 10  # GitHub shows at most this many per step

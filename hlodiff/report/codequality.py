@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import md5
 
 from hlodiff.report.lines import clip, json_text, printable
-from hlodiff.report.report_view import FindingView, ReportView
+from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import line_in_repository
 
 _SEVERITIES = {"broken": "blocker", "error": "major", "warning": "minor", "info": "info"}

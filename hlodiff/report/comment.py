@@ -10,7 +10,7 @@ from hlodiff.report.functions import verdict_rows
 from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import clip, escape_markdown
 from hlodiff.report.markdown import Links, all_of_it, closing
-from hlodiff.report.report_view import ReportView
+from hlodiff.report.view import ReportView
 from hlodiff.report.wording import many
 
 MARKER = "<!-- hlodiff -->"

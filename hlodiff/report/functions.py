@@ -31,7 +31,6 @@ from hlodiff.report.grouping import (
 from hlodiff.report.headline import format_status
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
-from hlodiff.report.net_work import NetWork
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
@@ -531,7 +530,7 @@ def _written_then_compiled(
 
 def _stage_views(
     own: Sequence[ProgramText],
-    groups: Sequence[tuple[EditGroup, dict[str, None]]],
+    groups: Sequence[_Listed],
     most: int,
     lines: ChangedLines,
     reported_before: set[str],
@@ -546,31 +545,11 @@ def _stage_views(
     """
     report = lines.report
     reported = " ".join(words for text in own for words in text.sentences)
-    ranked = [item for item in groups if not _is_reported(item[0], reported)]
-    ranked.sort(key=lambda item: importance(item[0]))
-    # Of collectives first those of the kind that has more or less of them now: others are removed here and added there.
-    # Of one kind first those of edited lines: the compiler may combine others in another way. Of other operations first
-    # those of lines whose StableHLO changed: elsewhere the compiler only rearranges what is unchanged.
-    net = Counter[str]()
-    for edit_group, _ in ranked:
-        net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
-    work = NetWork(report, is_retyped)
+    chosen = [item for item in groups if not _is_reported(item[0], reported)]
+    most, count = len(chosen) if report.all else most, len(chosen)
     is_compiled = bool(own) and own[0].stage == "compiled"
-
-    def rank(edit_group: EditGroup) -> tuple[object, ...]:
-        if (name := collective_of(edit_group)) and not (is_compiled and work.is_moved(edit_group)):
-            by = abs(edit_group.by(lambda cost: cost.collective))
-            return 0, -abs(net[name]), bool(edit_group.collective), edit_group.where not in edited, -by
-        is_elsewhere = bool(changed) and edit_group.where not in changed
-        if not is_compiled:
-            return 1, edit_group.weight, is_elsewhere
-        return 1, max(edit_group.weight, work.is_moved(edit_group)), *work.rank(edit_group, is_elsewhere)
-
-    ranked.sort(key=lambda item: rank(item[0]))
-    most = len(ranked) if report.all else most
-    # Beside the first change of each target, what the compiler only arranged explains nothing.
-    explains = [not (changed and work.is_moved(edit_group)) or report.all for edit_group, _ in ranked]
-    chosen = _of_every_target(ranked, explains, own, most) if is_compiled else ranked
+    if count > 1:
+        chosen = _chosen(chosen, own, most, lines, edited, changed, is_compiled=is_compiled, is_retyped=is_retyped)
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -626,7 +605,7 @@ def _stage_views(
             found.append(view)
             shown += sum(len(line.changes) for line in listed)
     yield from found[:-1]
-    yield from [replace(found[-1], left=len(ranked) - shown)] if found else []
+    yield from [replace(found[-1], left=count - shown)] if found else []
 
 
 def _is_of_types(edit_group: EditGroup) -> bool:
@@ -634,17 +613,53 @@ def _is_of_types(edit_group: EditGroup) -> bool:
     return "convert" in edit_group.group[1:3] or "element_type" in edit_group.fields
 
 
-def _of_every_target(
-    ranked: Sequence[tuple[EditGroup, dict[str, None]]],
-    explains: Sequence[bool],
+_Listed = tuple[EditGroup, dict[str, None]]
+"""A change, and the targets that have it."""
+
+
+def _chosen(
+    groups: Sequence[_Listed],
     own: Sequence[ProgramText],
     most: int,
-) -> list[tuple[EditGroup, dict[str, None]]]:
-    """The first changes that explain something, of which each target has at least its own first one."""
+    lines: ChangedLines,
+    edited: Collection[str],
+    changed: Collection[str],
+    *,
+    is_compiled: bool,
+    is_retyped: bool,
+) -> list[_Listed]:
+    """Changes in the order in which they are listed; of a compiled program those that explain something.
+
+    Of collectives come first those of the kind that has more or less of them now: others are removed here and added
+    there. Of one kind first those of edited lines: the compiler may combine others in another way. Of other operations
+    first those of lines whose StableHLO changed: elsewhere the compiler only rearranges what is unchanged.
+    """
+    from hlodiff.report.net_work import NetWork  # a single change is listed as it is
+
+    ranked = sorted(groups, key=lambda item: importance(item[0]))
+    net = Counter[str]()
+    for edit_group, _ in ranked:
+        net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
+    work = NetWork(lines.report, is_retyped)
+
+    def rank(edit_group: EditGroup) -> tuple[object, ...]:
+        if (name := collective_of(edit_group)) and not (is_compiled and work.is_moved(edit_group)):
+            by = abs(edit_group.by(lambda cost: cost.collective))
+            return 0, -abs(net[name]), bool(edit_group.collective), edit_group.where not in edited, -by
+        is_elsewhere = bool(changed) and edit_group.where not in changed
+        if not is_compiled:
+            return 1, edit_group.weight, is_elsewhere
+        return 1, max(edit_group.weight, work.is_moved(edit_group)), *work.rank(edit_group, is_elsewhere)
+
+    ranked.sort(key=lambda item: rank(item[0]))
+    if not is_compiled:
+        return ranked
+    # Each target has at least its own first change. Beside it, what the compiler only arranged explains nothing.
     firsts = [
         next((n for n, (_, on) in enumerate(ranked) if not on.keys().isdisjoint(text.targets)), 0) for text in own
     ]
-    others = (n for n in range(len(ranked)) if explains[n])
+    explains_all = not changed or lines.report.all
+    others = (n for n, (edit_group, _) in enumerate(ranked) if explains_all or not work.is_moved(edit_group))
     numbers = [*dict.fromkeys([*firsts, *others])][:most]
     return [item for n, item in enumerate(ranked) if n in numbers]
 

@@ -32,8 +32,7 @@ from hlodiff.report.sentences import (
 from hlodiff.report.wording import format_next, format_pair, format_targets, many, place
 
 if TYPE_CHECKING:
-    from hlodiff.report.report_view import ReportView
-    from hlodiff.report.view import ProgramView
+    from hlodiff.report.view import ProgramView, ReportView
     from hlodiff.tracing.compare import TraceComparison
 
 

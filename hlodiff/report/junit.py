@@ -10,8 +10,7 @@ from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import format_number
 from hlodiff.report.report import outcomes
-from hlodiff.report.report_view import Detail, FindingView, Group, ReportView
-from hlodiff.report.view import ProgramView
+from hlodiff.report.view import Detail, FindingView, Group, ProgramView, ReportView
 from hlodiff.report.wording import format_place
 
 _FAILING = {"broken": "error", "error": "failure"}

@@ -17,13 +17,25 @@ from hlodiff.report.grouping import format_scopes
 from hlodiff.report.headline import format_changed, format_meanings, format_totals
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
-from hlodiff.report.parts import build_view
 from hlodiff.report.report import Report, toolchain_by_kind
-from hlodiff.report.report_view import Detail, FindingView, Group, Overview, ReportView
 from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.verdict import VERDICT_NAMES, format_legend
-from hlodiff.report.view import MANY, ChangedLine, ChangeView, FunctionView, Number, ProgramView, StageView
+from hlodiff.report.view import (
+    MANY,
+    ChangedLine,
+    ChangeView,
+    Detail,
+    FindingView,
+    FunctionView,
+    Group,
+    Number,
+    Overview,
+    ProgramView,
+    ReportView,
+    StageView,
+)
+from hlodiff.report.view_builder import build_view
 from hlodiff.report.wording import (
     FORMATS,
     format_bytes,

@@ -9,7 +9,7 @@ from hlodiff import __version__
 from hlodiff.policy import RULES_BY_NAME
 from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import json_text, printable
-from hlodiff.report.report_view import FindingView, ReportView
+from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import Place, line_in_repository
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

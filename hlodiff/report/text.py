@@ -14,12 +14,7 @@ from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
 from hlodiff.report.edits import COSTS, format_beside, format_listed
-from hlodiff.report.functions import (
-    overall,
-    totals_by_number,
-    verdict_rows,
-    without_lines,
-)
+from hlodiff.report.functions import overall, totals_by_number, verdict_rows, without_lines
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import (
     SAME,
@@ -32,7 +27,6 @@ from hlodiff.report.headline import (
 )
 from hlodiff.report.lines import NEXT, Line, lay_out, lay_out_html
 from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
-from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report, cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.shared_text import (
     MORE,
@@ -55,10 +49,11 @@ from hlodiff.report.verdict import (
     unlisted,
 )
 from hlodiff.report.view import MANY, ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, StageView
+from hlodiff.report.view_builder import ReportParts
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
 if TYPE_CHECKING:
-    from hlodiff.report.report_view import ReportView
+    from hlodiff.report.view import ReportView
 
 _MOST_GROUPS = 100
 _MOST_BRIEFLY = 8
@@ -109,7 +104,7 @@ def saved_to_terminal(view: ReportView, *, width: int = 100, color: bool = False
     """The text of a saved result, laid out for this window.
 
     Example:
-        >>> from hlodiff.report.report_view import ReportView
+        >>> from hlodiff.report.view import ReportView
         >>> saved_to_terminal(ReportView("diff", "a", "b", ()))
         'nothing to compare\\n'
     """

@@ -18,7 +18,7 @@ from hlodiff.registry import folder_name_problem
 from hlodiff.report.json_form import FORMAT_VERSION
 from hlodiff.report.known_text import WITHHELD, known_text
 from hlodiff.report.lines import NEXT
-from hlodiff.report.report_view import ReportView
+from hlodiff.report.view import ReportView
 from hlodiff.report.wording import inside
 
 # Allowed next commands of a check: alone, or followed by names.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from hlodiff.report.report_view import ReportView
+from hlodiff.report.view import ReportView
 
 Act = Literal["added", "changed", "left as it is", "not needed"]
 

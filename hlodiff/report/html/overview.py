@@ -16,9 +16,8 @@ from hlodiff.report.headline import format_status
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report, outcomes
-from hlodiff.report.report_view import FindingView, ReportView
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
-from hlodiff.report.view import Number, ProgramView, Verdict
+from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
 from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_place, format_sides, many
 
 # The order of the table and of the totals' colours: what a reviewer has to look at first.

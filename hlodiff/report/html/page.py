@@ -33,11 +33,10 @@ from hlodiff.report.html.overview import (
 )
 from hlodiff.report.lines import Span, changed_spans, value_spans
 from hlodiff.report.numbers import by_how_much, format_number
-from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report
-from hlodiff.report.report_view import ReportView
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
-from hlodiff.report.view import MANY, ChangedLine, ChangeView
+from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
+from hlodiff.report.view_builder import ReportParts
 from hlodiff.report.wording import split_next
 
 MOST_VERDICTS = 100
