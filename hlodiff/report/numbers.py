@@ -557,26 +557,32 @@ def sections(program: ProgramComparison) -> list[Section]:
 
 
 def uncompared_memory(program: ProgramComparison) -> str:
-    """Which memory each side states, if no number of the temporary memory is known of both; else "".
+    """Which of temporary memory and peak only one side has, and why the other has not; "" if there is none.
 
     XLA states an impossible peak or temporary memory of some programs, which is not shown.
 
     Example:
-        >>> sides = {"memory.argument": 8.0, "memory.peak": 4096.0}, {"memory.argument": 8.0, "memory.temp": 2048.0}
-        >>> uncompared_memory(ProgramComparison("f", "tpu", "compiled", "changed", None, *sides))
-        'temp and peak cannot be compared: XLA reports peak 4.0 KiB before and temp 2.0 KiB after'
+        >>> old = {"memory.argument": 8.0, "memory.temp": 1024.0, "memory.peak": 4096.0}
+        >>> new = {"memory.argument": 8.0, "memory.temp": 2048.0}
+        >>> uncompared_memory(ProgramComparison("f", "cpu", "compiled", "changed", None, old, new))
+        "peak cannot be compared: after, XLA's peak is too small for its temp of 2.0 KiB"
     """
     sides = program.old_facts, program.new_facts
     if program.status != "changed" or not all("memory.argument" in facts for facts in sides):
         return ""
-    known = [[name for name in ("temp", "peak") if f"memory.{name}" in facts] for facts in sides]
-    if not any(known) or not set(known[0]).isdisjoint(known[1]):
-        return ""
-    old, new = (
-        " and ".join(f"{name} {format_bytes(facts[f'memory.{name}'])}" for name in names) or "neither"
-        for names, facts in zip(known, sides, strict=True)
-    )
-    return f"temp and peak cannot be compared: XLA reports {old} before and {new} after"
+    missing = [[name for name in _SHOWN_BY if f"memory.{name}" not in facts] for facts in sides]
+    names = [name for name in _SHOWN_BY if (name in missing[0]) != (name in missing[1])]
+    reasons = []
+    for when, facts, own in zip(("before", "after"), sides, missing, strict=True):
+        for name in [name for name in own if name in names]:
+            other = _SHOWN_BY[name]
+            stated = facts.get(f"memory.{other}")
+            why = f"XLA's {name} is too small for its {other} of {format_bytes(stated or 0)}"
+            reasons.append(f"{when}, {why if stated is not None else f'no {name} is stated'}")
+    return f"{' and '.join(names)} cannot be compared: {'; '.join(reasons)}" if reasons else ""
+
+
+_SHOWN_BY = {"temp": "peak", "peak": "temp"}  # that one is impossible
 
 
 def pass_lines(program: ProgramComparison) -> tuple[str, ...]:
