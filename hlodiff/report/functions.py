@@ -50,7 +50,6 @@ from hlodiff.report.sentences import (
     constant_sentences,
     format_paths,
     interface_sentences,
-    new_and_gone_arguments,
     reordered_write,
 )
 from hlodiff.report.shared_text import (
@@ -252,8 +251,9 @@ def _function_view(
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
     # Callers notice arguments whatever else was edited.
-    written_first = (one for one in firsts if one.stage == "stablehlo")
-    came = () if cause else next((words for one in written_first if (words := _new_and_gone(one))), ())
+    of_arguments = (text.known.arguments for text in own if text.stage == "stablehlo")
+    came = () if cause else next(filter(None, of_arguments), ())
+    came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
         cause = "; ".join(map(_in_short, cause.split("; ")))
@@ -287,12 +287,6 @@ def _in_short(cause: str) -> str:
     what, _, paths = cause.partition(": ")
     grouped = f"{what}: {format_paths(paths.split(', '), _FEWEST_PATHS)}" if DONATED in what and paths else what
     return grouped if len(grouped) <= _LONGEST_CAUSE else what
-
-
-def _new_and_gone(program: ProgramComparison) -> tuple[str, ...]:
-    """Arguments that only one side has; without paths where these are long."""
-    words = new_and_gone_arguments(program.diff) if program.diff else []
-    return tuple(one if len(one) <= _LONGEST_CAUSE else one.partition(":")[0] for one in words)
 
 
 def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:

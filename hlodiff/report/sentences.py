@@ -75,24 +75,27 @@ def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
     return limit
 
 
-def what_happened(diff: ModuleDiff, packages: Sequence[str] = ()) -> Iterator[str]:
+def what_happened(
+    diff: ModuleDiff, arguments: Sequence[str], turns: Sequence[str], packages: Sequence[str] = ()
+) -> Iterator[str]:
     """Sentences about a changed program, most important first, without markup.
 
     Args:
         diff: of two programs.
+        arguments, turns: what is known of them, see `ProgramSentences`.
         packages: libraries whose own line is named, see `shown_place`.
 
     Example:
-        >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), (), ()))
         []
     """
     yield from _meshes(diff)
-    yield from _arguments(diff)
+    yield from _arguments(diff, arguments)
     yield from _results(diff)
     yield from _independent_results(diff)
     yield from _resharded(diff)
     yield from _mapped(diff)
-    yield from _turns(diff)
+    yield from turns
     yield from _inlined(diff)
     yield from _runs(diff)
     yield from _means(diff)
@@ -110,6 +113,8 @@ class ProgramSentences:
     Args:
         unrolled, happened, moved, constraints, types: results of `format_unrolled`, `what_happened`, `moved_work`,
             `constraint_counts` and `other_element_types`.
+        arguments: those that only one side has, and are no constant on the other.
+        turns: how often loops turn, as far as that changed.
     """
 
     unrolled: tuple[str, ...] = ()
@@ -117,6 +122,8 @@ class ProgramSentences:
     moved: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
 
 
 def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) -> ProgramSentences:
@@ -133,12 +140,15 @@ def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) 
     diff = program.diff
     if diff is None or diff.identical:
         return ProgramSentences()
+    arguments, turns = tuple(_new_and_gone_arguments(diff)), tuple(_turns(diff))
     return ProgramSentences(
         tuple(format_unrolled(diff)),
-        tuple(what_happened(diff, packages)),
+        tuple(what_happened(diff, arguments, turns, packages)),
         tuple(moved_work(diff)),
         tuple(constraint_counts(diff, program.metrics())),
         tuple(other_element_types(diff)),
+        arguments,
+        turns,
     )
 
 
@@ -159,10 +169,9 @@ def sentences_of(program: ProgramComparison, known: ProgramSentences | None = No
     known = known or program_sentences(program)
     yield from known.unrolled
     # The sentence about unrolling covers the loop's trip count.
-    turns = set(_turns(diff))
-    reported = turns if known.unrolled else ()
+    reported = known.turns if known.unrolled else ()
     yield from (words for words in known.happened if words not in reported)
-    if turns:
+    if known.turns:
         yield from _unedited_work(diff)
     yield from buffer_sentences(diff, program.metrics())
     yield from known.moved
@@ -170,10 +179,9 @@ def sentences_of(program: ProgramComparison, known: ProgramSentences | None = No
     yield from known.types
 
 
-def _arguments(diff: ModuleDiff) -> Iterator[str]:
+def _arguments(diff: ModuleDiff, new_and_gone: Sequence[str]) -> Iterator[str]:
     """One sentence on arguments that were added, removed, renamed, retyped or reordered, with their paths."""
-    found = diff.arguments
-    words = new_and_gone_arguments(diff)
+    found, words = diff.arguments, [*new_and_gone]
     if found.renamed:
         words.append(_at_another_path("argument", found.renamed))
     if found.retyped:
@@ -187,19 +195,11 @@ def _arguments(diff: ModuleDiff) -> Iterator[str]:
         yield "; ".join(words)
 
 
-def new_and_gone_arguments(diff: ModuleDiff) -> list[str]:
-    """Arguments that were added, and those that were removed and are no constant now, with their paths.
-
-    Args:
-        diff: of two programs.
-
-    Example:
-        >>> new_and_gone_arguments(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
-        []
-    """
+def _new_and_gone_arguments(diff: ModuleDiff) -> Iterator[str]:
+    """Arguments that were added, and those that were removed and are no constant now, with their paths."""
     found = diff.arguments
     if not (found.added or found.removed or "parameter" in diff.contents):
-        return []
+        return
     # Removed arguments that have the type of an added large constant.
     constants = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new)
     shapes = [site.instruction_in(diff.new).shape for site in constants if site.opcode == "constant"]
@@ -211,12 +211,10 @@ def new_and_gone_arguments(diff: ModuleDiff) -> list[str]:
         removed = [path for path in removed if path not in became_constants]
     else:
         unnamed_added = unnamed_removed = 0
-    words = []
     if added or unnamed_added:
-        words.append(_with_paths(many(len(added) + unnamed_added, "new argument"), added))
+        yield _with_paths(many(len(added) + unnamed_added, "new argument"), added)
     if removed or unnamed_removed:
-        words.append(_with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed))
-    return words
+        yield _with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed)
 
 
 @_about("shape", "element_type", "operands", "attribute:root", "added", "removed", "moved")
@@ -348,7 +346,7 @@ def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
     """
     yield from _meshes(diff)
     if diff.arguments.retyped:
-        yield from _arguments(diff)
+        yield from _arguments(diff, tuple(_new_and_gone_arguments(diff)))
     yield from _resharded(diff)
     yield from _donations(diff)
 

@@ -59,13 +59,14 @@ class ProgramText:
     packages: tuple[str, ...]
 
     @cached_property
-    def _known(self) -> ProgramSentences:
+    def known(self) -> ProgramSentences:
+        """Sentences about the first of them."""
         return program_sentences(self.program, self.packages)
 
     @cached_property
     def headline(self) -> str:
         """Kind and size of the change."""
-        return headline(self.program, self.written, self.packages, self._known)
+        return headline(self.program, self.written, self.packages, self.known)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -77,7 +78,7 @@ class ProgramText:
         """The first sentences about them; of an unchanged program, the differences of schedule or tuning."""
         if self.program.diff is None or self.program.diff.identical:
             return (self.headline,) if differs(self.program) else ()
-        return tuple(islice(sentences_of(self.program, self._known), MOST_SENTENCES))
+        return tuple(islice(sentences_of(self.program, self.known), MOST_SENTENCES))
 
 
 @dataclass(frozen=True, slots=True)
