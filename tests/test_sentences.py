@@ -625,6 +625,45 @@ def test_results_that_no_longer_depend_on_most_arguments_are_named() -> None:
     assert not [one for one in happened(hlodiff.diff(new, old)) if "depend" in one]
 
 
+def gradients(second: str, *types: str) -> hlodiff.Module:
+    """A program with the gradients of two weights, of which one may not be an argument."""
+    paths = ("w1", "w2", "x")[:: 1 if len(types) > 2 else 2]
+    named = [f'%{path}: {one} loc("{path}")' for path, one in zip(paths, types, strict=True)]
+    infos = [f"{{jax.result_info = \"['{name}']\"}}" for name in ("w1", "w2")]
+    results = ", ".join(f"tensor<4xf32> {info}" for info in infos)
+    return hlodiff.read_text(
+        f"module @m {{\n  func.func public @main({', '.join(named)}) -> ({results}) {{\n"
+        "    %first = stablehlo.multiply %w1, %x : tensor<4xf32>\n"
+        f"{second}"
+        "    return %first, %second : tensor<4xf32>, tensor<4xf32>\n  }\n"
+        "  func.func private @zeros(%n: tensor<bf16>) -> tensor<4xf32> {\n"
+        "    %b = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<bf16>) -> tensor<4xbf16>\n"
+        "    %f = stablehlo.convert %b : (tensor<4xbf16>) -> tensor<4xf32>\n"
+        "    return %f : tensor<4xf32>\n  }\n}\n"
+    )
+
+
+COMPUTED = "    %second = stablehlo.multiply %w2, %x : tensor<4xf32>\n"
+
+
+@pytest.mark.parametrize("number", ["0", "1", "0.3"])
+def test_a_result_that_is_a_constant_number_now_is_said_to_be(number: str) -> None:
+    """Where a weight is no longer used, JAX returns zeros as its gradient and drops the argument."""
+    stopped = f"    %n = stablehlo.constant dense<{float(number)}> : tensor<bf16>\n"
+    stopped += "    %second = func.call @zeros(%n) : (tensor<bf16>) -> tensor<4xf32>\n"
+    whole, fewer = ("tensor<4xf32>",) * 3, ("tensor<4xf32>",) * 2
+    is_exact = number != "0.3"  # another number in bfloat16
+    for types in (whole, fewer):
+        old, new = gradients(COMPUTED, *whole), gradients(stopped, *types)
+        now = f"result['w2'] is now constant {number}"
+        assert (now in happened(hlodiff.diff(old, new))) == is_exact
+        back = hlodiff.diff(new, old)
+        assert (f"result['w2'] is no longer constant {number}" in happened(back)) == is_exact
+        programs = (ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(old, new)),)
+        (view,) = build_view(Report("diff", "a", "b", programs)).functions
+        assert (now in view.sentence) == is_exact
+
+
 @pytest.mark.parametrize("size", [8, 4])
 def test_arguments_whose_results_only_have_other_numbers_are_not_listed(size: int) -> None:
     """A layer more puts its results before others: what is donated to them is donated to the same results as before."""

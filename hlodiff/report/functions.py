@@ -251,8 +251,9 @@ def _function_view(
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
     # Callers notice arguments whatever else was edited.
-    of_arguments = (text.known.arguments for text in own if text.stage == "stablehlo")
-    came = () if cause else next(filter(None, of_arguments), ())
+    lowered = [text.known for text in own if text.stage == "stablehlo"]
+    came = () if cause else next(filter(None, (known.arguments for known in lowered)), ())
+    came = (*came, *next(filter(None, (known.constants for known in lowered)), ()))
     came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths

@@ -20,10 +20,10 @@ from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised, path_of
-from hlodiff.hlo.model import CALLS, Computation, Instruction, Module, Shape
+from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
-from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_shape, shardings_of_values
+from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_literal, format_shape, shardings_of_values
 from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import (
     format_bytes,
@@ -76,22 +76,27 @@ def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
 
 
 def what_happened(
-    diff: ModuleDiff, arguments: Sequence[str], turns: Sequence[str], packages: Sequence[str] = ()
+    diff: ModuleDiff,
+    arguments: Sequence[str],
+    constants: Sequence[str],
+    turns: Sequence[str],
+    packages: Sequence[str] = (),
 ) -> Iterator[str]:
     """Sentences about a changed program, most important first, without markup.
 
     Args:
         diff: of two programs.
-        arguments, turns: what is known of them, see `ProgramSentences`.
+        arguments, constants, turns: what is known of them, see `ProgramSentences`.
         packages: libraries whose own line is named, see `shown_place`.
 
     Example:
-        >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), (), ()))
+        >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), (), (), ()))
         []
     """
     yield from _meshes(diff)
     yield from _arguments(diff, arguments)
     yield from _results(diff)
+    yield from constants
     yield from _independent_results(diff)
     yield from _resharded(diff)
     yield from _mapped(diff)
@@ -114,6 +119,7 @@ class ProgramSentences:
         unrolled, happened, moved, constraints, types: results of `format_unrolled`, `what_happened`, `moved_work`,
             `constraint_counts` and `other_element_types`.
         arguments: those that only one side has, and are no constant on the other.
+        constants: results that are a constant number on one side only.
         turns: how often loops turn, as far as that changed.
     """
 
@@ -123,6 +129,7 @@ class ProgramSentences:
     constraints: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
     turns: tuple[str, ...] = ()
 
 
@@ -141,13 +148,15 @@ def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) 
     if diff is None or diff.identical:
         return ProgramSentences()
     arguments, turns = tuple(_new_and_gone_arguments(diff)), tuple(_turns(diff))
+    constants = tuple(_result_constants(diff))
     return ProgramSentences(
         tuple(format_unrolled(diff)),
-        tuple(what_happened(diff, arguments, turns, packages)),
+        tuple(what_happened(diff, arguments, constants, turns, packages)),
         tuple(moved_work(diff)),
         tuple(constraint_counts(diff, program.metrics())),
         tuple(other_element_types(diff)),
         arguments,
+        constants,
         turns,
     )
 
@@ -299,6 +308,69 @@ def _result_names(diff: ModuleDiff) -> list[str]:
     return [new if old == new or old == f"result {n}" else f"result {n}" for n, (old, new) in enumerate(pairs)]
 
 
+@_about("operands", "added", "removed", "opcode")
+def _result_constants(diff: ModuleDiff) -> Iterator[str]:
+    """Results that are a constant number now and were computed, or the reverse: a gradient that is stopped is 0."""
+    if diff.old.stage != "stablehlo" or not all(one.computations for one in (diff.old, diff.new)):
+        return
+    names = [module.result_names() for module in (diff.old, diff.new)]
+    is_numbered = any(name.startswith("result ") for name in chain(*names))  # a number is no path
+    if any(len(set(each)) < len(each) for each in names) or (is_numbered and len(names[0]) != len(names[1])):
+        return
+    old, new = (
+        dict(zip(each, _constants_of_results(module), strict=True))
+        for each, module in zip(names, (diff.old, diff.new), strict=True)
+    )
+    for verb, one, other in (("now", new, old), ("no longer", old, new)):
+        found: dict[str, list[str]] = {}
+        for name, value in one.items():
+            if value and other.get(name) == "":
+                found.setdefault(value, []).append(name)
+        for value, those in found.items():
+            are = f"{those[0]} is" if len(those) == 1 else f"{many(len(those), 'result')} are"
+            yield _with_paths(f"{are} {verb} constant {value}", those if len(those) > 1 else [])
+
+
+_SAME_NUMBER = BROADCASTS | {"reshape", "convert", "transpose", "slice", "optimization_barrier"}
+_NUMBER = re.compile(r"-?\d[\d.]*(?:e[+-]?\d+)?|-?inf|nan|true|false")
+_OF_EVERY_TYPE = re.compile("[01]")  # others may be rounded
+_MOST_STEPS = 1000  # a damaged program may call itself
+
+
+def _constants_of_results(module: Module) -> list[str]:
+    """For each result of a StableHLO program the number that all its elements are, as text; "" where it is computed."""
+    entry = module.entry_computation
+    return [_constant_of(module, module.entry, *read) for read in entry.instructions[entry.root].reads]
+
+
+def _constant_of(module: Module, computation: int, position: int, result: int) -> str:
+    """The number that all elements of a value are, as text; "" where it is computed or they differ."""
+    calls: list[tuple[int, Instruction]] = []
+    is_converted = False
+    for _ in range(_MOST_STEPS):
+        body = module.computations[computation].instructions
+        it = body[position]
+        if it.opcode == "constant":
+            number = format_literal(it.literal or "")
+            return number if (_OF_EVERY_TYPE if is_converted else _NUMBER).fullmatch(number) else ""
+        if it.opcode == "parameter" and calls and it.number < len(calls[-1][1].operands):
+            computation, call = calls.pop()
+            position, result = call.reads[it.number]
+        elif it.opcode in CALLS and len(it.called) == 1:
+            calls.append((computation, it))
+            computation = it.called[0]
+            root = module.computations[computation].instructions[module.computations[computation].root]
+            if result >= len(root.operands):
+                return ""
+            position, result = root.reads[result]
+        elif it.opcode in _SAME_NUMBER and it.operands:
+            is_converted |= it.opcode == "convert"
+            position, result = it.reads[0]
+        else:
+            return ""
+    return ""
+
+
 @_about("operands", "removed")
 def _independent_results(diff: ModuleDiff) -> Iterator[str]:
     """Results that depend on at most half as many arguments as before, as where the gradient of a weight became zero.
@@ -316,8 +388,10 @@ def _independent_results(diff: ModuleDiff) -> Iterator[str]:
     entry = diff.new.entry_computation
     paths = [path_of(entry.instructions[n]) for n in entry.parameters]
     found = []
+    constants = _constants_of_results(diff.new)  # which another sentence is about
     for number, (before, after) in enumerate(zip(old, new, strict=True)):
-        if before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count():
+        is_less = before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count()
+        if is_less and not constants[number]:
             left = [path for n, path in enumerate(paths) if after >> n & 1]
             on = f"only on {left[0]}" if len(left) == 1 else f"on {len(left)}" if left else "on none"
             found.append(f"{_result_names(diff)[number]} {on}")
