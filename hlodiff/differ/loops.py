@@ -83,20 +83,18 @@ def trip_counts(module: Module) -> Mapping[LoopPlace, TripCount]:
         >>> trip_counts(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))
         {}
     """
-    try:
-        return module._trip_counts
-    except AttributeError:
+    known: dict[str, dict[LoopPlace, TripCount]] = module.__dict__
+    if "trip_counts" not in known:
         found: dict[LoopPlace, TripCount] = {}
         loops = None
         for index, computation in enumerate(module.computations):
             for position, it in computation.calling:
                 if it.opcode == "while":
                     loops = loops or LoopSolver(module)
-                    known = loops.trip_count(index, position)
-                    if known is not None:
-                        found[index, position] = known
-        object.__setattr__(module, "_trip_counts", found)
-        return found
+                    if (count := loops.trip_count(index, position)) is not None:
+                        found[index, position] = count
+        known["trip_counts"] = found
+    return known["trip_counts"]
 
 
 def stated_trip_count(it: Instruction) -> int | None:

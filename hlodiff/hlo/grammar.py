@@ -231,7 +231,7 @@ def bits_of(element_type: str) -> int:
 
 
 class KnownOnce:
-    """What a record works out once, when first asked: its cached properties.
+    """What is worked out once of a record, when first asked: its cached properties, and what functions find for all.
 
     These are not fields, so they are neither compared nor sent to other processes.
     """

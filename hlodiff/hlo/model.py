@@ -9,7 +9,7 @@ computation an index into its module's `computations`. Names are never compared.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -148,15 +148,8 @@ class Instruction(_Draft):
         return None
 
 
-class _OrderedOnce(KnownOnce):
-    """The result of `hlo.traversal.operands_first`."""
-
-    __slots__ = ("_order",)
-    _order: Sequence[int]
-
-
 @dataclass(frozen=True, slots=True)
-class Computation(_OrderedOnce):
+class Computation(KnownOnce):
     """A list of instructions with one root; in StableHLO a function or a region of an operation.
 
     A StableHLO region that uses values from outside gets one more `parameter` for each, with the attribute
@@ -203,16 +196,8 @@ class Computation(_OrderedOnce):
         return tuple(map(tuple, users))
 
 
-class _SolvedOnce(KnownOnce):
-    """The results of `hlo.traversal.multiplicities` and `differ.loops.trip_counts`, which many counts need."""
-
-    __slots__ = ("_multiplicities", "_trip_counts")
-    _multiplicities: tuple[Any, ...]
-    _trip_counts: Mapping[tuple[int, int], Any]
-
-
 @dataclass(frozen=True, slots=True)
-class Module(_SolvedOnce):
+class Module(KnownOnce):
     """One program at one stage: computations, the entry among them, header attributes and Python frames.
 
     Args:

@@ -8,7 +8,6 @@ matters; the standard library's `graphlib` has an order of its own and is used o
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -118,17 +117,16 @@ def called_by(module: Module, opcodes: Collection[str]) -> frozenset[int]:
 
 def operands_first(owner: Computation) -> Sequence[int]:
     """Positions in topological order, operands before users; the printed order if it already is one."""
-    try:
-        return owner._order
-    except AttributeError:
+    known: dict[str, Sequence[int]] = owner.__dict__
+    if "operands_first" not in known:
         instructions = owner.instructions
         order: Sequence[int] = range(len(instructions))
         for n, it in enumerate(instructions):  # a loop: a generator takes three times as long
             if it.operands and max(it.operands) >= n:
                 order = postorder(order, lambda n: instructions[n].operands)
                 break
-        object.__setattr__(owner, "_order", order)
-        return order
+        known["operands_first"] = order
+    return known["operands_first"]
 
 
 def source_through(owner: Computation, position: int, through: Collection[str]) -> int:
@@ -288,10 +286,10 @@ def multiplicities(module: Module) -> tuple[Multiplicity, ...]:
         >>> multiplicities(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"))[0].kinds
         {'entry': 1}
     """
-    with contextlib.suppress(AttributeError):
-        return module._multiplicities
-    weights = tuple(Multiplicity() for _ in module.computations)
-    object.__setattr__(module, "_multiplicities", weights)
+    known: dict[str, tuple[Multiplicity, ...]] = module.__dict__
+    if "multiplicities" in known:
+        return known["multiplicities"]
+    weights = known["multiplicities"] = tuple(Multiplicity() for _ in module.computations)
     if not weights:
         return ()
     weights[module.entry].total = 1
