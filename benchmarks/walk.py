@@ -1,8 +1,9 @@
-"""How much of the code one small diff executes: `python -m benchmarks.walk`.
+"""How much of the code one small diff executes: `python -m benchmarks.walk`; `--list` names all of it.
 
 A reader who follows one program from text to report opens every file and function on the way. This runs `hlodiff diff`
 on the pair of docs/internals.md under `sys.setprofile` and counts the files and functions of hlodiff that are entered,
-and the calls from a function of one file to a function of another.
+and the calls from a function of one file to a function of another. Python also runs the body of each class, once, when
+it imports the file; these are counted as functions, and apart.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import sys
 import tempfile
 from dataclasses import dataclass
+from inspect import CO_NEWLOCALS
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -25,11 +27,23 @@ _PROGRAM = re.compile(r"```hlo (old|new)\.hlo\n(.*?)```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Files and functions of hlodiff that a command entered, and calls from one file into another."""
+    """Functions and bodies of classes of hlodiff that a command entered, and calls from one file into another."""
 
-    files: int
-    functions: int
+    entered: frozenset[CodeType]
     crossings: int
+
+    @property
+    def files(self) -> dict[str, list[str]]:
+        """By file, what was entered."""
+        found: dict[str, list[str]] = {}
+        for code in sorted(self.entered, key=lambda code: (code.co_filename, code.co_firstlineno)):
+            found.setdefault(code.co_filename.removeprefix(f"{_PACKAGE}/"), []).append(code.co_qualname)
+        return found
+
+    @property
+    def classes(self) -> int:
+        """How many of them are bodies of classes."""
+        return sum(not code.co_flags & CO_NEWLOCALS for code in self.entered)
 
 
 def pair(page: str) -> dict[str, str]:
@@ -62,7 +76,7 @@ def walk(arguments: list[str]) -> Walk:
             hlodiff.cli.run(arguments)  # imports the command, as for a user
         finally:
             sys.setprofile(None)
-    return Walk(len({code.co_filename for code in entered}), len(entered), crossings)
+    return Walk(frozenset(entered), crossings)
 
 
 def main() -> None:
@@ -72,7 +86,10 @@ def main() -> None:
         for path in paths:
             path.write_text(programs[path.stem], encoding="utf-8")
         found = walk(["diff", *map(str, paths)])
-    print(f"{found.files} files, {found.functions} functions, {found.crossings:,} calls from one file into another")
+    for file, names in found.files.items() if "--list" in sys.argv[1:] else ():
+        print(f"{file}: {', '.join(names)}")
+    functions = f"{len(found.entered)} functions ({found.classes} of them bodies of classes)"
+    print(f"{len(found.files)} files, {functions}, {found.crossings:,} calls from one file into another")
 
 
 if __name__ == "__main__":

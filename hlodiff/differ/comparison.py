@@ -208,11 +208,13 @@ def with_compiler(
     programs = tuple(programs)
     by_stage = {(p.stage, p.name, p.target): p for p in programs}
 
-    def marked(program: ProgramComparison) -> ProgramComparison:
-        stage: Stage = "compiled" if program.stage == "stablehlo" else "stablehlo"
-        return _marked(program, by_stage.get((stage, program.name, program.target)), other(program))
-
-    return tuple(marked(program) if program.status == "changed" else program for program in programs)
+    others: dict[Stage, Stage] = {"compiled": "stablehlo", "stablehlo": "compiled"}
+    return tuple(
+        _marked(one, by_stage.get((others[one.stage], one.name, one.target)), other(one))
+        if one.status == "changed"
+        else one
+        for one in programs
+    )
 
 
 def _marked(program: ProgramComparison, other_stage: ProgramComparison | None, other: bool) -> ProgramComparison:

@@ -355,8 +355,29 @@ def outside(edits: Iterable[RawEdit], computations: Container[tuple[int, int]]) 
 
 # --- Differences of the module itself: donation, entry layout, partitions, header attributes.
 
+_DONATIONS = frozenset(["input_output_alias", "buffer_donor"])
 # Compared elsewhere (parameters, the root, the schedule) or merely a name.
-_ELSEWHERE = frozenset(["input_output_alias", "buffer_donor", "is_scheduled", "entry_computation_layout"])
+_ELSEWHERE = _DONATIONS | {"is_scheduled", "entry_computation_layout"}
+
+
+def _donation_edits(old: Module, new: Module, mapping: Mapping[int, int]) -> Iterator[RawEdit]:
+    its, others = old.entry_computation.instructions, new.entry_computation.instructions
+    matched = {  # which new entry parameter each old one is, by number
+        it.number: others[mapping[n]].number
+        for n, it in enumerate(its)
+        if it.opcode == "parameter" and n in mapping and others[mapping[n]].opcode == "parameter"
+    }
+    entries = [(module.entry, module.entry_computation) for module in (old, new)]
+    places = [{entry.instructions[p].number: (index, p) for p in entry.parameters} for index, entry in entries]
+    ours, theirs = header_donations(old), header_donations(new)
+    back = {b: a for a, b in matched.items()}
+    keys = dict.fromkeys([*((n, matched.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])
+    for before, after, index in keys:
+        a = ours.get((before, index), "") if before is not None else ""
+        b = theirs.get((after, index), "") if after is not None else ""
+        if a != b and before is not None and after is not None:
+            change = FieldChange("alias", a or "not donated", b or "not donated")
+            yield RawEdit("changed", places[0].get(before), places[1].get(after), [change], matcher="header")
 
 
 def header_donations(module: Module) -> dict[tuple[int, str], str]:
@@ -375,28 +396,11 @@ def header_edits(old: Module, new: Module, mapping: Mapping[int, int]) -> list[R
         old, new: the modules.
         mapping: which new instruction of the entry each old one is.
     """
-    edits: list[RawEdit] = []
-    its, others = old.entry_computation.instructions, new.entry_computation.instructions
-    matched = {  # which new entry parameter each old one is, by number
-        it.number: others[mapping[n]].number
-        for n, it in enumerate(its)
-        if it.opcode == "parameter" and n in mapping and others[mapping[n]].opcode == "parameter"
-    }
-    entries = [(module.entry, module.entry_computation) for module in (old, new)]
-    places = [{entry.instructions[p].number: (index, p) for p in entry.parameters} for index, entry in entries]
-    ours, theirs = header_donations(old), header_donations(new)
-    back = {b: a for a, b in matched.items()}
-    keys = dict.fromkeys([*((n, matched.get(n), i) for n, i in ours), *((back.get(n), n, i) for n, i in theirs)])
-    for before, after, index in keys:
-        a = ours.get((before, index), "") if before is not None else ""
-        b = theirs.get((after, index), "") if after is not None else ""
-        if a != b and before is not None and after is not None:
-            change = FieldChange("alias", a or "not donated", b or "not donated")
-            edits.append(RawEdit("changed", places[0].get(before), places[1].get(after), [change], matcher="header"))
-    ours_rest, theirs_rest = dict(old.attributes), dict(new.attributes)
-    for name in sorted({*ours_rest, *theirs_rest} - _ELSEWHERE):
-        if ours_rest.get(name) != theirs_rest.get(name):
-            change = FieldChange(f"attribute:{name}", ours_rest.get(name, ""), theirs_rest.get(name, ""))
+    ours, theirs = dict(old.attributes), dict(new.attributes)
+    edits = [] if _DONATIONS.isdisjoint(ours | theirs) else list(_donation_edits(old, new, mapping))
+    for name in sorted({*ours, *theirs} - _ELSEWHERE):
+        if ours.get(name) != theirs.get(name):
+            change = FieldChange(f"attribute:{name}", ours.get(name, ""), theirs.get(name, ""))
             edits.append(RawEdit("changed", None, None, [change], matcher="header"))
     # The entry layout repeats parameters and root: only where it differs beyond those is there an edit.
     layout, other = (
