@@ -306,7 +306,8 @@ def _edits_of(
     if "sharding" in words:
         with_left_over_shardings(old.module, new.module, edits, whole)
     edits = [*edits, *computation_edits(old, new, found)]
-    schedule = list(schedule_edits(old, new, mappings))
+    has_order = not words.isdisjoint(("is_scheduled", "control-predecessors"))
+    schedule = list(schedule_edits(old, new, mappings)) if has_order else []
     tuning = tuning_edits(mappings, tuned, edits, emitters) if has_tuning else []
     if canonical.is_reversed:
         reverse_edits([*edits, *schedule, *tuning])

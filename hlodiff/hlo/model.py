@@ -226,6 +226,8 @@ class Module(KnownOnce):
         for computation in self.computations:
             found.update([it.opcode for it in computation.instructions])
             found |= computation.attribute_names
+            if any(it.control_predecessors for it in computation.instructions):
+                found.add("control-predecessors")
         return frozenset(found)
 
     @cached_property

@@ -497,10 +497,12 @@ def _written_then_compiled(
                 from hlodiff.report.combined_collectives import with_combined_collectives
 
                 listed = with_combined_collectives(listed, lines.report)
-            listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
+            if len(listed) > 1:
+                listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
             if text.program.diff is not None and "while" in text.program.diff.op_counts:
                 listed = with_loop_moves(listed, lines.turns_of)
-            listed = without_moves(listed, lambda one: next(filter(None, lines.by_edit(one)[::-1]), None))
+            if len(listed) > 1:
+                listed = without_moves(listed, lambda one: next(filter(None, lines.by_edit(one)[::-1]), None))
             for edit_group in listed:
                 # Without its name: on other targets its shape, count or size may differ.
                 change = change_view(edit_group, lines.report)

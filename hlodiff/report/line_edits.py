@@ -168,8 +168,23 @@ class ChangedLines:
 
     def _changed_line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
         old, new = places
-        program = self.report.programs[groups[0].edits[0][0]]
-        before, after = (self._source(program, side, place) for side, place in enumerate(places))
+        before = after = ""
+        if self.report.source_line is not None:
+            program = self.report.programs[groups[0].edits[0][0]]
+            before, after = self._texts(program, old, new)
+            if before == after and self._knows_sources():  # the edit may be on a later line of the statement
+                side, frames = self._frames(groups)
+                edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
+                if edit := next(edits, None):
+                    return self._edited_line(edit)
+        was = ""
+        if new is not None and old is not None and old != new:
+            was = format_place(replace(old, caller="") if old.caller == new.caller else old)
+        return ChangedLine(format_place(new or old), was, before, after)
+
+    def _texts(self, program: ProgramComparison, old: Place | None, new: Place | None) -> tuple[str, str]:
+        """The text of a line on both sides; the same twice if it was not edited, "" if unknown."""
+        before, after = self._source(program, 0, old), self._source(program, 1, new)
         if old is not None and new is not None and not (before and after):
             before = after = before or after
         kept = self._has(program, 1, old or new, before), self._has(program, 0, new or old, after)
@@ -181,15 +196,7 @@ class ChangedLines:
             before = self._replaced_by(program, 0, new, after)
         elif new is None and not after:
             after = self._replaced_by(program, 1, old, before)
-        if before == after and self._knows_sources():  # the edit may be on a later line of the statement
-            side, frames = self._frames(groups)
-            edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
-            if edit := next(edits, None):
-                return self._edited_line(edit)
-        was = ""
-        if new is not None and old is not None and old != new:
-            was = format_place(replace(old, caller="") if old.caller == new.caller else old)
-        return ChangedLine(format_place(new or old), was, before, after)
+        return before, after
 
     def _with_callers(
         self, entries: Sequence[tuple[ChangedLine, list[EditGroup]]]

@@ -359,8 +359,10 @@ def _differs(metrics: Mapping[str, tuple[float, float]], metric: str, sides: tup
 
 def _is_as_much(old: ExecutedCount, new: ExecutedCount) -> bool:
     """Whether the work outside of loops and per iteration of each loop is the same, whatever ends the loops."""
+    if old == new:
+        return True
     parts = old.parts(new)
-    return old == new or (len(parts) > 1 and all(before.work == after.work for before, after in parts))
+    return len(parts) > 1 and all(before.work == after.work for before, after in parts)
 
 
 def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterator[tuple[str, Number]]:
