@@ -368,7 +368,7 @@ def match_programs(
             callers = pairs[key].callers
             if callers:
                 pairs[key].count = max(sum(0 if embedded else pairs[a, b].count for a, b, embedded in callers), 1)
-    _agree_on_elements(old, new, pairs)
+    _agree_on_elements(old, pairs)
     ordered = tuple(pairs.values())
     return ProgramMatch(ordered, _alone(old, new.module, ordered, 0), _alone(new, old.module, ordered, 1))
 
@@ -398,7 +398,7 @@ def _open(
     if may_renumber(pair.old_side.computation):
         pair.held = _held(old, new, pair)
         match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, pair.held)
-    elements = _likely_elements(old, new, pair, call.elements if call else None)
+    elements = _likely_elements(old, pair, call.elements if call else None)
     for source, which in elements.items():
         match_elements(pair.old_side, pair.new_side, pair.pairing, source, which)
     of_search = dict(elements)
@@ -454,13 +454,12 @@ _Known = dict[tuple[tuple[int, int], int], Elements]
 """Elements by pair of computations and old position."""
 
 
-def _likely_elements(
-    old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: Elements | None
-) -> dict[int, Elements]:
+def _likely_elements(old: ProgramSide, pair: ComputationMatch, given: Elements | None) -> dict[int, Elements]:
     """The renumbered elements of loops and calls in two computations, as far as these two show them.
 
     Args:
-        old, new, pair: the two computations.
+        old: the old program.
+        pair: the two computations.
         given: the elements of their parameters, if those were renumbered.
     """
     assert pair.pairing and pair.old_side and pair.new_side
@@ -478,12 +477,12 @@ def _likely_elements(
     return found
 
 
-def _agree_on_elements(old: ProgramSide, new: ProgramSide, pairs: dict[tuple[int, int], ComputationMatch]) -> None:
+def _agree_on_elements(old: ProgramSide, pairs: dict[tuple[int, int], ComputationMatch]) -> None:
     """Keep the renumbered elements on which all of a loop agrees, or all calls of a computation and what it returns."""
     likely: _Known = {}
     for key, pair in pairs.items():
         if pair.pairing is not None:
-            found = _likely_elements(old, new, pair, None)
+            found = _likely_elements(old, pair, None)
             likely |= {(key, position): elements for position, elements in found.items()}
     while True:
         agreed: _Known = {}
@@ -643,7 +642,7 @@ def _inside(
 def _callees(old: ProgramSide, new: ProgramSide, pair: ComputationMatch, given: Elements | None) -> list[_Child]:
     assert pair.pairing and pair.old_side and pair.new_side
     found: list[_Child] = []
-    renumbered = _likely_elements(old, new, pair, given)
+    renumbered = _likely_elements(old, pair, given)
     for position, one in pair.old_side.computation.calling:
         matched = pair.pairing.old[position]
         if matched < 0:

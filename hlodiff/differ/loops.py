@@ -591,19 +591,6 @@ def format_loops(module: Module) -> list[str]:
     return [words if count == 1 else f"{words} ({count} loops)" for words, count in sorted(alike.items())]
 
 
-def have_same_bounds(old: Module, new: Module) -> bool:
-    """Whether the loops that may end at once have the same bounds in both programs.
-
-    If only a bound was raised, as `max_steps` of a solver, whether one call does more is unknown.
-
-    Example:
-        >>> have_same_bounds(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))
-        True
-    """
-    before, after = ({one.turns for one in trip_counts(side).values() if not one.least} for side in (old, new))
-    return before == after
-
-
 def has_data_loop(module: Module) -> bool:
     """Whether the trip count of a loop depends on data; if it does on both sides, numbers hold at equal trip counts.
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from hlodiff.policy.findings import SCENARIO_RULES as SCENARIO_RULES
     from hlodiff.policy.findings import UNJUDGED as UNJUDGED
     from hlodiff.policy.findings import Finding as Finding
-    from hlodiff.policy.findings import Judgement as Judgement
-    from hlodiff.policy.findings import Severity as Severity
     from hlodiff.policy.findings import exit_code as exit_code
     from hlodiff.policy.findings import of_policy as of_policy
     from hlodiff.policy.findings import over_programs as over_programs

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.provenance import restored as restored
     from hlodiff.snapshots.provenance import source_of as source_of
     from hlodiff.snapshots.read import Snapshot as Snapshot
-    from hlodiff.snapshots.read import SnapshotListing as SnapshotListing
     from hlodiff.snapshots.read import StaleError as StaleError
     from hlodiff.snapshots.read import is_stale as is_stale
     from hlodiff.snapshots.read import list_snapshots as list_snapshots
@@ -68,9 +67,7 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.trees import GitTree as GitTree
     from hlodiff.snapshots.trees import Tree as Tree
     from hlodiff.snapshots.trees import open_revision as open_revision
-    from hlodiff.snapshots.write import MAX_FILE_BYTES as MAX_FILE_BYTES
     from hlodiff.snapshots.write import is_unfinished as is_unfinished
-    from hlodiff.snapshots.write import recover as recover
     from hlodiff.snapshots.write import remove_snapshot as remove_snapshot
     from hlodiff.snapshots.write import rewrite_snapshot as rewrite_snapshot
     from hlodiff.snapshots.write import tidy as tidy
