@@ -654,8 +654,8 @@ def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("{{0,1},{2,3}}", "{{0,1,2,3}}", "▲ worse on cpu: all-reduce (4.0 KiB) over 4 devices instead of 2"),
-        ("[1,4]<=[4]", "[2,2]<=[4]", "▼ better on cpu: all-reduce (4.0 KiB) over 2 devices instead of 4"),
+        ("{{0,1},{2,3}}", "{{0,1,2,3}}", "▲ worse on cpu: all-reduce over 4 devices instead of 2 (4.0 KiB)"),
+        ("[1,4]<=[4]", "[2,2]<=[4]", "▼ better on cpu: all-reduce over 2 devices instead of 4 (4.0 KiB)"),
         ("{{0,1},{2,3}}", "{{0,2},{1,3}}", "= same cost on cpu"),
     ],
 )
@@ -678,6 +678,47 @@ ENTRY e {
     program = ProgramComparison("m", "cpu", "compiled", "changed", found)
     first = to_terminal(Report("diff", "a", "b", (program,)), width=200).splitlines()[0]
     assert words in first
+
+
+@pytest.mark.parametrize(
+    ("mesh", "groups", "classes", "words"),
+    [
+        ('"data"=2, "model"=2', "[[0, 1, 2, 3]]", ("placement", "structure"), "all_reduce over 4 devices instead of 2"),
+        (
+            '"data"=2, "model"=2',
+            "[[0, 1], [2, 3]]",
+            ("placement", "structure"),
+            "all_reduce groups of devices: [[0, 2]",
+        ),
+        ('"model"=2, "data"=2', "[[0, 1], [2, 3]]", ("placement",), "the mesh is model=2, data=2 instead of data=2"),
+    ],
+)
+def test_a_sum_over_another_axis_of_the_mesh_is_another_sum(
+    mesh: str, groups: str, classes: tuple[str, ...], words: str
+) -> None:
+    """With the axes of the mesh in another order it is the same sum, by other devices."""
+
+    def lowered(mesh: str, groups: str) -> str:
+        count = groups.count("[") - 1
+        return f"""module @m attributes {{mhlo.num_partitions = 4 : i32}} {{
+  sdy.mesh @mesh = <[{mesh}]>
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+    %r = "stablehlo.all_reduce"(%x) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      replica_groups = dense<{groups}> : tensor<{count}x{4 // count}xi64>, use_global_device_ids}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }}) : (tensor<8xf32>) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }}
+}}
+"""
+
+    sides = lowered('"data"=2, "model"=2', "[[0, 2], [1, 3]]"), lowered(mesh, groups)
+    found = diff(*map(read_text, sides))
+    assert classes_of(found) == classes
+    program = ProgramComparison("m", "cpu-4", "stablehlo", "changed", found)
+    assert words in to_terminal(Report("diff", "a", "b", (program,)), width=200).splitlines()[0]
 
 
 def test_results_do_not_differ_where_the_compiled_program_is_the_same() -> None:

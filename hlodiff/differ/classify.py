@@ -656,7 +656,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     is_of_module = site is None and field.removeprefix("attribute:").startswith(_MODULE_PLACEMENT)
     if is_placement or (is_of_module and "<[]>" not in (old, new)):  # a mesh without axes places nothing
         # A compiler's copy of an argument has its sharding.
-        return [("placement", field == "sharding" and edit.cause is not None)]
+        placed: _Classification = "placement", field == "sharding" and edit.cause is not None
+        return [placed, ("structure", False)] if field == "replica_groups" and _is_of_other_devices(diff) else [placed]
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
     if numeric:
@@ -676,6 +677,15 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
             return [("cost", follows)]  # a TPU's copy to another layout may cast too
         return [("numerics", follows), ("structure", follows or edit.cause is not None)]
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
+
+
+def _is_of_other_devices(diff: ModuleDiff) -> bool:
+    """Whether other groups of devices are another result: a sum over another axis of a mesh that is the same.
+
+    In a compiled program the partitioner chooses them by the shardings.
+    """
+    old, new = ({one for one in module.attributes if one[0].startswith("sdy.mesh")} for module in (diff.old, diff.new))
+    return diff.new.stage == "stablehlo" and old == new
 
 
 def _is_cast(site: Site, module: Module) -> bool:

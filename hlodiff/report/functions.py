@@ -334,12 +334,14 @@ def _verdict_in_words(
             continue
         targets = [target for one in group for target in one.targets]
         # Not shown by any number.
-        known: dict[str, list[str]] = {}
-        for target in targets:
+        known: dict[str, list[str | None]] = {}
+        for target in targets or (None,):
             for work in other_work(programs[target]) if target in programs else ():
                 if work.is_known:
                     known.setdefault(work.words, []).append(target)
-        first = [f"{said} ({', '.join(on)})" if len(on) < len(targets) else said for said, on in known.items()]
+        first = [
+            f"{said} ({', '.join(filter(None, on))})" if len(on) < len(targets) else said for said, on in known.items()
+        ]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [
             one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)

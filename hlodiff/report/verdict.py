@@ -751,7 +751,7 @@ def _group_work(diff: ModuleDiff) -> OtherWork | None:
     by = (others + sent[1]) / (others + sent[0])
     if abs(by - 1) < THRESHOLD:
         return None
-    words = f"{name} ({format_bytes(size)}) over {after} devices instead of {before}"
+    words = f"{name} over {after} devices instead of {before} ({format_bytes(size)})"
     return OtherWork(1, by, words, _COLLECTIVE.weight)
 
 
