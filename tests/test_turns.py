@@ -14,8 +14,8 @@ from hlodiff.differ import Cost, ExecutedCount, ProgramComparison, UncountedLoop
 from hlodiff.hlo import Module, read, read_hlo, read_text
 from hlodiff.policy import Finding, judge
 from hlodiff.report import Number, Report, build_view, format_cost, to_form, to_json, to_terminal, upgrade_text
-from hlodiff.report.numbers import format_executed_pair, of_which_turns
-from hlodiff.report.verdict import judged
+from hlodiff.report.numbers import format_executed_pair, key_numbers, of_which_turns
+from hlodiff.report.verdict import has_unknown, judged
 from hlodiff.workflows.check import following
 from tests.page_parts import parsed
 from tests.past import Past
@@ -445,12 +445,34 @@ def test_a_number_whose_two_sides_read_the_same_is_not_listed() -> None:
     (unread,) = judged(program, (same,))
     (read_,) = judged(program, (replace(same, new_words="27 to 29"),))
     assert (unread.relevant, read_.relevant) == (False, True)
+    assert unread.least == "equal as printed", "how much it changed is not known"
 
 
 def several_loops(*turns: int, outside: int = 0) -> ExecutedCount:
     """So much per turn of loops at lines 1, 2, ... of a file."""
     loops = [UncountedLoop(str(line), "w", "model.py", line) for line in range(1, len(turns) + 1)]
     return ExecutedCount(outside, outside, tuple(zip(loops, turns, turns, strict=True)))
+
+
+def test_what_changed_by_more_than_the_threshold_is_not_counted_as_below_it() -> None:
+    def number(
+        name: str, old: ExecutedCount, new: ExecutedCount, **others: tuple[ExecutedCount, ExecutedCount]
+    ) -> Number:
+        program = compared(open_loop(), open_loop(inside=2))
+        assert program.diff is not None
+        executed = {**others, name: (old, new)}
+        program = replace(program, target="cpu", diff=replace(program.diff, executed=executed))
+        found = [one for one in judged(program, key_numbers(program)) if one.name == name]
+        assert not has_unknown(found), "launches leave no doubt about the work"
+        return found[0]
+
+    once = [ExecutedCount(n, n) for n in (4, 6, 1000, 1100, 1_000_000)]
+    by_chance = number("launches", several_loops(40), several_loops(41))
+    assert (by_chance.relevant, by_chance.mark, by_chance.least) == (True, "", "launches below 5 % off GPUs")
+    unknown = number("launches", several_loops(40, 10), several_loops(30, 30))
+    assert (unknown.relevant, unknown.mark, unknown.least) == (True, "", "")
+    copies = number("copies", *once[:2], copy_bytes=(once[2], once[3]), bytes_accessed=(once[4], once[4]))
+    assert (copies.relevant, copies.least) == (False, "copies below 1 % of all bytes")
 
 
 def test_of_several_loops_of_unknown_length_the_one_that_changed_is_named_or_a_turn_of_each_counted() -> None:

@@ -308,7 +308,8 @@ def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[Prog
     for program in decisive:
         target = program.target
         listed = sorted((one for one in program.numbers if one.relevant), key=lambda one: -one.rank)
-        one = TargetVerdict((), program.verdict, tuple(listed), len(program.numbers) - len(listed))
+        small = sorted(one.least for one in program.numbers if one.least and not one.relevant)
+        one = TargetVerdict((), program.verdict, tuple(listed), len(program.numbers) - len(listed), tuple(small))
         one = TargetVerdict((), "same") if target in kept else one
         same = found.setdefault(one, one)
         found[one] = replace(same, targets=(*same.targets, *([target] if target else [])))

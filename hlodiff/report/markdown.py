@@ -511,7 +511,7 @@ def _numbers_by_target(function: FunctionView) -> list[str]:
             rows.append(f"| {' | '.join(cells)} |")
     below = sum(one.below for one in function.targets)
     lines = ["| target | number | before | after | change |", "| --- | --- | ---: | ---: | --- |", *rows, ""]
-    return [*(lines if rows else []), *([f"{many(below, 'number')} below the threshold.", ""] if below else [])]
+    return [*(lines if rows else []), *([f"{many(below, 'number')} changed too little to list.", ""] if below else [])]
 
 
 def _sides(number: Number) -> tuple[str, str]:

@@ -192,10 +192,13 @@ def _lines(parts: ReportParts, legend: bool = True, meanings: bool = True) -> It
     for note in report.notes:
         yield Line(0, f"note: {note}", wrap=True)
     if legend and any(one.targets for one in functions):
-        # Numbers that changed by less than the threshold; equal ones on several targets count once.
-        of_targets = [one for function in functions for one in function.targets]
-        below, neither = sum(one.below for one in of_targets), chain(*(unlisted(one.numbers) for one in of_targets))
-        yield Line(0, format_legend(report.threshold, below, neither), wrap=True)
+        # Numbers that no row of a target lists; equal ones on several targets count once.
+        has_rows = is_short and not (report.brief or report.all)  # else none, or all numbers of each program
+        of_functions = [one.targets for one in functions if has_rows and one.name not in texts.folded]
+        of_targets = [*chain(*of_functions)]
+        below, small = sum(one.below - len(one.small) for one in of_targets), chain(*(one.small for one in of_targets))
+        neither = chain(*(unlisted(one.numbers) for one in of_targets))
+        yield Line(0, format_legend(report.threshold, below, small, neither), wrap=True)
     if meanings and (words := format_meanings(programs)):
         yield Line(0, words, wrap=True)
     if legend and report.all:

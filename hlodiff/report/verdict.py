@@ -104,7 +104,7 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         threshold: the share of a number below which its change does not count, such as 0.01.
 
     Returns:
-        the same in the same order, each with `mark`, `relevant` and `rank`.
+        the same in the same order, each with `mark`, `relevant`, `rank` and `least`.
 
     Example:
         >>> judged(ProgramComparison("f", "cpu", "compiled", "changed"), [Number("flops", 100, 150)])[0].mark
@@ -200,17 +200,19 @@ def _judged(
         weight = None
     way, doublings, by = change
     if number.name == "launches" and number.comparable and abs(number.new - number.old) == 1 and by < _OF_ONE_LAUNCH:
-        weight = None
+        words = _below("single launches", _OF_ONE_LAUNCH)
+        return replace(number, relevant=True, least=words) if by >= threshold else replace(number, relevant=False)
     always = number.name in FAMILIES or number.name in _ALWAYS
     is_of_donation = is_donated_otherwise and number.name in MEMORY
     if way and by >= threshold and not is_of_donation and _is_by_chance(program, number, by, threshold):
-        return replace(number, relevant=number.comparable)
+        of, off = ("temp and peak", "") if number.name in MEMORY else (number.name, " off GPUs")
+        return replace(number, relevant=True, least=_below(of, threshold * _UNCERTAIN[number.name]) + off)
     if weight is None or not way:
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
         is_same = bool(number.old_words) and number.old_words == number.new_words
-        is_unknown = bool(weight) and not (number.comparable or is_same or _is_slight(program, number, threshold))
-        is_unknown = is_unknown and number.name != "launches"  # they leave no doubt about the work
-        return replace(number, relevant=always or by >= threshold or is_unknown)
+        is_unknown = bool(weight) and not (number.comparable or _is_slight(program, number, threshold))
+        relevant = always or by >= threshold or (is_unknown and not is_same)
+        return replace(number, relevant=relevant, least="" if relevant or not is_unknown else "equal as printed")
     whole = wholes.get(weight.whole, 0)
     difference = abs(number.new - number.old)
     if weight.whole == "bytes":
@@ -222,6 +224,10 @@ def _judged(
         share = abs(new - old) / max(old, new, 1)
     least = threshold * (_OF_WHOLE if weight.whole == "memory" else 1) if weight.whole else 0.0
     relevant = always or (by >= threshold and share >= least)
+    words = ""
+    if by >= threshold and not relevant:
+        name, all_ = (number.name, "all bytes") if weight.whole == "bytes" else ("parts of the memory", "all of it")
+        words = f"{_below(name, least)} of {all_}"
     mark: Mark = "better" if (way < 0) != weight.more_is_better else "worse"
     if number.name == "copies" and whole:  # copies cost time in proportion to their bytes
         doublings = min(doublings, log2(1 + share))
@@ -231,7 +237,11 @@ def _judged(
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
     if number.name == "launches" and not _starts_kernels(program):
         rank *= _OF_NO_KERNEL
-    return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4))
+    return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4), least=words)
+
+
+def _below(what: str, share: float) -> str:
+    return f"{what} below {100 * share:g} %"
 
 
 def _is_by_chance(program: ProgramComparison, number: Number, by: float, threshold: float) -> bool:
@@ -450,7 +460,9 @@ def has_unknown(numbers: Iterable[Number]) -> bool:
         >>> has_unknown([Number("flops", 8, 9, comparable=False)]), has_unknown([Number("flops", 8, 9)])
         (True, False)
     """
-    return any(one.relevant and not one.comparable and not one.mark for one in numbers)
+    # Launches leave no doubt about the work.
+    unknown = (one for one in numbers if one.relevant and not one.comparable and one.name != "launches")
+    return any(not one.mark for one in unknown)
 
 
 def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
@@ -548,14 +560,14 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
 
     Args:
         numbers: numbers to list, most important first.
-        below: how many changed by less than the threshold; shown if no number is listed, as the legend counts them all.
+        below: how many changed too little to list; shown if no number is listed, as the legend counts them all.
         others: changes that no number shows.
 
     Example:
         >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
         '▼ better: temp 8 B -> 4 B (-50 %)'
         >>> format_numbers([], 2)
-        '2 numbers below the threshold'
+        '2 numbers changed too little to list'
     """
     shown = _listed(numbers)
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
@@ -577,7 +589,7 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
             listed.append(f"{left} more" if listed else many(left, "number"))
         words = ", ".join([*work.get(mark, ()), *listed])
         parts += [f"{MARKS[mark]} {mark}: {words}" if mark else words] if words else []
-    return "; ".join(parts) or (f"{many(below, 'number')} below the threshold" if below else "no number changed")
+    return "; ".join(parts) or (f"{many(below, 'number')} changed too little to list" if below else "no number changed")
 
 
 def _is_of_text(number: Number) -> bool:
@@ -586,14 +598,15 @@ def _is_of_text(number: Number) -> bool:
 
 
 def unlisted(numbers: Sequence[Number]) -> list[Number]:
-    """The executed numbers without a mark that a row of others leaves out.
+    """The executed numbers without a mark that a row of others neither lists nor counts.
 
     Example:
         >>> [one.name for one in unlisted([Number("flops", 8, 9, mark="worse"), Number("launches", 100, 102)])]
         ['launches']
     """
-    shown = _listed(numbers)
-    return [one for one in numbers if not one.mark and one not in shown and not _is_of_text(one)]
+    if not all(one.mark for one in _listed(numbers)):
+        return []
+    return [one for one in numbers if not one.mark and not _is_of_text(one)]
 
 
 def _listed(numbers: Sequence[Number]) -> list[Number]:
@@ -635,12 +648,13 @@ def both_sides(number: Number, on: str = "", told: str = "") -> str:
     return f"{words} on {on}" if on else words
 
 
-def format_legend(threshold: float, below: int = 0, neither: Iterable[Number] = ()) -> str:
+def format_legend(threshold: float, below: int = 0, small: Iterable[str] = (), neither: Iterable[Number] = ()) -> str:
     """Explains marks and numbers in one line.
 
     Args:
         threshold: the share of a number below which its change is not listed.
         below: how many numbers changed by less.
+        small: the thresholds of their own that others are below.
         neither: others that are left out, see `unlisted`; each by why it has no mark.
 
     Example:
@@ -648,28 +662,17 @@ def format_legend(threshold: float, below: int = 0, neither: Iterable[Number] = 
         '▲ costs more, ▼ less, per call and device; below 1 % is not listed'
         >>> format_legend(0.01, 3)
         '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %'
-        >>> format_legend(0.01, 3, [Number("launches", 100, 104), Number("copies", 4, 5)])
-        '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %, launches below 5 %, 1 unmarked'
+        >>> format_legend(0.01, 3, ["copies below 1 % of all bytes"], [Number("copies", 4, 5)])
+        '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %, copies below 1 % of all bytes, 1 unmarked'
     """
     least = f"below {100 * threshold:g} %"
-    found: dict[str, int] = {}
-    for number in neither:
-        words = _why_unmarked(number, threshold)
-        found[words] = found.get(words, 0) + 1
-    unmarked = found.pop("", 0)
-    left = [f"{below:,} {least}" if below else least, *found]
+    neither = tuple(neither)
+    own = dict.fromkeys((*(one.least for one in neither if one.least), *small))
+    unmarked = sum(not one.least for one in neither)
+    left = [f"{below:,} {least}" if below else least, *own]
     left += [f"{unmarked:,} unmarked"] if unmarked else []
     listed = f"not listed: {', '.join(left)}" if below or left[1:] else f"{least} is not listed"
     return f"▲ costs more, ▼ less, per call and device; {listed}"
-
-
-def _why_unmarked(number: Number, threshold: float) -> str:
-    """The threshold of its own below which a number decides nothing; "" if it has no mark for another reason."""
-    least = threshold * _UNCERTAIN.get(number.name, 0)
-    if not number.old or abs(number.new - number.old) >= least * number.old:
-        return ""
-    name = "temp and peak" if number.name in MEMORY else number.name
-    return f"{name} below {100 * least:g} %"
 
 
 # --- Costs that no number of a program shows: bytes and flops stay the same.

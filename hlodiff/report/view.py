@@ -33,6 +33,8 @@ class Number:
         mark: whether the change costs less or more; "" if the number has no direction, such as a count of operations.
         relevant: whether the change is above the threshold, so that reports list it.
         rank: relative importance of the change within one program; 0 without a mark.
+        least: the threshold of its own that the change is below, as `copies below 1 % of all bytes`; "" if it is below
+            none, or below that of all numbers.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Number:
     mark: Mark = ""
     relevant: bool = True
     rank: float = 0
+    least: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +148,15 @@ class TargetVerdict:
         targets: () if unknown.
         verdict: the verdict on the numbers.
         numbers: numbers to list, most important first.
-        below: how many numbers changed by less than the threshold.
+        below: how many further numbers changed too little to list.
+        small: of those the ones that changed by more than the threshold, each by the threshold of its own.
     """
 
     targets: tuple[str, ...]
     verdict: Verdict
     numbers: tuple[Number, ...] = ()
     below: int = 0
+    small: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

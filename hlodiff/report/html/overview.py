@@ -115,9 +115,9 @@ class OverviewRow:
 
     @property
     def below(self) -> str:
-        """How many of them changed by less than the threshold."""
+        """How many of them changed too little to list."""
         count = sum(not one.relevant for one in self._found)
-        return f"{many(count, 'number')} below the threshold" if count else ""
+        return f"{many(count, 'number')} changed too little to list" if count else ""
 
     @property
     def verdict(self) -> Verdict | Literal[""]:
