@@ -48,7 +48,7 @@ from hlodiff.report.sentences import (
     RESHARDED,
     compiler_sentences,
     constant_sentences,
-    format_paths,
+    donation_sentences,
     interface_sentences,
     reordered_write,
 )
@@ -257,11 +257,9 @@ def _function_view(
     came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
-        cause = "; ".join(map(_in_short, cause.split("; ")))
+        cause = _in_short(cause, firsts)
     if NO_LONGER_DONATED in cause:
-        sizes = [programs[n].numbers for n in chosen.values() if programs[n].stage == "compiled"]
-        fewer = [one.old - one.new for numbers_of in sizes for one in numbers_of if one.name == "aliased"]
-        cause += f", {format_bytes(max(fewer))}" if fewer and min(fewer) > 0 else ""
+        cause += _no_longer_aliased([programs[n] for n in chosen.values()], sentence)
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
     margin = max(own_margins, key=lambda one: one.share, default=None)
     view = FunctionView(
@@ -283,11 +281,30 @@ def _function_view(
     return view, tuple(line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if line.is_edited)
 
 
-def _in_short(cause: str) -> str:
+def _in_short(cause: str, programs: Iterable[ProgramComparison]) -> str:
     """A cause without the paths of its arguments; those of donations grouped, as far as that is short."""
-    what, _, paths = cause.partition(": ")
-    grouped = f"{what}: {format_paths(paths.split(', '), _FEWEST_PATHS)}" if DONATED in what and paths else what
-    return grouped if len(grouped) <= _LONGEST_CAUSE else what
+    donated = [words for one in programs if one.diff for words in donation_sentences(one.diff, _FEWEST_PATHS)]
+    grouped = {words.partition(": ")[0]: words for words in donated if len(words) <= _LONGEST_CAUSE}
+    short = [sentence.partition(": ")[0] for sentence in cause.split("; ")]
+    return "; ".join(grouped.get(words, words) for words in short)
+
+
+def _no_longer_aliased(programs: Iterable[ProgramView], said: str) -> str:
+    """How many bytes are no longer aliased, on the first target if they differ; "" if some target aliases as many.
+
+    Args:
+        programs: the programs that decide, one for each target.
+        said: the words before, which may have the number already.
+    """
+    compiled = [one for one in programs if one.stage == "compiled"]
+    found = [(number, one.target) for one in compiled for number in one.numbers if number.name == "aliased"]
+    if not found or min(number.old - number.new for number, _ in found) <= 0:
+        return ""
+    (number, target), *_ = found
+    if f"{number.name} {format_bytes(number.old)}" in said:
+        return ""
+    sizes = {other.old - other.new for other, _ in found}
+    return f", {format_bytes(number.old - number.new)}" + (f" ({target})" if len(sizes) > 1 and target else "")
 
 
 def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:

@@ -105,7 +105,7 @@ def what_happened(
     yield from _runs(diff)
     yield from _means(diff)
     yield from _constants(diff, packages)
-    yield from _donations(diff)
+    yield from donation_sentences(diff)
     yield from _rematerialised(diff)
     yield from _generators(diff)
     yield from _written_buffers(diff, packages)
@@ -422,7 +422,7 @@ def interface_sentences(diff: ModuleDiff) -> Iterator[str]:
     if diff.arguments.retyped:
         yield from _arguments(diff, tuple(_new_and_gone_arguments(diff)))
     yield from _resharded(diff)
-    yield from _donations(diff)
+    yield from donation_sentences(diff)
 
 
 def constant_sentences(diff: ModuleDiff) -> Iterator[str]:
@@ -556,7 +556,17 @@ _UNUSED = "still donated, but no output uses the memory now"
 
 
 @_about("alias")
-def _donations(diff: ModuleDiff) -> Iterator[str]:
+def donation_sentences(diff: ModuleDiff, most: int = _MOST_PATHS) -> Iterator[str]:
+    """Arguments that are donated now or no longer, by path.
+
+    Args:
+        diff: two programs.
+        most: paths shown; more are grouped by what they have in common.
+
+    Example:
+        >>> list(donation_sentences(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0))))
+        []
+    """
     changed = [(edit, edit.changes[0]) for edit in diff.reported if edit.changes and edit.changes[0].field == "alias"]
     lost = [edit for edit, change in changed if change.new in NOT_DONATED]
     won = [edit for edit, change in changed if change.old in NOT_DONATED]
@@ -564,7 +574,7 @@ def _donations(diff: ModuleDiff) -> Iterator[str]:
     for edits, word in ((lost, NO_LONGER_DONATED), (won, "donated now"), (unused, _UNUSED)):
         count = sum(edit.count for edit in edits)
         if count:
-            paths = format_paths(path for edit in edits for path in _paths(edit, diff))
+            paths = format_paths((path for edit in edits for path in _paths(edit, diff)), most)
             yield f"{many_are(count, 'argument')} {word}{f': {paths}' if paths else ''}"
 
 
