@@ -144,6 +144,29 @@ def test_what_does_not_depend_on_a_loop_runs_less_often_outside_of_it(is_known: 
     assert re.search(rf"moved dot_general f32\[8,8\]: {moved}", words), words
 
 
+@pytest.mark.parametrize("precision", ["highest", None])
+def test_another_product_outside_of_a_loop_did_not_move(precision: str | None) -> None:
+    """Both do as much in one run, for a batch of 8 in the loop; or only the precision differs."""
+
+    def f(x: jax.Array, w: jax.Array, is_inside: bool) -> jax.Array:
+        def product(h: jax.Array) -> jax.Array:
+            if precision is not None and is_inside:
+                return jnp.dot(h[0], w.reshape(7, 32), precision=precision).reshape(8, 4)
+            return jnp.einsum("bk,bkn->bn", h, w) if is_inside else (h[0] @ w.reshape(7, 32)).reshape(8, 4)
+
+        once = 0.0 if is_inside else product(x)
+
+        def step(h: jax.Array) -> jax.Array:
+            return h + jnp.sum(product(h) if is_inside else once)
+
+        return jax.lax.while_loop(lambda h: h.sum() < 1.0, step, x)
+
+    sides = [lowered(partial(f, is_inside=is_inside), (8, 7), (8, 7, 4)) for is_inside in (True, False)]
+    words = report(compared(*sides, with_lines=True))
+    assert "out of the loop" not in words, words
+    assert re.search(r"\bremoved dot_general.*added dot_general|\badded dot_general.*removed dot_general", words), words
+
+
 def test_what_another_loop_of_a_line_computes_now_is_one_change() -> None:
     """The index of a step counts down in the loop that runs backwards, which the loop of the gradient did before."""
 

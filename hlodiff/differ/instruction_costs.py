@@ -293,17 +293,22 @@ Sizes = list[tuple[Shape, int]]
 """Bytes read or written, by value."""
 
 
-def instruction_flops(module: Module, place: tuple[int, int]) -> int:
-    """Operations of one run of one instruction, see `flops_of`."""
+def operand_shapes(module: Module, place: tuple[int, int]) -> list[Shape]:
+    """The shapes of the values that one instruction takes: of an operation with several results, those that it uses."""
     computation = module.computations[place[0]]
     it = computation.instructions[place[1]]
-    made = [computation.instructions[operand].shape for operand in it.operands]
+    made = [(computation.instructions[operand].shape, result) for operand, result in it.reads]
+    if module.stage == "compiled":
+        return [shape for shape, _ in made]
+    return [one.tuple_shapes[n] if len(one.tuple_shapes) > n else one for one, n in made]
+
+
+def instruction_flops(module: Module, place: tuple[int, int]) -> int:
+    """Operations of one run of one instruction, see `flops_of`."""
+    it = module.computations[place[0]].instructions[place[1]]
     is_applying = it.calls and it.opcode.replace("_", "-") in _OF_ELEMENTS
     applied = [applied_flops(module.computations[n]) for n in it.called] if is_applying else ()
-    if module.stage == "compiled":
-        return flops_of(it, made, applied)
-    used = [(shape, result) for shape, (_, result) in zip(made, it.reads, strict=True)]
-    return flops_of(it, [one.tuple_shapes[n] if len(one.tuple_shapes) > n else one for one, n in used], applied)
+    return flops_of(it, operand_shapes(module, place), applied)
 
 
 def instruction_bytes(module: Module, place: tuple[int, int]) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
 from itertools import product
 
@@ -453,6 +454,10 @@ LOOP_MOVE, OTHER_PART = ("loops",), ("another part",)
 """The changed fields of what moved out of a loop or into one, and of what moved to another part of the program."""
 
 
+Work = tuple[tuple[str, ...], tuple[int, ...]]
+"""What one run of an instruction computes: element types and precision; elements of the operands and of the result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turns:
     """Where and how often the instructions of a change run on one side.
@@ -462,12 +467,14 @@ class Turns:
         runs: how often they run in one call; one turn of each loop of unknown length is counted.
         is_known: whether the lengths of all loops are known.
         nesting: how JAX's scope nests passes and loops: the loop of a backward pass is another one.
+        work: what one run of each computes.
     """
 
     loops: tuple[str, ...]
     runs: int
     is_known: bool
     nesting: tuple[str, ...] = ()
+    work: frozenset[Work] = frozenset()
 
 
 def with_loop_moves(
@@ -475,7 +482,8 @@ def with_loop_moves(
 ) -> list[EditGroup]:
     """Joins work that was removed from a loop and added outside of it, the reverse, or in another loop: it only moved.
 
-    It does as much in one run, or as much in all: a product of each step may be one product of all steps.
+    It is the same computation: of the same element types and precision, as large in one run, or as large in all: a
+    product of each step may be one product of all steps.
 
     Args:
         edit_groups: the changes of one program.
@@ -534,12 +542,28 @@ def _is_as_much(removed: EditGroup, added: EditGroup, old: Turns, new: Turns) ->
     before, after = removed.cost[0], added.cost[1]
     if before is None or after is None:
         return False
-    types = [{*ELEMENT_TYPES.findall(one.what)} for one in (removed, added)]
+    is_in_all = before.flops == after.flops
     if len(old.loops) == len(new.loops):
         shown = [(one.count, NAMED.sub(r"\1", one.what), one.where) for one in (removed, added)]
-        return shown[0] == shown[1] and before.flops == after.flops
-    is_all = old.is_known and new.is_known and before.flops == after.flops
-    return types[0] == types[1] and (is_all or before.flops * new.runs == after.flops * old.runs)
+        return shown[0] == shown[1] and is_in_all and old.work == new.work
+    if before.flops * new.runs == after.flops * old.runs and old.work == new.work:
+        return True
+    return old.is_known and new.is_known and is_in_all and _is_work_of_all_turns(old.work, new.work)
+
+
+def _is_work_of_all_turns(old: Collection[Work], new: Collection[Work]) -> bool:
+    """Whether runs differ only in how many turns they do at once: in that, all values that grow grow alike.
+
+    Of a matrix product, elements of operands and result tell the sizes: of the batch, contracted, and of both operands.
+    """
+    if len(old) != len(new):
+        return False
+    ratios: set[Fraction] = set()
+    for before, after in zip(sorted(old), sorted(new), strict=True):
+        if before[0] != after[0] or len(before[1]) != len(after[1]) or not all((*before[1], *after[1])):
+            return False
+        ratios.update(Fraction(one, other) for one, other in zip(before[1], after[1], strict=True))
+    return len(ratios - {1}) <= 1
 
 
 def _moved_loops(old: Turns, new: Turns) -> tuple[str, ...]:

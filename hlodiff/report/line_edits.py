@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from hlodiff.differ.classify import is_argument, numbers_for_values
 from hlodiff.differ.comparison import ProgramComparison
+from hlodiff.differ.fields import field_of
 from hlodiff.differ.grouping import Origins
-from hlodiff.differ.instruction_costs import result_of
+from hlodiff.differ.instruction_costs import operand_shapes, result_of
 from hlodiff.differ.regions import Part
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
@@ -25,6 +26,7 @@ from hlodiff.report.grouping import (
     EditGroup,
     Key,
     Turns,
+    Work,
     change_view,
     collective_of,
     importance,
@@ -426,9 +428,11 @@ class ChangedLines:
     def turns_of(self, edit_group: EditGroup) -> tuple[Turns | None, Turns | None]:
         """Where and how often the instructions of a change run, before and after, see `with_loop_moves`."""
         loops: tuple[set[tuple[tuple[tuple[str, int], ...], tuple[str, ...]]], ...] = (set(), set())
+        work: tuple[set[Work], set[Work]] = (set(), set())
         for side, module, site in self._sites(edit_group):
             origins, place = self._origins(module), (site.computation, site.instruction)
             loops[side].add((origins.loops_around(*place), origins.part(*place)[0]))
+            work[side].add(_work_of(module, place))
         costs = [edit.cost for edit, _ in map(self._edit, edit_group.edits) if edit.cost]
         found: list[Turns | None] = []
         for side, around in enumerate(loops):
@@ -438,7 +442,7 @@ class ChangedLines:
                 f"the loop at {shown_file(file, self.report.root)}:{line}" if line else "a loop" for file, line in lines
             ]
             is_known = not any(cost.loops for cost in own)
-            turns = Turns(tuple(words), sum(cost.runs for cost in own), is_known, nesting)
+            turns = Turns(tuple(words), sum(cost.runs for cost in own), is_known, nesting, frozenset(work[side]))
             found.append(turns if len(around) == 1 and own else None)
         return found[0], found[1]
 
@@ -470,6 +474,14 @@ class ChangedLines:
                 for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
                     if site is not None:
                         yield side, module, site
+
+
+def _work_of(module: Module, place: tuple[int, int]) -> Work:
+    it = module.computations[place[0]].instructions[place[1]]
+    values = [leaf for shape in (*operand_shapes(module, place), result_of(it)) for leaf in shape.leaves]
+    precision = [value for name, value in it.attributes if field_of(name, value) == "precision"]
+    inside = sorted(inner.opcode for callee in it.called for inner in module.computations[callee].instructions)
+    return (*[leaf.element_type for leaf in values], *precision, *inside), tuple([leaf.elements for leaf in values])
 
 
 def _is_more_or_less(groups: Iterable[EditGroup]) -> bool:
