@@ -93,7 +93,7 @@ def test_a_target_whose_compiled_program_is_the_same_is_named_apart() -> None:
     said = "  changed on tpu-v5e; changed in StableHLO only, on cpu: numerics (tpu-v5e), structure, cost (tpu-v5e)"
     assert lines[1] == said
     mixed = report(written(name="g"), compiled(name="g"), compiled(COPIED))
-    assert to_terminal(mixed).startswith("▲ 2 functions changed: 1 worse, 1 in StableHLO only; worst: f")
+    assert to_terminal(mixed).startswith("▲ 2 functions changed: 1 worse, 1 in StableHLO only; mainly f")
 
 
 def test_a_program_that_was_not_compiled_did_not_change_in_stablehlo_only() -> None:

@@ -5,6 +5,7 @@ import pytest
 import hlodiff
 from hlodiff.differ import Cost, ProgramComparison
 from hlodiff.report import Number, Report, build_view, to_terminal
+from hlodiff.report.functions import totals_by_number
 from hlodiff.report.verdict import (
     decisive_numbers,
     format_legend,
@@ -13,6 +14,7 @@ from hlodiff.report.verdict import (
     unlisted,
     verdict_of,
 )
+from hlodiff.report.view import FunctionView, TargetVerdict
 
 
 def program(*collectives: tuple[str, int]) -> str:
@@ -216,3 +218,35 @@ def test_the_legend_has_each_threshold_that_left_a_number_out() -> None:
     assert legend.partition("not listed: ")[2] == (
         "2 below 1 %, launches below 5 % off GPUs, temp and peak below 2 %, copies below 1 % of all bytes, 1 unmarked"
     )
+
+
+def test_a_table_of_numbers_names_the_program_where_one_changed_most_whatever_it_weighs_there() -> None:
+    """A launch weighs less on a CPU than on a GPU."""
+
+    def view(name: str, target: str, new: int, rank: float) -> FunctionView:
+        launches = Number("launches", 100, new, mark="better", rank=rank)
+        return FunctionView(name, "better", "", targets=(TargetVerdict((target,), "better", (launches,)),))
+
+    found = totals_by_number([view("f", "cuda-h100", 80, 0.32), view("g", "cpu", 70, 0.26)])
+    assert [(one.better, one.most_better) for one in found] == [(2, "-30 %, g on cpu")]
+
+
+def test_work_that_no_number_shows_counts_in_the_order_of_functions() -> None:
+    text = """HloModule m
+
+ENTRY %e (a: f32[64,64], b: f32[64,64]) -> f32[64,64] {
+  %a = f32[64,64] parameter(0)
+  %b = f32[64,64] parameter(1)
+  ROOT %d = f32[64,64] dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+    highest = text.replace("rhs_contracting_dims={0}", "rhs_contracting_dims={0}, operand_precision={highest,highest}")
+    compared = hlodiff.diff(*map(hlodiff.read_text, (text, highest)))
+    facts = {"memory.temp": 1000.0}, {"memory.temp": 1100.0}
+    memory = hlodiff.diff(*map(hlodiff.read_text, (text, text.replace("f32[64,64] dot", "f32[64,64]{0,1} dot"))))
+    programs = (
+        ProgramComparison("f", "tpu-v5e", "compiled", "changed", memory, *facts),
+        ProgramComparison("g", "tpu-v5e", "compiled", "changed", compared),
+    )
+    view = build_view(Report("diff", "a", "b", programs))
+    assert "; mainly g, matrix products in 6 passes instead of 1;" in view.verdict

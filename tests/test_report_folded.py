@@ -95,7 +95,7 @@ def test_a_function_with_a_change_of_its_own_is_told() -> None:
 def test_two_functions_are_told_as_they_are() -> None:
     text = to_terminal(Report("diff", "a", "b", (helped("f"), helped("g"))))
     assert text.count("  shared with other functions: [1]\n") == 2
-    assert "largest change" not in text, "two functions need no table"
+    assert "main change" not in text, "two functions need no table"
 
 
 def test_a_program_that_is_new_on_another_target_is_told() -> None:

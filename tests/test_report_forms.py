@@ -119,7 +119,7 @@ def test_a_comment() -> None:
         "\n"
         "next: `hlodiff update f`\n"
         "\n"
-        "| function | target | verdict | largest change | line | link |\n"
+        "| function | target | verdict | main change | line | link |\n"
         "| --- | --- | --- | --- | --- | --- |\n"
         "| `f` | `cpu` | 🔴 worse | all-gather 0 -&gt; 2 \\(24.0 KiB\\) | `model.py:31` "
         "| [details](https://ci.example/run/7) |\n"
@@ -251,7 +251,7 @@ FIFTY = report(*(changed(f"function_{n}", "cpu", edit(line=n + 1, what=str(n))) 
 def test_fifty_changed_functions_are_decided_from_twenty_lines() -> None:
     text = to_terminal(FIFTY, width=80).split("\n")
     assert text[:2] == [
-        "▲ 50 functions changed: 50 worse; worst: function_0, +2 all-gathers (24.0 KiB);",
+        "▲ 50 functions changed: 50 worse; mainly function_0, +2 all-gathers (24.0 KiB);",
         "  literal: 0 -> 0 at model.py:1",
     ]
     assert text[4] == "function_0   cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:1"
@@ -264,7 +264,7 @@ def test_what_one_line_did_to_many_functions_is_one_row_and_one_annotation() -> 
     told = report(*(changed(f"function_{n}") for n in range(50)), changed("other", "cpu", edit(line=9)))
     text = to_terminal(told, width=200).split("\n")
     assert text[2:5] == [
-        "function                target  verdict  largest change             line",
+        "function                target  verdict  main change                line",
         "function_0 and 49 more  cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:31",
         "other                   cpu     ▲ worse  +2 all-gathers (24.0 KiB)  model.py:9",
     ]

@@ -65,7 +65,7 @@ def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
     monkeypatch.chdir(LAYERS)
     assert run(["diff", "old", "new"]) == 0
     assert capsys.readouterr().out == (
-        "▲ 2 programs changed: 2 worse; worst: cpu, flops +2.2 %; 24x multiply added at model.py:6\n"
+        "▲ 2 programs changed: 2 worse; mainly cpu, flops +2.2 %; 24x multiply added at model.py:6\n"
         "next: hlodiff diff old new --format html -o diff.html\n"
         "\n"
         "the same in several programs\n"

@@ -85,7 +85,7 @@ def test_text() -> None:
     text = upgrade_text(REPORT, width=120)
     lines = text.split("\n")
     assert lines[0] == "jax 0.9.2 -> 0.10.2 (cpu)"
-    verdict = "▲ 3 functions changed: 1 worse, 1 better, 1 at the same cost; worst: compiler, temp +100 %"
+    verdict = "▲ 3 functions changed: 1 worse, 1 better, 1 at the same cost; mainly compiler, temp +100 %"
     assert lines[2] == f"{verdict}; tanh -> exponential"
     assert lines[4].split() == ["program", "target", "verdict", "StableHLO", "compiled", "numbers", "that", "changed"]
     rows = {line.split()[0]: line for line in lines[5:10]}

@@ -34,6 +34,7 @@ from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
+    change_size,
     format_number,
     key_numbers,
     part_of,
@@ -130,7 +131,7 @@ def changed_functions(texts: ReportTexts) -> ChangedFunctions:
         for name, own in numbers.items()
         if any(differs(report.programs[number]) or programs[number].has_verdict for number in own)
     ]
-    ranks = {view.name: max(map(_rank, view.targets), default=0.0) for view, _ in found}
+    ranks = {view.name: _weight(view, (report.programs[n] for n in numbers[view.name])) for view, _ in found}
     views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
     # Edited lines that changed several functions, most functions first, without their changes.
     edited = [own for _, own in found]
@@ -331,6 +332,14 @@ def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[Prog
         same = found.setdefault(one, one)
         found[one] = replace(same, targets=(*same.targets, *([target] if target else [])))
     return tuple(sorted(found.values(), key=lambda one: (WORST.index(one.verdict), -_rank(one))))
+
+
+def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
+    """How much the most important change that speaks for a verdict weighs."""
+    marks = (view.verdict,) if view.verdict in ("worse", "better") else ("worse", "better")
+    ranks = [number.rank for one in view.targets for number in one.numbers if number.mark in marks]
+    ranks += [work.rank for one in programs if one.diff for work in other_work(one) if work.way in marks]
+    return max(ranks, default=0.0)
 
 
 def _rank(one: TargetVerdict) -> float:
@@ -807,8 +816,8 @@ def overall(functions: Sequence[FunctionView]) -> str:
         text = f"{_NOT_COMPILED}; {many(len(functions), noun)} changed in StableHLO only"
     is_same = len({view.happened for view in functions}) == 1  # one edit made them all
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
-    most = {"worse": "worst", "better": "best"}.get(first.verdict, "largest")
-    return f"{text}; {most}: {first.name}, {first.largest}{happened}" if first.largest else text + happened
+    # Numbers weigh differently, so that another function may have the largest percentage.
+    return f"{text}; mainly {first.name}, {first.largest}{happened}" if first.largest else text + happened
 
 
 def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:
@@ -818,15 +827,15 @@ def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, .
         >>> totals_by_number([FunctionView("f", "same", "same cost")])
         ()
     """
-    found: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    found: dict[tuple[str, str], list[tuple[tuple[float, float], str]]] = {}
     for view in functions:
         for one in view.targets:
             for number in one.numbers:
                 labels = [f"{view.name} on {target}" for target in one.targets] or [view.name]
                 words = by_how_much(number) if number.old and number.new else format_short(number)
-                rank = number.rank if words else 0.0  # 0 for a range or a number per loop iteration
+                size = change_size(number)
                 found.setdefault((number.name, number.mark), []).extend(
-                    (rank, f"{words}, {label}" if words else label) for label in labels
+                    (size, f"{words}, {label}" if words else label) for label in labels
                 )
     sides: dict[str, dict[str, tuple[int, str]]] = {}
     for (name, mark), members in found.items():

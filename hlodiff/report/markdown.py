@@ -383,7 +383,7 @@ def verdict_words(verdict: str) -> str:
 def verdict_table(
     rows: Sequence[VerdictRow], links: Links = NO_LINKS, sources: Mapping[str, str] = NO_SOURCES
 ) -> list[str]:
-    """The table of verdicts, at most six columns: function, target, verdict, largest change, line, link.
+    """The table of verdicts, at most six columns: function, target, verdict, main change, line, link.
 
     Args:
         rows: worst first.
@@ -414,7 +414,7 @@ def _cells(row: VerdictRow, links: Links, sources: Mapping[str, str]) -> dict[st
         "function": ", ".join(names) + (f" and {left:,} more" if left else ""),
         "target": targets,
         "verdict": verdict_words(row.verdict),
-        "largest change": escape_markdown(clip(row.sides or row.largest, WIDEST)),
+        "main change": escape_markdown(clip(row.sides or row.largest, WIDEST)),
         "line": f"[{where}]({sources[row.where]})" if where and row.where in sources else where,
         "link": f"[details]({details})" if details else "",
     }

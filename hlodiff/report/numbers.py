@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import inf, log2
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import program_bytes
@@ -160,6 +161,21 @@ def by_how_much(number: Number) -> str:
     if number.old != number.new:
         return format_change(number.old, number.new)
     return format_change(number.old_bytes, number.new_bytes)
+
+
+def change_size(number: Number) -> tuple[float, float]:
+    """Sort key: the ratio that `by_how_much` shows, largest for what only one side has, then the difference.
+
+    Example:
+        >>> change_size(Number("flops", 100, 25)), change_size(Number("copies", 0, 2))
+        ((2.0, 75), (inf, 2))
+        >>> change_size(Number("flops", 100, 25, comparable=False))
+        (0.0, 75)
+    """
+    old, new = (number.old, number.new) if number.old != number.new else (number.old_bytes, number.new_bytes)
+    if not number.comparable and not by_how_much(number):
+        return 0.0, abs(new - old)
+    return abs(log2(new / old)) if old > 0 < new else inf, abs(new - old)
 
 
 MOST_ROWS = 12

@@ -535,7 +535,7 @@ def _table(texts: ReportTexts) -> Iterator[Line]:
 def _in_short(command: str, functions: Sequence[FunctionView], programs: Sequence[ProgramView]) -> Iterator[Line]:
     """A table with a row for each function, worst first."""
     rows = verdict_rows(functions, programs, command)
-    cells = [("function", "target", "verdict", "largest change", "line")]
+    cells = [("function", "target", "verdict", "main change", "line")]
     for row in rows[:MOST_ROWS]:
         on = ", ".join(row.targets)  # their number, if their names are long
         on = on if len(row.targets) < 2 or len(on) <= _WIDEST_NAMES else many(len(row.targets), "target")

@@ -432,7 +432,7 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, others: Iterab
                 found[number.mark] += number.rank
     for work in others:
         if work.is_known:
-            found[work.way] += work.weight * min(abs(log2(work.new / work.old)), _MOST_DOUBLINGS)
+            found[work.way] += work.rank
     better, worse = (found[mark] + memory[mark] for mark in ("better", "worse"))
     doubtful = doubtful or (better > worse and _hides_work(numbers))
     if not better and not worse:
@@ -697,6 +697,11 @@ class OtherWork:
     def is_known(self) -> bool:
         """Whether both sides are known."""
         return bool(self.old and self.new)
+
+    @property
+    def rank(self) -> float:
+        """How much it weighs in a verdict, as `Number.rank`."""
+        return self.weight * min(abs(log2(self.new / self.old)), _MOST_DOUBLINGS) if self.is_known else 0.0
 
     @property
     def way(self) -> Literal["worse", "better"]:
