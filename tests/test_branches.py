@@ -59,6 +59,24 @@ def test_one_of_two_equal_conditionals() -> None:
     assert lines(compare(twice, head + "{turns, bends}" + tail)) == [ORDER]
 
 
+def test_a_branch_that_another_conditional_has_at_another_place_exchanges_nothing() -> None:
+    """Two conditionals share a branch, of which one keeps it; the other one has it without a copy now."""
+    shared = OLD.replace(
+        "ROOT turned = f32[8]{0} sine(x)", "turned = f32[8]{0} sine(x)\n  ROOT c = f32[8]{0} copy(turned)"
+    )
+    shared = shared.replace(
+        "ENTRY main", "lifts {\n  x = f32[8]{0} parameter(0)\n  ROOT y = f32[8]{0} exponential(x)\n}\n\nENTRY main"
+    )
+    old = shared.replace("  ROOT out", "  first").replace(
+        "turns}\n}\n",
+        "turns}\n  ROOT out = f32[8]{0} conditional(which, first, first), branch_computations={turns, lifts}\n}\n",
+    )
+    own = "turns.2 {\n  x = f32[8]{0} parameter(0)\n  ROOT turned = f32[8]{0} sine(x)\n}\n\nENTRY main"
+    new = old.replace("{turns, lifts}", "{turns.2, lifts}").replace("ENTRY main", own)
+    new = new.replace("bent = f32[8]{0} tanh", "bent = f32[8]{0} cosine")
+    assert sorted(lines(compare(old, new))) == ["changed tanh->cosine opcode", "removed copy"]
+
+
 def test_a_branch_that_takes_something_else_replays() -> None:
     # The branch reads nothing, its argument is another one: the call's, and the branch's, shape is all that differs.
     old = OLD.replace("turned = f32[8]{0} sine(x)", "turned = f32[8]{0} constant({0,0,0,0,0,0,0,1})")

@@ -89,23 +89,25 @@ def _branches(it: Instruction, hashes: Sequence[str]) -> Branches:
 
 
 def _exchanged(olds: Sequence[Branches], news: Sequence[Branches]) -> list[tuple[Branches, Branches]]:
-    """The surplus conditionals of both sides, paired where reordering makes more branches equal."""
+    """The surplus conditionals of both sides, paired by equal branches, where reordering makes more of them equal."""
     holders: dict[str, list[Branches]] = {}
     for branches in news:
         for content in dict.fromkeys(branches[1:]):
             holders.setdefault(content, []).append(branches)
-    found: set[tuple[int, Branches, Branches, Branches, Branches]] = set()
+    found: set[tuple[int, int, Branches, Branches, Branches, Branches]] = set()
     for one in olds:
         for other in (b for content in dict.fromkeys(one[1:]) for b in holders.get(content, ())):
             in_common = (Counter(one) & Counter(other)).total()
             gain = in_common - sum(a == b for a, b in zip(one, other, strict=False))
-            if one[0] == other[0] and len(one) == len(other) and gain > 0:
-                found.add((-gain, min(one, other), max(one, other), one, other))
-    pairs: list[tuple[Branches, Branches]] = []
-    for *_, one, other in sorted(found):
-        if {one, other}.isdisjoint(branches for pair in pairs for branches in pair):
-            pairs.append((one, other))
-    return pairs
+            if one[0] == other[0] and len(one) == len(other):
+                found.add((-in_common, gain, min(one, other), max(one, other), one, other))
+    paired: set[Branches] = set()
+    exchanged: list[tuple[Branches, Branches]] = []
+    for _, gain, *_, one, other in sorted(found):
+        if paired.isdisjoint((one, other)):
+            paired |= {one, other}
+            exchanged += [(one, other)] if gain > 0 else []
+    return exchanged
 
 
 def _order(branches: Branches, target: Branches) -> list[int]:
