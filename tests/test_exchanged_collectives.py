@@ -200,6 +200,20 @@ def test_flops_do_not_come_before_the_number_that_counts_more() -> None:
     assert format_numbers([*gone, others[0]], 0).endswith(", 1 more")
 
 
+def test_a_row_lists_what_decides_the_verdict() -> None:
+    costs = [Number(name, 100, 104, mark="worse", rank=0.1) for name in ("temp", "results")]
+    saved = [
+        Number("bytes accessed", 100, 60, mark="better", rank=1),
+        Number("launches", 9, 7, mark="better", rank=0.4),
+    ]
+    words = format_numbers([*saved, *costs], 0, verdict="better")
+    assert words == (
+        "▼ better: bytes accessed 100 -> 60 (-40 %), launches 9 -> 7 (-22 %); "
+        "▲ worse: temp 100 -> 104 (+4.0 %), results 100 -> 104 (+4.0 %)"
+    )
+    assert format_numbers([*saved, *costs], 0).startswith("▼ better: bytes accessed 100 -> 60 (-40 %), 1 more; ")
+
+
 def test_counts_of_the_text_are_told_as_such() -> None:
     counts = [Number("compiled ops", 8, 9), Number("fusions", 2, 3)]
     assert format_numbers(counts, 0) == "in the text: compiled ops 8 -> 9 (+12 %), fusions 2 -> 3 (+50 %)"

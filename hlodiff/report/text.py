@@ -198,7 +198,8 @@ def _lines(parts: ReportParts, legend: bool = True, meanings: bool = True) -> It
         of_targets = [*chain(*of_functions)]
         below, small = sum(one.below - len(one.small) for one in of_targets), chain(*(one.small for one in of_targets))
         neither = chain(*(unlisted(one.numbers) for one in of_targets))
-        yield Line(0, format_legend(report.threshold, below, small, neither), wrap=True)
+        unmarked = (number.least for one in of_targets for number in one.numbers if number.least)
+        yield Line(0, format_legend(report.threshold, below, small, neither, unmarked), wrap=True)
     if meanings and (words := format_meanings(programs)):
         yield Line(0, words, wrap=True)
     if legend and report.all:
@@ -350,7 +351,9 @@ def _function_lines(function: FunctionView, programs: list[ProgramComparison], r
         others = tuple(target for target in one.targets if target not in equal)
         own = [other_work(program) for program in programs if program.target in (others or (None,))]
         work = [work for work in dict.fromkeys(chain(*own)) if all(work in alike for alike in own if alike)]
-        rows += [(others, format_numbers(one.numbers, one.below, work), style)] if others or not equal else []
+        rows += (
+            [(others, format_numbers(one.numbers, one.below, work, one.verdict), style)] if others or not equal else []
+        )
         rows += [(equal, SAME, style)] if equal else []
     width = min(max((len(", ".join(some)) for some, _, _ in rows), default=0), _WIDEST_TARGETS)
     for some, words, style in rows:

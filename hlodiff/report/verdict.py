@@ -555,13 +555,16 @@ _MOST_OF_A_TARGET = 3
 _WORK = ("flops", "bytes accessed")  # they say more than counts of copies and launches
 
 
-def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[OtherWork] = ()) -> str:
+def format_numbers(
+    numbers: Sequence[Number], below: int, others: Iterable[OtherWork] = (), verdict: Verdict = "same"
+) -> str:
     """The numbers of one target: higher costs, lower costs, no direction, each with how many are not listed.
 
     Args:
         numbers: numbers to list, most important first.
         below: how many changed too little to list; shown if no number is listed, as the legend counts them all.
         others: changes that no number shows.
+        verdict: the verdict on them; what decides it is listed.
 
     Example:
         >>> format_numbers([Number("temp", 8, 4, "bytes", mark="better", rank=1)], 2)
@@ -569,7 +572,7 @@ def format_numbers(numbers: Sequence[Number], below: int, others: Iterable[Other
         >>> format_numbers([], 2)
         '2 numbers changed too little to list'
     """
-    shown = _listed(numbers)
+    shown = _listed(numbers, verdict)
     by_mark = {mark: [one for one in numbers if one.mark == mark] for mark in ("worse", "better", "")}
     work: dict[str, list[str]] = {"": []}
     for other in others:
@@ -609,8 +612,8 @@ def unlisted(numbers: Sequence[Number]) -> list[Number]:
     return [one for one in numbers if not one.mark and not _is_of_text(one)]
 
 
-def _listed(numbers: Sequence[Number]) -> list[Number]:
-    """The numbers that a row has: all collectives, as one kind comes for another, flops, and the largest others."""
+def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number]:
+    """The numbers that a row has: what decides, all collectives, as one kind comes for another, flops, the largest."""
     collective = [one for one in numbers if one.mark and one.name in FAMILIES]
     rest = [one for one in numbers if one not in collective]
     costs, saved = ([one for one in rest if one.mark == mark] for mark in ("worse", "better"))
@@ -620,6 +623,7 @@ def _listed(numbers: Sequence[Number]) -> list[Number]:
     for one in [one for one in rest if one.name == "flops" and one.mark]:  # not before what counts more
         first = (costs if one.mark == "worse" else saved)[0]
         shown += [each for each in dict.fromkeys((first, one)) if each not in shown]
+    shown += [one for one in decisive_numbers(numbers, verdict) if one not in shown]
     # A range or per iteration; collectives are named even if more of them transfer less.
     open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
@@ -648,7 +652,13 @@ def both_sides(number: Number, on: str = "", told: str = "") -> str:
     return f"{words} on {on}" if on else words
 
 
-def format_legend(threshold: float, below: int = 0, small: Iterable[str] = (), neither: Iterable[Number] = ()) -> str:
+def format_legend(
+    threshold: float,
+    below: int = 0,
+    small: Iterable[str] = (),
+    neither: Iterable[Number] = (),
+    unmarked: Iterable[str] = (),
+) -> str:
     """Explains marks and numbers in one line.
 
     Args:
@@ -656,6 +666,7 @@ def format_legend(threshold: float, below: int = 0, small: Iterable[str] = (), n
         below: how many numbers changed by less.
         small: the thresholds of their own that others are below.
         neither: others that are left out, see `unlisted`; each by why it has no mark.
+        unmarked: the thresholds below which numbers are listed without a mark.
 
     Example:
         >>> format_legend(0.01)
@@ -664,15 +675,20 @@ def format_legend(threshold: float, below: int = 0, small: Iterable[str] = (), n
         '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %'
         >>> format_legend(0.01, 3, ["copies below 1 % of all bytes"], [Number("copies", 4, 5)])
         '▲ costs more, ▼ less, per call and device; not listed: 3 below 1 %, copies below 1 % of all bytes, 1 unmarked'
+        >>> format_legend(0.01, unmarked=["launches below 5 % off GPUs"])
+        '▲ costs more, ▼ less, per call and device; below 1 % is not listed; no mark: launches below 5 % off GPUs'
     """
     least = f"below {100 * threshold:g} %"
     neither = tuple(neither)
     own = dict.fromkeys((*(one.least for one in neither if one.least), *small))
-    unmarked = sum(not one.least for one in neither)
+    others = sum(not one.least for one in neither)
     left = [f"{below:,} {least}" if below else least, *own]
-    left += [f"{unmarked:,} unmarked"] if unmarked else []
+    left += [f"{others:,} unmarked"] if others else []
     listed = f"not listed: {', '.join(left)}" if below or left[1:] else f"{least} is not listed"
-    return f"▲ costs more, ▼ less, per call and device; {listed}"
+    no_mark = ", ".join(words for words in dict.fromkeys(unmarked) if words not in own)
+    return "; ".join(
+        ["▲ costs more, ▼ less, per call and device", listed, *([f"no mark: {no_mark}"] if no_mark else [])]
+    )
 
 
 # --- Costs that no number of a program shows: bytes and flops stay the same.
