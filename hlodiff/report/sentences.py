@@ -314,13 +314,12 @@ def _result_constants(diff: ModuleDiff) -> Iterator[str]:
     if diff.old.stage != "stablehlo" or not all(one.computations for one in (diff.old, diff.new)):
         return
     names = [module.result_names() for module in (diff.old, diff.new)]
+    values = [_constants_of_results(module) for module in (diff.old, diff.new)]
     is_numbered = any(name.startswith("result ") for name in chain(*names))  # a number is no path
-    if any(len(set(each)) < len(each) for each in names) or (is_numbered and len(names[0]) != len(names[1])):
+    are_known = all(len({*each}) == len(of_each) for each, of_each in zip(names, values, strict=True))
+    if not are_known or (is_numbered and len(names[0]) != len(names[1])):
         return
-    old, new = (
-        dict(zip(each, _constants_of_results(module), strict=True))
-        for each, module in zip(names, (diff.old, diff.new), strict=True)
-    )
+    old, new = (dict(zip(each, of_each, strict=True)) for each, of_each in zip(names, values, strict=True))
     for verb, one, other in (("now", new, old), ("no longer", old, new)):
         found: dict[str, list[str]] = {}
         for name, value in one.items():
@@ -339,8 +338,8 @@ _MOST_STEPS = 1000  # a damaged program may call itself
 
 def _constants_of_results(module: Module) -> list[str]:
     """For each result of a StableHLO program the number that all its elements are, as text; "" where it is computed."""
-    entry = module.entry_computation
-    return [_constant_of(module, module.entry, *read) for read in entry.instructions[entry.root].reads]
+    root = module.entry_computation.instructions[module.entry_computation.root]
+    return [_constant_of(module, module.entry, *read) for read in root.reads if root.opcode == "return"]
 
 
 def _constant_of(module: Module, computation: int, position: int, result: int) -> str:
@@ -391,7 +390,7 @@ def _independent_results(diff: ModuleDiff) -> Iterator[str]:
     constants = _constants_of_results(diff.new)  # which another sentence is about
     for number, (before, after) in enumerate(zip(old, new, strict=True)):
         is_less = before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count()
-        if is_less and not constants[number]:
+        if is_less and not any(constants[number : number + 1]):
             left = [path for n, path in enumerate(paths) if after >> n & 1]
             on = f"only on {left[0]}" if len(left) == 1 else f"on {len(left)}" if left else "on none"
             found.append(f"{_result_names(diff)[number]} {on}")
