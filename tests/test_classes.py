@@ -1289,6 +1289,50 @@ ENTRY e {
     assert "worse on tpu-v5e: 1 of 2 matrix products in 6 passes instead of 1" in first
 
 
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("s32[] constant(5)", "5 of 6 matrix products in 6 passes instead of 1"),
+        ("s32[] get-tuple-element(%p), index=2", "in the text 1 of 2 matrix products in 6 passes instead of 1"),
+    ],
+    ids=["executed", "in the text"],
+)
+def test_products_in_a_loop_count_once_a_turn_where_it_is_known(limit: str, words: str) -> None:
+    text = f"""HloModule m
+
+%body (q: (s32[], f32[8,8], s32[])) -> (s32[], f32[8,8], s32[]) {{
+  %q = (s32[], f32[8,8], s32[]) parameter(0)
+  %i = s32[] get-tuple-element(%q), index=0
+  %x = f32[8,8] get-tuple-element(%q), index=1
+  %n = s32[] get-tuple-element(%q), index=2
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %a = f32[8,8] dot(%x, %x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  ROOT %t = (s32[], f32[8,8], s32[]) tuple(%next, %a, %n)
+}}
+
+%condition (p: (s32[], f32[8,8], s32[])) -> pred[] {{
+  %p = (s32[], f32[8,8], s32[]) parameter(0)
+  %j = s32[] get-tuple-element(%p), index=0
+  %limit = {limit}
+  ROOT %less = pred[] compare(%j, %limit), direction=LT
+}}
+
+ENTRY %e (y: f32[8,8], m: s32[]) -> f32[8,8] {{
+  %y = f32[8,8] parameter(0)
+  %m = s32[] parameter(1)
+  %zero = s32[] constant(0)
+  %s = (s32[], f32[8,8], s32[]) tuple(%zero, %y, %m)
+  %w = (s32[], f32[8,8], s32[]) while(%s), condition=%condition, body=%body
+  %r = f32[8,8] get-tuple-element(%w), index=1
+  ROOT %b = f32[8,8] dot(%r, %y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}
+"""
+    new = text.replace("dot(%x, %x)", "dot(%x, %x), operand_precision={highest,highest}")
+    program = ProgramComparison("m", "tpu-v5e", "compiled", "changed", diff(read_text(text), read_text(new)))
+    assert words in to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
+
+
 @pytest.mark.parametrize(("element_type", "word"), [("f32", "numerics"), ("s32", "structure")])
 def test_other_numbers_of_a_table_that_the_program_has_for_others_too(element_type: str, word: str) -> None:
     """Another solver of a differential equation: one of its constants is what another one was."""

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import log2, sqrt
+from math import log2, nan, sqrt
 from operator import sub
 from typing import Literal
 
@@ -819,8 +819,12 @@ def _product_work(diff: ModuleDiff, target: str | None) -> OtherWork | None:
         return OtherWork(0, 0)
     moved = (sides[1][came[0]].flops - sides[0][came[0]].flops) * (rates[came[0]] - rates[gone[0]])
     old = sum(sides[0][kind].flops * rates.get(kind, 1) for kind in kinds)
-    count, total = by[came[0]], sum(one.count for one in sides[1].values())
-    part = f"{count:,} of {total:,} " if count < total else ""
+    part, count, total = "", by[came[0]], sum(one.count for one in sides[1].values())
+    if count < total:
+        more, fewer = (sides[1][kind].runs - sides[0][kind].runs for kind in (came[0], gone[0]))
+        of_all = sum(one.runs for one in sides[1].values())
+        is_known = more == -fewer and of_all > 0
+        part = f"{more:,.0f} of {of_all:,.0f} " if is_known else f"in the text {count:,} of {total:,} "
     before = gone[0].partition(" ")[0]  # `6 passes instead of 1`
     words = f"{part}matrix products in {came[0]} instead of {before}"
     return OtherWork(old, max(old + moved, 1), words) if old and moved else None
@@ -828,9 +832,10 @@ def _product_work(diff: ModuleDiff, target: str | None) -> OtherWork | None:
 
 @dataclass(slots=True)
 class _Products:
-    """Products of one kind: how many the text has, and their operations in one call."""
+    """Products of one kind: how many the text has, how many one call runs, nan if data decides, and its operations."""
 
     count: int = 0
+    runs: float = 0.0
     flops: float = 0.0
 
 
@@ -851,6 +856,7 @@ def _products(module: Module, kind_of: _KindOf) -> defaultdict[str, _Products]:
                 types = {computation.instructions[n].shape.element_type for n in it.operands[:2]}
                 one = found[kind_of(it, types, index in in_triton)]
                 one.count += times[index].total
+                one.runs += nan if (exact := often[index].exact) is None else exact
                 one.flops += _assumed(often[index]) * max(instruction_flops(module, (index, position)), 1)
     return found
 
