@@ -575,7 +575,7 @@ def _stage_views(
     most, count = len(chosen) if report.all else most, len(chosen)
     is_compiled = bool(own) and own[0].stage == "compiled"
     if count > 1:
-        chosen = _chosen(chosen, own, most, lines, edited, changed, is_compiled=is_compiled, is_retyped=is_retyped)
+        chosen = _chosen(chosen, own, most, lines, edited, changed, is_retyped)
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -650,8 +650,6 @@ def _chosen(
     lines: ChangedLines,
     edited: Collection[str],
     changed: Collection[str],
-    *,
-    is_compiled: bool,
     is_retyped: bool,
 ) -> list[_Listed]:
     """Changes in the order in which they are listed; of a compiled program those that explain something.
@@ -666,7 +664,7 @@ def _chosen(
     net = Counter[str]()
     for edit_group, _ in ranked:
         net[collective_of(edit_group)] += edit_group.by(lambda cost: cost.collective)
-    work = NetWork(lines.report, is_retyped)
+    work, is_compiled = NetWork(lines.report, is_retyped), own[0].stage == "compiled"
 
     def rank(edit_group: EditGroup) -> tuple[object, ...]:
         if (name := collective_of(edit_group)) and not (is_compiled and work.is_moved(edit_group)):
