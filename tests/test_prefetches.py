@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import hlodiff
-from hlodiff.differ import ProgramComparison
-from hlodiff.report import Number
+from hlodiff.differ import ProgramComparison, classes_of
+from hlodiff.report import Number, format_edit
 from hlodiff.report.verdict import judged, verdict_of
 from tests.shown import marks, ranks
 
@@ -115,3 +115,29 @@ def test_how_tightly_temporaries_are_packed_decides_nothing(name: str, target: s
     found = judged(ProgramComparison("f", target, "compiled", "changed"), [Number(name, 1000, new, "bytes")])
     assert verdict_of(found) == verdict
     assert found[0].relevant, "it is listed"
+
+
+PREFETCHED = """HloModule m
+
+ENTRY %e {
+  %p = f32[64,64]{1,0:T(8,128)} parameter(0)
+  %q = f32[64,64]{1,0:T(8,128)} parameter(1)
+  %s = (f32[64,64]{1,0:T(8,128)S(1)}, f32[64,64]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%p)
+  %d = f32[64,64]{1,0:T(8,128)S(1)} copy-done(%s)
+  %t = f32[64,64]{1,0:T(8,128)} tanh(%d)
+  %m = f32[64,64]{1,0:T(8,128)} multiply(%t, %q)
+  ROOT %a = f32[64,64]{1,0:T(8,128)} add(%m, %d)
+}
+"""
+
+
+def test_what_reads_its_value_from_another_copy_computes_the_same() -> None:
+    """The first user of a prefetched argument reads the argument; that another one is read is another computation."""
+    found = hlodiff.diff(hlodiff.read_text(PREFETCHED), hlodiff.read_text(PREFETCHED.replace("tanh(%d)", "tanh(%p)")))
+    assert [(edit.kind, edit.fields, edit.changes[0].of_copies) for edit in found.edits] == [
+        ("changed", ("operands",), True)
+    ]
+    assert classes_of(found) == ("cost",)
+    assert format_edit(found.edits[0]).endswith(": operands: other copies of the same values")
+    other = hlodiff.diff(hlodiff.read_text(PREFETCHED), hlodiff.read_text(PREFETCHED.replace("tanh(%d)", "tanh(%q)")))
+    assert classes_of(other) == ("structure",)

@@ -666,7 +666,12 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("numerics", handed_on or (follows and field != "literal"))]
     if is_note(change, "known_"):  # the trip count, which the loop's constants show too
         return [("structure", True)]
-    if field == "memory_space" or field in _ARRANGED or (field == "backend_config" and not _is_custom_call(site)):
+    if (
+        field == "memory_space"
+        or field in _ARRANGED
+        or change.of_copies
+        or (field == "backend_config" and not _is_custom_call(site))
+    ):
         return [("cost", follows)]
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
         return [("cost", follows)]

@@ -19,11 +19,11 @@ from hlodiff.differ.computation_matches import (
 from hlodiff.differ.computation_matches import through as through_call
 from hlodiff.differ.elements import RETURNS, keeps_elements, renumbered, with_elements
 from hlodiff.differ.fields import in_order, reported_changes
-from hlodiff.differ.instruction_matches import OWN, Elements
+from hlodiff.differ.instruction_matches import OWN, Elements, InstructionMap
 from hlodiff.differ.operands import operands_changed, root_changed
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import aliased_buffers, donated_parts, layout_parts, load_json, split_commas, without_comments
-from hlodiff.hlo.model import Instruction, Module, Place, at
+from hlodiff.hlo.model import Computation, Instruction, Module, Place, at
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import source_through
 from hlodiff.normalizer.backend_config import is_of_xla
@@ -180,7 +180,7 @@ def _inside(before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pai
                 changes = [change for change in changes if change.field != "backend_config"]
             if rewired:
                 texts = _operand_texts(old, new, pair, position, matched, elements)
-                changes.append(replace(_exchanged_constants(pair, one, other), old=texts[0], new=texts[1]))
+                changes.append(replace(_exchanged_operands(pair, one, other), old=texts[0], new=texts[1]))
         if position == returned:
             owners = old.computations[pair.old], new.computations[pair.new]
             changes.append(FieldChange("attribute:root", *(f"%{one.instructions[one.root].name}" for one in owners)))
@@ -258,14 +258,19 @@ _FLOATS = ("f", "bf")
 _REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
 
 
-def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instruction) -> FieldChange:
-    """A change of operands where only constants were replaced, with the values of those constants."""
+_COPIES = frozenset(["copy", "copy-start", "copy-done"])
+
+
+def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruction) -> FieldChange:
+    """A change of operands: where only constants were replaced, with their values; or only copies by their sources."""
     assert pair.pairing and pair.old_side and pair.new_side
     change = FieldChange("operands", "", "")
     if len(one.operands) != len(other.operands):
         return change
     others = [(a, b) for a, b in zip(one.operands, other.operands, strict=True) if pair.pairing.old[a] != b]
     owners = pair.old_side.computation, pair.new_side.computation
+    if others and all(_is_same_copied(pair.pairing, owners, places) for places in others):
+        return replace(change, of_copies=True)
     found: dict[tuple[str, str], bool] = {}
     for places in others:
         before, after = (
@@ -280,6 +285,13 @@ def _exchanged_constants(pair: ComputationMatch, one: Instruction, other: Instru
         return change
     old, new = zip(*exchanged, strict=True)
     return replace(change, literals=(old, new), of_floats=any(found[one] for one in exchanged))
+
+
+def _is_same_copied(pairing: InstructionMap, owners: tuple[Computation, Computation], places: tuple[int, int]) -> bool:
+    """Whether two operands are one value of one type, read directly or from copies of it."""
+    types = {owner.instructions[place].shape.element_type for owner, place in zip(owners, places, strict=True)}
+    old, new = (source_through(owner, place, _COPIES) for owner, place in zip(owners, places, strict=True))
+    return len(types) == 1 and pairing.old[old] == new
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:

@@ -391,7 +391,8 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
         literal = it.literal if it and it.opcode == "constant" else None
         sides.append(it and (it.opcode, it.shape.text, literal, tuple(sorted(it.attributes))))
     changes = tuple(
-        (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, *(c.literals or ())) for c in edit.changes
+        (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, c.of_copies, *(c.literals or ()))
+        for c in edit.changes
     )
     return (edit.kind, *sides, changes)
 

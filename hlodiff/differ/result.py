@@ -66,6 +66,7 @@ class FieldChange:
         literals: for operands, if only constants were replaced: their values. A compiler keeps one constant for all its
             users, so a changed number may appear only as a changed operand.
         of_floats: whether any of these constants is of a floating-point type.
+        of_copies: for operands, if all are the values that they were, now copied by the compiler or no longer.
     """
 
     field: str
@@ -74,6 +75,7 @@ class FieldChange:
     _: KW_ONLY
     literals: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     of_floats: bool = False
+    of_copies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

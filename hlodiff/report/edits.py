@@ -412,6 +412,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.literals is not None:
         old, new = (", ".join(map(format_literal, side)) for side in change.literals)
         return f"operands: {'constant' if len(change.literals[0]) == 1 else 'constants'} {format_pair(old, new)}"
+    if change.of_copies:
+        return "operands: other copies of the same values"
     if change.field == "operands" and old == new:
         which = "" if "," in old else f" ({old})"  # of several, some may be the same
         return f"operands: other values of the same names{which}"
@@ -544,7 +546,7 @@ def format_edit(edit: Edit) -> str:
     for change in listed_changes(edit):
         # Operand names are omitted if the edit has several sites.
         is_of_one = change.field in ("operands", "attribute:root") and change.literals is None
-        of_several = is_of_one and edit.count > 1
+        of_several = is_of_one and edit.count > 1 and not change.of_copies
         words.append(change.field.removeprefix("attribute:") if of_several else format_field_change(change, edit))
     if edit.fields == ("alias",):
         return "; ".join(words)

@@ -897,7 +897,8 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
         is_own = one.field in _OWN or (
             one.field.startswith("attribute:") and any(word in one.field for word in _OWN_ATTRIBUTES)
         )
-        changes.append((one.field, *(one.literals or ())) if is_own else (one.field, one.old, one.new))
+        own = (one.field, *(one.literals or ()), *(["of copies"] if one.of_copies else []))
+        changes.append(own if is_own else (one.field, one.old, one.new))
     # An added or removed constant is identified by its value.
     site = edit.new or edit.old
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
@@ -958,7 +959,11 @@ def _in_common(edits: Sequence[Edit]) -> str:
         if {shown_change} == arrays:
             words.append(shown_change)
             continue
-        same = change.literals is not None or all(any(c == change for c in edit.changes) for edit in edits)
+        same = (
+            change.literals is not None
+            or change.of_copies
+            or all(any(c == change for c in edit.changes) for edit in edits)
+        )
         words.append(shown_change if same else shown_change.partition(":")[0])
     return f"{head}: {'; '.join(words)}" if words else head
 
