@@ -178,7 +178,7 @@ def test_what_is_left_of_bytes_that_came_and_went_is_not_said_of_what_came() -> 
 def test_collectives_that_carry_half_are_better_though_one_more_runs() -> None:
     """Gradients in bfloat16; the loss is added up on its own."""
     lines = said([("all-reduce", 65540)], [("all-reduce", 32768), ("all-reduce", 4)])
-    assert lines[0].startswith("f  ▼ better on cpu-2: all-reduce 64.0 KiB -> 32.0 KiB")
+    assert lines[0].startswith("f  ▼ better on cpu-2: all-reduce bytes 64.0 KiB -> 32.0 KiB")
     assert any("▼ better: all-reduce 1 -> 2 (64.0 KiB -> 32.0 KiB)" in line for line in lines)
 
 
@@ -264,3 +264,85 @@ ENTRY %e (a: f32[64,64], b: f32[64,64]) -> f32[64,64] {
     )
     view = build_view(Report("diff", "a", "b", programs))
     assert "; mainly g, matrix products in 6 passes instead of 1;" in view.verdict
+
+
+def norm(is_scattered: bool, is_asynchronous: bool) -> str:
+    """A sum over devices that each keeps whole, or of which each keeps a part and sums over the devices once more."""
+
+    def collective(name: str, kind: str, shapes: tuple[str, str], operand: str, line: int, more: str = "") -> list[str]:
+        at = f', metadata={{op_name="jit(f)/x" source_file="net.py" source_line={line}}}' if line else ""
+        ends = f"channel_id={line + 1}, replica_groups={{{{0,1}}}}{more}{at}"
+        if not is_asynchronous:
+            return [f"  %{name} = {shapes[1]} {kind}({operand}), {ends}"]
+        both = shapes[1] if kind == "all-reduce" else f"(({shapes[0]}), {shapes[1]})"
+        start = f"  %{name}_start = {both} {kind}-start({operand}), {ends}"
+        return [start, f"  %{name} = {shapes[1]} {kind}-done(%{name}_start){at}"]
+
+    whole, part, row, sums = "f32[32,128]", "f32[32,64]", "f32[32]", ", to_apply=%add"
+    lines = [f"  %x = {whole} parameter(0)", "  %c = f32[] constant(0)", f"  %t = {whole} tanh(%x)"]
+    if is_scattered:
+        lines += collective("r", "reduce-scatter", (whole, part), "%t", 0, f", dimensions={{1}}{sums}")
+        lines += [f"  %k = {part} sine(%r)", f"  %s = {row} reduce(%k, %c), dimensions={{1}}, to_apply=%add"]
+        lines += collective("n", "all-reduce", (row, row), "%s", 7, sums)
+        lines += collective("g", "all-gather", (part, whole), "%k", 6, ", dimensions={1}")
+        lines += [f"  %l = {row} log(%n)", f"  ROOT %o = ({whole}, {row}) tuple(%g, %l)"]
+    else:
+        lines += collective("r", "all-reduce", (whole, whole), "%t", 5, sums)
+        lines += [f"  %k = {whole} sine(%r)", f"  %s = {row} reduce(%k, %c), dimensions={{1}}, to_apply=%add"]
+        lines += [f"  %l = {row} log(%s)", f"  ROOT %o = ({whole}, {row}) tuple(%k, %l)"]
+    add = ["%add (a: f32[], b: f32[]) -> f32[] {", "  %a = f32[] parameter(0)", "  %b = f32[] parameter(1)"]
+    add += ["  ROOT %s = f32[] add(%a, %b)", "}"]
+    return "\n".join(["HloModule m, num_partitions=2", "", *add, "", "ENTRY %e {", *lines, "}", ""])
+
+
+@pytest.mark.parametrize("is_asynchronous", [False, True])
+def test_a_collective_that_is_of_another_kind_now_is_not_taken_for_one_that_was_added(is_asynchronous: bool) -> None:
+    """The compiler scatters a sum, and adds a small one of what follows: the first one did not shrink to that."""
+    sides = [hlodiff.read_text(norm(is_scattered, is_asynchronous)) for is_scattered in (False, True)]
+    suffix = "-start" if is_asynchronous else ""
+    for way, kinds, sizes in (
+        (1, ("all-reduce", "reduce-scatter"), ("16.0 KiB", "8.0 KiB")),
+        (-1, ("reduce-scatter", "all-reduce"), ("8.0 KiB", "16.0 KiB")),
+    ):
+        found = hlodiff.diff(*sides[::way])
+        assert found.replay().complete
+        compared = ProgramComparison("f", "tpu-2", "compiled", "changed", found)
+        (view,) = build_view(Report("diff", "a", "b", (compared,))).functions
+        listed = [(line.where, one) for stage in view.stages for line in stage.lines for one in line.changes]
+        (other,) = [one for _, one in listed if one.kind == "changed"]
+        assert other.what.startswith(f"{kinds[0]}{suffix} -> {kinds[1]}{suffix}: shape: f32[32,")
+        assert other.cost == f"4,096 flops, {' -> '.join(sizes)}"
+        (where,) = [where for where, one in listed if one.what.startswith(f"all-reduce{suffix} %n")]
+        assert where == "net.py:7", "the one that came or went at its own line"
+
+
+def test_a_fused_sum_of_which_each_device_keeps_its_part_is_a_reduce_scatter() -> None:
+    """XLA for TPUs writes it as an all-reduce and a slice."""
+    fused = """HloModule m, num_partitions=2
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+%fused {
+  %p = f32[32,128] parameter(0)
+  %r = f32[32,128] all-reduce(%p), channel_id=1, replica_groups={{0,1}}, to_apply=%add
+  %n = u32[] partition-id()
+  %i = s32[] convert(%n)
+  %z = s32[] constant(0)
+  ROOT %o = f32[16,128] dynamic-slice(%r, %i, %z), dynamic_slice_sizes={16,128}
+}
+
+ENTRY %e {
+  %x = f32[32,128] parameter(0)
+  %t = f32[32,128] tanh(%x)
+  ROOT %f = @
+}
+"""
+    plain, scattered = "f32[32,128] negate(%t)", "f32[16,128] fusion(%t), kind=kCustom, calls=%fused"
+    sides = [hlodiff.read_text(fused.replace("@", root)) for root in (plain, scattered)]
+    compared = ProgramComparison("f", "tpu-2", "compiled", "changed", hlodiff.diff(*sides))
+    text = to_terminal(Report("diff", "a", "b", (compared,)), width=200)
+    assert "with reduce-scatter" in text and "with all-reduce" not in text

@@ -114,7 +114,7 @@ def test_the_same_compiled_program_costs_the_same_whatever_the_stablehlo_counts(
 
     both = report(*written, on_cpu, on_tpu)
     text = to_terminal(both)
-    assert text.startswith("f  ▼ better on cpu: all-gather 128 B -> 64 B, bytes accessed -50 %; ")
+    assert text.startswith("f  ▼ better on cpu: all-gather bytes 128 B -> 64 B, bytes accessed -50 %; ")
     lines = [" ".join(line.split()) for line in text.splitlines()]
     at = lines.index("compiled (executed numbers)")
     assert lines[at + 1].startswith("cpu ▼ better: all-gather 1 (128 B -> 64 B)")
@@ -128,7 +128,7 @@ def test_the_same_compiled_program_costs_the_same_whatever_the_stablehlo_counts(
     assert 'class="quiet">all-gather<' not in texts["tpu-v5e-2x2"]
 
     # Where nothing was compiled, what is written is all that is known.
-    assert to_terminal(report(written[1])).startswith("f  ▼ better on tpu-v5e-2x2: all-gather 128 B -> 64 B")
+    assert to_terminal(report(written[1])).startswith("f  ▼ better on tpu-v5e-2x2: all-gather bytes 128 B -> 64 B")
     alone = to_terminal(report(written[1], on_tpu))
     assert alone.startswith("f  = no compiled program changed; "), "and the same results"
     assert "  compiled on tpu-v5e-2x2: the same program\n" in alone

@@ -407,7 +407,7 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
         if sides[1].instruction(edit.new).opcode == "constant":
             return list(_retyped_users(sides[1], edit.new)) if _is_retyped(edit.changes) else []
         if any(field not in _TYPES and field not in _WITH_TYPE and not _is_sharding(field) for field in fields):
-            return []
+            return _of_start(sides, edit.old, edit.new) if "opcode" in fields else []
         if all(field in _WITH_TYPE for field in fields):
             return _of_trip_count(sides[1], edit.new, edit.changes)
         sources = sides[0].sources(edit.old), sides[1].sources(edit.new)
@@ -434,6 +434,16 @@ def _candidates(sides: _Sides, edit: RawEdit) -> list[int]:
     side, place = (sides[1], edit.new) if edit.new else (sides[0], edit.old)
     assert place is not None
     return _calls_of(side, place[0], edit.kind) or _brought(side, place, edit)
+
+
+def _of_start(sides: _Sides, old: Place, new: Place) -> list[int]:
+    """The edit that made another operation of what these two wait for."""
+    starts = []
+    for side, place in zip(sides, (old, new), strict=True):
+        it = side.instruction(place)
+        starts.append(it.operands[0] if it.opcode.endswith("-done") and it.operands else -1)
+    found = [index for index in sides[0].at.get((old[0], starts[0]), ()) if min(starts) >= 0]
+    return [index for index in found if sides[0].edits[index].new == (new[0], starts[1])]
 
 
 def _of_trip_count(side: _ProgramEdits, place: Place, changes: Iterable[FieldChange]) -> list[int]:

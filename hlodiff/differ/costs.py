@@ -126,7 +126,7 @@ def with_costs(
             alone = {place for edit, place in sited if edit.kind == ("removed", "added")[side]}
             calls = _FunctionCalls(module, turns, alone, {place for _, place in sited}, of_one_side)
             carried = {
-                (one.computation, one.instruction): one.bytes
+                (one.computation, one.instruction): one
                 for one in (collectives(module) if module.stage == "compiled" else ())
             }
             for (edit, place), node in zip(sited, nodes, strict=True):
@@ -139,7 +139,8 @@ def with_costs(
                     cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
                     if edit.kind == "moved" and at(module, place).opcode in FUSIONS:  # all that it does moves along
                         cost = replace(cost, flops=times.times * _flops_inside(module, place))
-                cost = replace(cost, collective=carried[place] * times.times) if place in carried else cost
+                if one := carried.get(place):
+                    cost = replace(cost, collective=one.bytes * times.times, family=one.family)
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)
     _set_costs_of_users((old, new), found, edits)
 
@@ -454,6 +455,7 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
         loops,
         any(cost.is_partly_in_loops or len(cost.loops) != len(loops) for cost in known),
         any(cost.is_in_branches for cost in known),
+        known[0].family if len({cost.family for cost in known}) == 1 else "",
     )
 
 

@@ -34,6 +34,7 @@ from hlodiff.differ.instruction_matches import (
 from hlodiff.differ.limits import Limits
 from hlodiff.differ.operands import OrderFree, operands_changed, same_operands_in_any_order, same_value
 from hlodiff.differ.parameters import Expectation
+from hlodiff.hlo.collectives import family
 from hlodiff.hlo.model import Computation, Instruction
 
 # --- Cost of a matching, in edits, updated while a search changes it; every change can be rolled back.
@@ -1068,8 +1069,51 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
         _assign_calls(model, limits)
         search = _LocalSearch(model, limits, start + share)
         is_whole = search.run(0) and (not model.may_save_edit() or search.run(_STEPS_OF_CHAIN))
+    _exchange_collectives(model)
     budget.left -= model.effort - start
     return is_whole
+
+
+def _exchange_collectives(model: CostModel) -> None:
+    """Match collectives that take the same value, where one is of another kind now and another of its kind came.
+
+    That an all-reduce became a reduce-scatter, and another all-reduce was added, takes as many edits as that it has
+    another operand and shape, and a reduce-scatter was added.
+    """
+    for which, (side, mapping) in enumerate(((model.old, model.pairing.old), (model.new, model.pairing.new))):
+        other, back = (model.new, model.pairing.new) if which == 0 else (model.old, model.pairing.old)
+        free = [n for n, it in enumerate(other.computation.instructions) if back[n] < 0 and family(it.opcode)]
+        for n in free:
+            kind, source = family(other.computation.instructions[n].opcode), back[other.operands[n][0][0]]
+            for one in side.users[source] if source >= 0 else ():
+                found = family(side.computation.instructions[one].opcode)
+                rival = mapping[one]
+                if found is None or found == kind or rival < 0 or side.operands[one][0][0] != source:
+                    continue
+                takes_another = back[other.operands[rival][0][0]] != source
+                if takes_another and family(other.computation.instructions[rival].opcode) == found:
+                    ends = [_end_of(side, one), _end_of(other, n)]
+                    moves = [(one, n), *([(ends[0], ends[1])] if min(ends) >= 0 else [])]
+                    if _is_as_short(model, moves if which == 0 else [(b, a) for a, b in moves]):
+                        break
+
+
+def _end_of(side: MatchGraph, position: int) -> int:
+    """The operation that waits for an asynchronous one; -1 for none."""
+    instructions = side.computation.instructions
+    return next((user for user in side.users[position] if instructions[user].opcode.endswith("-done")), -1)
+
+
+def _is_as_short(model: CostModel, moves: Iterable[Move]) -> bool:
+    """Make these moves if the script is as short with them."""
+    checkpoint = model.checkpoint()
+    for move in moves:
+        model.move(*move)
+    if model.update() < checkpoint[2] + EDIT // 2:
+        model.forget()
+        return True
+    model.rollback(checkpoint)
+    return False
 
 
 @dataclass(slots=True)

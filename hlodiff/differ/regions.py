@@ -367,18 +367,7 @@ class _Regions:
         ):
             return True
         if "opcode" in fields:
-            is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
-            if is_spelling or stem(one.opcode) == stem(other.opcode):
-                if {"element_type", "shape"} <= fields:
-                    return not (_are_alike(one, other) and self._is_of_argument(edit))
-                is_typed = "operands" in fields and not fields.isdisjoint(("element_type", "shape"))
-                return is_typed and not self._shares_operand(edit.old, edit.new)
-            if {"shape", "operands"} <= fields:  # nothing is unchanged
-                return True
-            has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
-            if has_other_count or ("element_type" in fields and _kind(one) != _kind(other)):
-                return True
-            return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
+            return self._is_other_operation(edit, one, other, fields, alone)
         if one.opcode in _ELEMENTS:  # of a different number
             is_other = _kind(one) != _kind(other) and not fields.isdisjoint(_PLACES)
             return is_other or ("shape" in fields and not _are_alike(one, other))
@@ -400,6 +389,26 @@ class _Regions:
             return False
         rests = self._shares_operand(edit.old, edit.new, keeps_values="literal" not in fields)
         return not (rests or self._shares_user(edit.old, edit.new))
+
+    def _is_other_operation(
+        self, edit: RawEdit, one: Instruction, other: Instruction, fields: set[str], alone: bool
+    ) -> bool:
+        """Whether a pair of two opcodes rests on weak evidence."""
+        assert edit.old and edit.new
+        is_spelling = any(one.opcode in family and other.opcode in family for family in _FAMILIES)
+        if is_spelling or stem(one.opcode) == stem(other.opcode):
+            if {"element_type", "shape"} <= fields:
+                return not (_are_alike(one, other) and self._is_of_argument(edit))
+            is_typed = "operands" in fields and not fields.isdisjoint(("element_type", "shape"))
+            return is_typed and not self._shares_operand(edit.old, edit.new)
+        if {stem(one.opcode), stem(other.opcode)} <= {*FAMILIES} and self._shares_operand(edit.old, edit.new):
+            return False  # the same value is sent in another way
+        if {"shape", "operands"} <= fields:  # nothing is unchanged
+            return True
+        has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
+        if has_other_count or ("element_type" in fields and _kind(one) != _kind(other)):
+            return True
+        return not alone or (one.opcode in CARRIERS) != (other.opcode in CARRIERS)
 
     def _came_or_went(self, one: Instruction, other: Instruction) -> bool:
         return path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added

@@ -93,6 +93,7 @@ class Cost:
         loops: enclosing loops with unknown trip counts; one iteration of each is counted.
         is_partly_in_loops: whether some of the instructions are not in all of these loops.
         is_in_branches: whether some of them are in branches of a conditional, which takes one: every branch is counted.
+        family: the kind of collective, if all are of one: a fused all-reduce may be a reduce-scatter.
     """
 
     runs: int
@@ -105,6 +106,7 @@ class Cost:
     loops: tuple[UncountedLoop, ...] = ()
     is_partly_in_loops: bool = False
     is_in_branches: bool = False
+    family: str = ""
 
     @property
     def shown_bytes(self) -> int:

@@ -439,8 +439,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     words_of_values = _change_of_shardings(old, new)
     if edit is not None and change.field in OF_ARRAYS and (arrays := other_arrays(edit)):
         return arrays
-    if change.field == "shape" and (elements := _other_elements(old, new)):
-        return f"shape: {elements}"
+    if change.field == "shape" and (shapes := _other_kind_results(edit) or _other_elements(old, new)):
+        return f"shape: {shapes}"
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
@@ -480,6 +480,14 @@ def other_arrays(edit: Edit) -> str:
     if edit.kind != "changed" or OF_ARRAYS.isdisjoint(edit.fields):
         return ""
     return format_other_arrays(arrays_of(edit.old), arrays_of(edit.new))
+
+
+def _other_kind_results(edit: Edit | None) -> str:
+    """Both results of a collective that is of another kind now: an asynchronous one has its operands in its shape."""
+    if edit is None or "opcode" not in edit.fields:
+        return ""
+    old, new = arrays_of(edit.old), arrays_of(edit.new)
+    return format_pair(old[0].text, new[0].text) if len(old) == len(new) == 1 else ""
 
 
 def _other_elements(old: str, new: str) -> str:

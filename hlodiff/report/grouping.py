@@ -304,9 +304,9 @@ def edit_group_of(
 def _collective_in(edits: Iterable[Edit]) -> str:
     """The kind of the first collective among knock-on edits that transfers something; "" for none."""
     for edit in edits:
-        site = edit.new or edit.old
-        if site is not None and _is_collective(edit) and any(cost and cost.collective for cost in edit.cost or ()):
-            return stem(site.opcode)
+        families = [cost.family for cost in edit.cost or () if cost and cost.collective]
+        if families and _is_collective(edit):
+            return families[-1]
     return ""
 
 

@@ -517,6 +517,8 @@ def format_short(number: Number, on: str = "") -> str:
         '+1 all-gather (32.0 KiB)'
         >>> format_short(Number("all-reduce", 2, 5, "count", 1245188, 1246212))
         'all-reduces 2 -> 5 (1,245,188 B -> 1,246,212 B)'
+        >>> format_short(Number("all-reduce", 2, 2, "count", 32768, 128))
+        'all-reduce bytes 32.0 KiB -> 128 B'
         >>> format_short(Number("flops", 100, 168)), format_short(Number("temp", 0, 2048, "bytes"))
         ('flops +68 %', 'temp 0 B -> 2.0 KiB')
     """
@@ -541,7 +543,8 @@ def _words_and_size(number: Number) -> tuple[str, str]:
         words = many(int(abs(by)), one, several)
         return f"{'+' if by > 0 else '-'}{words}", format_bytes(size) if size else ""
     if one:
-        return f"{number.name} {format_arrow(number.old_bytes, number.new_bytes, format_bytes)}", ""
+        name = f"{number.name} bytes" if number.name in FAMILIES else number.name  # of all of them: one may be new
+        return f"{name} {format_arrow(number.old_bytes, number.new_bytes, format_bytes)}", ""
     if not number.old or not number.new:
         show = format_bytes if number.unit == "bytes" else format_count
         return f"{number.name} {format_arrow(number.old, number.new, show)}", ""
