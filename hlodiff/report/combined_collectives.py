@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, canonical_groups, family, result_shape, stem
 from hlodiff.hlo.model import Module, Shape
-from hlodiff.report.collective_arrays import format_other_arrays
+from hlodiff.report.collective_arrays import arrays_of, format_other_arrays
 from hlodiff.report.edits import OF_ARRAYS
 from hlodiff.report.grouping import EditGroup, Sides, sides_added_up
 from hlodiff.report.report import Report
@@ -29,12 +29,14 @@ class Carried:
         arrays: of each collective the arrays, before and after.
         among: the devices that take part, as text.
         cost: of the collectives, before and after.
+        is_put_together: whether one of them carries several arrays as one: its shape says nothing of them.
     """
 
     family: str
     arrays: tuple[tuple[tuple[Shape, ...], ...], tuple[tuple[Shape, ...], ...]]
     among: str
     cost: Sides
+    is_put_together: bool = False
 
     @property
     def are_combined(self) -> bool:
@@ -89,7 +91,7 @@ def with_combined_collectives(edit_groups: Sequence[EditGroup], report: Report) 
     joined: dict[EditGroup, EditGroup | None] = {}
     for of_one_kind in alike.values():
         chosen = _recombined(of_one_kind)
-        if len(chosen) > 1:
+        if len(chosen) > 1 or any(carried.is_put_together for _, carried in chosen):
             joined |= dict.fromkeys(edit_group for edit_group, _ in chosen)
             joined[chosen[0][0]] = _joined(chosen)
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
@@ -115,7 +117,7 @@ def _carried_by(edit_group: EditGroup, report: Report) -> Carried | None:
         edits = [diff.reported[index] for index in sorted(numbers)]
     families, among = {_family(edit) for edit in edits}, {_among(edit, diff) for edit in edits}
     is_of_arrays = all(edit.kind != "changed" or not OF_ARRAYS.isdisjoint(edit.fields) for edit in edits)
-    if len(families) != 1 or len(among) != 1 or not is_of_arrays:
+    if len(families) != 1 or "" in families or len(among) != 1 or not is_of_arrays:
         return None
     arrays = [
         tuple(
@@ -127,13 +129,15 @@ def _carried_by(edit_group: EditGroup, report: Report) -> Carried | None:
         for side, module in enumerate((diff.old, diff.new))
     ]
     cost = sides_added_up(*(edit.cost for edit in edits if edit.cost))
-    return Carried(families.pop(), (arrays[0], arrays[1]), among.pop(), cost)
+    own = sum(len(arrays_of(site)) for edit in edits for pair in edit.sites for site in pair)
+    is_put_together = own < sum(len(one) for side in arrays for one in side)
+    return Carried(families.pop(), (arrays[0], arrays[1]), among.pop(), cost, is_put_together)
 
 
 def _family(edit: Edit) -> str:
-    """The kind of a collective that is no `-done`; "" for another operation."""
-    site = edit.new or edit.old
-    return family(site.opcode) or "" if site is not None and edit.kind != "moved" else ""
+    """The kind of a collective that is no `-done`, on both sides; "" for another operation."""
+    kinds = {family(site.opcode) or "" for site in (edit.old, edit.new) if site is not None and edit.kind != "moved"}
+    return kinds.pop() if len(kinds) == 1 else ""
 
 
 def _among(edit: Edit, diff: ModuleDiff) -> str:
