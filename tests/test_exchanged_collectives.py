@@ -1,11 +1,12 @@
 """The verdict on a collective of one kind that took over from one of another kind."""
 
+from dataclasses import replace
+
 import pytest
 
 import hlodiff
-from hlodiff.differ import Cost, ProgramComparison
+from hlodiff.differ import Cost, ExecutedCount, ProgramComparison
 from hlodiff.report import Number, Report, build_view, to_terminal
-from hlodiff.report.functions import totals_by_number
 from hlodiff.report.verdict import (
     decisive_numbers,
     format_legend,
@@ -14,7 +15,6 @@ from hlodiff.report.verdict import (
     unlisted,
     verdict_of,
 )
-from hlodiff.report.view import FunctionView, TargetVerdict
 
 
 def program(*collectives: tuple[str, int]) -> str:
@@ -237,12 +237,14 @@ def test_the_legend_has_each_threshold_that_left_a_number_out() -> None:
 def test_a_table_of_numbers_names_the_program_where_one_changed_most_whatever_it_weighs_there() -> None:
     """A launch weighs less on a CPU than on a GPU."""
 
-    def view(name: str, target: str, new: int, rank: float) -> FunctionView:
-        launches = Number("launches", 100, new, mark="better", rank=rank)
-        return FunctionView(name, "better", "", targets=(TargetVerdict((target,), "better", (launches,)),))
+    diff = hlodiff.diff(*(hlodiff.read_text(program((kind, 64))) for kind in ("all-reduce", "all-gather")))
 
-    found = totals_by_number([view("f", "cuda-h100", 80, 0.32), view("g", "cpu", 70, 0.26)])
-    assert [(one.better, one.most_better) for one in found] == [(2, "-30 %, g on cpu")]
+    def changed(name: str, target: str, new: int) -> ProgramComparison:
+        launches = ExecutedCount(100, 100), ExecutedCount(new, new)
+        return ProgramComparison(name, target, "compiled", "changed", replace(diff, executed={"launches": launches}))
+
+    view = build_view(Report("diff", "a", "b", (changed("f", "cuda-h100", 80), changed("g", "cpu", 70))))
+    assert [(one.name, one.better, one.most_better) for one in view.numbers] == [("launches", 2, "-30 %, g on cpu")]
 
 
 def test_work_that_no_number_shows_counts_in_the_order_of_functions() -> None:

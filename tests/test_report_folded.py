@@ -37,7 +37,8 @@ f00 and 11 more  cpu, tpu-v5e  = same cost  model.py:31
 
 the same in several programs
   [1] changed  2x tanh -> exponential  16 flops, 128 B  model.py:31 (loss)
-               compiled of 12 functions on 2 targets: f00, f01, f02 and 9 more; counted in f09
+               compiled of 12 functions on 2 targets: f00, f01, f02 and 9 more; counted in f09, 1x
+                 in 9 others
 
 only the shared changes: f00, f01, f02, f03, f04, f05, f06, f07, f08, f09, f10, f11; --all lists
   each
@@ -59,7 +60,7 @@ def test_one_edit_in_twelve_functions_of_fifty_is_one_entry_and_their_rows() -> 
 @pytest.mark.parametrize("width", [40, 50, 80, 110, 160])
 def test_it_fits_on_half_a_screen_of_any_width(width: int) -> None:
     lines = to_terminal(fifty(), width=width).splitlines()
-    assert len(lines) <= 29
+    assert len(lines) <= 30
     assert max(map(len, lines)) <= width
 
 

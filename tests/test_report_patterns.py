@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hlodiff.cli import run
-from hlodiff.differ import Edit, FieldChange, ProgramComparison, diff
+from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, diff
 from hlodiff.hlo import read_hlo, read_text
-from hlodiff.report import Report, format_edit, format_field_change, to_json, to_markdown, to_terminal
+from hlodiff.report import Report, build_view, format_edit, format_field_change, to_json, to_markdown, to_terminal
 from tests.shown import changes, ranks
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
@@ -71,7 +71,7 @@ def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
         "the same in several programs\n"
         "  [1] added    24x multiply f32[8,32], f32[8,16]  +4,608 flops  model.py:6 (layer)\n"
         "               + 48 knock-on edits: 24 broadcast, 24 constant\n"
-        "               compiled of 2 programs: cpu, tpu-v5e; counted in cpu\n"
+        "               compiled of 2 programs: cpu, tpu-v5e; counted in cpu, 6x in tpu-v5e\n"
         "\n"
         "cpu  ▲ worse: flops +2.2 %; 24x multiply added at model.py:6\n"
         "  changed: structure\n"
@@ -450,3 +450,38 @@ def test_a_long_table_is_other_numbers() -> None:
     tables = [f"dense<[{one}]>" for one in numbers]
     assert format_field_change(FieldChange("literal", *tables)) == "literal: other numbers"
     assert format_field_change(FieldChange("literal", "dense<[1, 2]>", "dense<[1, 3]>")) == "literal: [1, 2] -> [1, 3]"
+
+
+FUSED = """HloModule m
+
+%%f (a: f32[%(n)d]) -> f32[%(n)d] {
+  %%a = f32[%(n)d] parameter(0)
+  ROOT %%r = f32[%(n)d] %(inside)s(%%a), metadata={op_name="x" source_file="m.py" source_line=3}
+}
+
+ENTRY %%e (p: f32[%(n)d]) -> f32[%(n)d] {
+  %%p = f32[%(n)d] parameter(0)
+  %(added)s
+  ROOT %%t = f32[%(n)d] tanh(%%%(last)s)
+}
+"""
+
+
+def fused(n: int, inside: str) -> ModuleDiff:
+    line = 'metadata={op_name="x" source_file="m.py" source_line=3}'
+    fusion = f"%u = f32[{n}] fusion(%p), kind=kLoop, calls=%f, {line}"
+    new = FUSED % {"n": n, "inside": inside, "added": fusion, "last": "u"}
+    old = FUSED % {"n": n, "inside": inside, "added": "", "last": "p"}
+    return diff(*map(read_text, (old[: old.index("%f")] + old[old.index("ENTRY") :], new)))
+
+
+@pytest.mark.parametrize(("second", "is_shared"), [((16, "exponential"), True), ((8, "sine"), False)])
+def test_fusions_of_several_programs_are_one_change_only_if_the_same_is_in_them(
+    second: tuple[int, str], is_shared: bool
+) -> None:
+    found = [fused(8, "exponential"), fused(*second)]
+    programs = tuple(ProgramComparison(f"f{n}", "cpu", "compiled", "changed", one) for n, one in enumerate(found))
+    shared = build_view(Report("diff", "a", "b", programs)).shared
+    assert bool(shared) is is_shared
+    if shared:
+        assert "f32[8], f32[16]" in shared[0].what, "both have it, of their own shapes"

@@ -12,7 +12,17 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.edits import NAMED
-from hlodiff.report.grouping import EditGroup, GroupMember, Key, edit_group_of, grouped, in_order, members_of
+from hlodiff.report.grouping import (
+    REPLACED,
+    EditGroup,
+    GroupMember,
+    Key,
+    edit_group_of,
+    format_follows,
+    grouped,
+    in_order,
+    members_of,
+)
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import sections
 from hlodiff.report.report import Report
@@ -25,6 +35,7 @@ MOST_EDIT_GROUPS = 12
 """More edit groups than this are shown as a digest, unless --all is given."""
 MOST_NAMES = 20
 """The most names of folded functions listed."""
+_MOST_COUNTED = 2
 MOST_SENTENCES = 2
 """The most sentences about a program,"""
 MOST_WRITTEN = 6
@@ -90,7 +101,7 @@ class SharedText:
         stage: stage of its programs.
         edit_group: its edit group in the program with the most occurrences.
         programs: the indices of its programs.
-        of: name of that program if its numbers differ from the others; else "".
+        of: name of that program if its numbers differ from the others, with the counts of these; else "".
     """
 
     number: int
@@ -234,16 +245,19 @@ def texts_of(report: Report) -> ReportTexts:
         for edit_group in program_text.edit_groups:
             held.setdefault(edit_group.key, []).append(program_text)
     several = [
-        (_largest(key, by), by)
+        (_largest(key, by, members[key], report), by)
         for key, by in held.items()
         if len({text.name for text in by}) > 1 and _is_one_change(key, by)
     ]
     several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
     # A program text shown as a digest lists no edit group that others could refer to.
     repeated = [
-        (_largest(key, by), by)
+        ((_group(key, by[0]), ""), by)
         for key, by in held.items()
-        if len(by) > 1 and len({text.name for text in by}) == 1 and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
+        if len(by) > 1
+        and len({text.name for text in by}) == 1
+        and len(by[0].edit_groups) <= MOST_EDIT_GROUPS
+        and len({_printed(_group(key, text)) for text in by}) == 1
     ]
     numbered = tuple(
         SharedText(number, by[0].stage, edit_group, tuple(n for text in by for n in text.programs), of)
@@ -312,24 +326,60 @@ def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
     return " and ".join(filter(None, (marks, more if left else "")))
 
 
+def _group(key: Key, text: ProgramText) -> EditGroup:
+    return next(one for one in text.edit_groups if one.key == key)
+
+
+def _unnamed(edit_group: EditGroup) -> str:
+    return NAMED.sub(r"\1", edit_group.what)
+
+
+def _printed(edit_group: EditGroup) -> tuple[object, ...]:
+    """All that is printed of a change."""
+    return _unnamed(edit_group), edit_group.count, format_follows(edit_group), edit_group.cost_words
+
+
 def _is_one_change(key: Key, by: Sequence[ProgramText]) -> bool:
-    """Whether a change is the same in all of them: arguments of other shapes, which have no line, are others."""
-    groups = [group for text in by for group in text.edit_groups if group.key == key]
+    """Whether a change is the same in all of them.
+
+    Arguments of other shapes, which have no line, are others, and so are fusions in which other operations changed.
+    """
+    groups = [_group(key, text) for text in by]
     is_changed = groups[0].kind == "changed" and not groups[0].where
-    return not is_changed or len({group.what for group in groups}) == 1
+    if any(str(opcode).startswith("fusion") for opcode in groups[0].group[1:3]):
+        inside = {(one.collective, frozenset(opcode for opcode, _ in one.follows)) for one in groups}
+        return len(inside) == 1 and not (is_changed and len({one.what for one in groups}) > 1)
+    return not is_changed or len({one.what for one in groups}) == 1
 
 
-def _largest(key: Key, by: Sequence[ProgramText]) -> tuple[EditGroup, str]:
-    """A change in the program with the most occurrences, and that program's name: no program has the sum over all."""
-    groups = [(next(one for one in text.edit_groups if one.key == key), text) for text in by]
+def _largest(
+    key: Key, by: Sequence[ProgramText], members: Sequence[GroupMember], report: Report
+) -> tuple[EditGroup, str]:
+    """A change in the program with the most occurrences, and that program's name: no program has the sum over all.
+
+    Its text is what all have in common; other counts are named with their functions.
+    """
+    groups = [(_group(key, text), text) for text in by]
     chosen, text = max(groups, key=lambda item: _instructions(item[0]))
 
     def is_as_large(name: str = "") -> bool:
-        others = [one for one, of in groups if name in ("", of.name)]
-        return all((one.count, one.follows, one.cost) == (chosen.count, chosen.follows, chosen.cost) for one in others)
+        alike = (one for one, of in groups if name in ("", of.name))
+        return all((one.count, one.follows, one.cost) == (chosen.count, chosen.follows, chosen.cost) for one in alike)
 
+    what = _unnamed(chosen)
+    if chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
+        what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     on = "" if is_as_large(text.name) or not any(text.targets) else f" on {text.targets[0]}"
-    return replace(chosen, what=NAMED.sub(r"\1", chosen.what)), "" if is_as_large() else f"{text.name}{on}"
+    of = "" if is_as_large() else f"{text.name}{on}"
+    if chosen.kind != REPLACED:  # its text has the numbers of one program
+        counts = {of.name: one.count for one, of in sorted(groups, key=lambda item: item[0].count)}
+        others = {name: count for name, count in counts.items() if count != chosen.count}
+        words = [f"{count:,}x in {name}" for name, count in others.items()]
+        if len(others) > _MOST_COUNTED:
+            least, most = min(others.values()), max(others.values())
+            words = [f"{least:,}x{f' to {most:,}x' if most > least else ''} in {len(others):,} others"]
+        of = ", ".join([of, *words]) if of else ""
+    return replace(chosen, what=what), of
 
 
 def _instructions(edit_group: EditGroup) -> int:
