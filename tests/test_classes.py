@@ -683,7 +683,12 @@ ENTRY e {
 @pytest.mark.parametrize(
     ("mesh", "groups", "classes", "words"),
     [
-        ('"data"=2, "model"=2', "[[0, 1, 2, 3]]", ("placement", "structure"), "all_reduce over 4 devices instead of 2"),
+        (
+            '"data"=2, "model"=2',
+            "[[0, 1, 2, 3]]",
+            ("placement", "structure"),
+            "all_reduce over data, model instead of data",
+        ),
         (
             '"data"=2, "model"=2',
             "[[0, 1], [2, 3]]",

@@ -28,6 +28,8 @@ _AXIS_USE = re.compile(r"""\s*(?P<quote>['"]?)(?P<name>[^'":]+)(?P=quote)(?::\((
 _MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\](?:,\s*device_ids=\((?P<ids>.*?)\))?\s*\{(?P<used>[^}]*)\}$")
 _GAP = re.compile(r"\d\s+\d")  # two numbers without a comma between them
 _DEVICES = re.compile(r"\s*(?:\d+\s*(?:,\s*\d+\s*)*)?")
+_DENSE = re.compile(r"dense<(?:(\[[\d,\s\[\]]*\])> ?:|(\d+)> ?: ?tensor<1x1x)")
+_BRACES = str.maketrans("[]", "{}")
 _MESH_IOTA = re.compile(r"\[([\d,]+)\](T\([\d,]+\))?\s*$")
 
 Groups = tuple[tuple[int, ...], ...]
@@ -65,10 +67,12 @@ def parse_groups(text: str) -> Groups | None:
     """Parse replica groups in any spelling, members in their own order; None if the spelling is unknown.
 
     Example:
-        >>> parse_groups("[2,2]<=[2,2]T(1,0)")
-        ((0, 2), (1, 3))
+        >>> parse_groups("[2,2]<=[2,2]T(1,0)"), parse_groups("dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>")
+        (((0, 2), (1, 3)), ((0, 2), (1, 3)))
     """
     text = text.strip()
+    if listed := _DENSE.match(text):  # of StableHLO
+        text = (listed[1] or f"[[{listed[2]}]]").translate(_BRACES)
     if text.startswith("{"):
         inner = text[1:-1].strip()
         if not re.fullmatch(r"[\d,{}\s]*", text) or (inner and inner[0] != "{") or _GAP.search(inner):

@@ -12,7 +12,7 @@ from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
-from hlodiff.hlo.collectives import Groups, parse_groups
+from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
@@ -446,26 +446,18 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
     site = edit.new or edit.old if edit else None
     if change.field == "replica_groups":
-        return _other_groups(old, new, site)
+        return _other_groups(change, format_pair(old, new), site)
     return f"{name}: {words_of_values or format_pair(old, new)}"
 
 
-def _other_groups(old: str, new: str, site: Site | None) -> str:
+def _other_groups(change: FieldChange, pair: str, site: Site | None) -> str:
     """Over how many devices a collective is now, or the groups of devices where there are as many in each."""
     if site is not None and "permute" in site.opcode:
-        return f"source-target pairs: {format_pair(old, new)}"
-    before, after = ({len(group) for group in _groups(text)} for text in (old, new))
+        return f"source-target pairs: {pair}"
+    before, after = ({len(group) for group in parse_groups(text) or ()} for text in (change.old, change.new))
     if len(before) == len(after) == 1 and before != after:
         return f"over {many(after.pop(), 'device')} instead of {before.pop()}"
-    return f"groups of devices: {format_pair(old, new)}"
-
-
-def _groups(text: str) -> Groups:
-    """The groups of devices, as compiled programs and as StableHLO prints them; () for all devices."""
-    return parse_groups(text.translate(_BRACES) if text.startswith("[[") else text) or ()
-
-
-_BRACES = str.maketrans("[]", "{}")
+    return f"groups of devices: {pair}"
 
 
 def other_arrays(edit: Edit) -> str:

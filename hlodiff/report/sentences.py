@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from itertools import chain, islice
+from itertools import chain, combinations, islice
 from typing import Concatenate, ParamSpec
 
 from hlodiff.differ.classify import classes_of_edit, is_argument
@@ -19,6 +19,7 @@ from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
+from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised, path_of
 from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
@@ -100,6 +101,7 @@ def what_happened(
     yield from _independent_results(diff)
     yield from _resharded(diff)
     yield from _mapped(diff)
+    yield from _over_other_axes(diff)
     yield from turns
     yield from _inlined(diff)
     yield from _runs(diff)
@@ -512,6 +514,41 @@ def _mapped(diff: ModuleDiff) -> Iterator[str]:
             more = len(pairs) - _MOST_TYPES
             shown = [*list(pairs)[:_MOST_TYPES], *([f"{more} more"] if more > 0 else [])]
             yield f"{name} of shard_map are {RESHARDED} ({', '.join(shown)})"
+
+
+@_about("replica_groups")
+def _over_other_axes(diff: ModuleDiff) -> Iterator[str]:
+    """Over which axes of the mesh the collectives of StableHLO are now, if all that changed do so alike."""
+    meshes = [
+        {text for name, text in module.attributes if name.startswith("sdy.mesh @") and _AXIS.search(text)}
+        for module in (diff.old, diff.new)
+    ]
+    if diff.new.stage != "stablehlo" or meshes[0] != meshes[1] or len(meshes[0]) != 1:
+        return
+    axes = [f"{axis}={size}" for axis, size in _AXIS.findall(meshes[0].pop())]
+    names: dict[object, str] = {}
+    for count in range(1, len(axes) + 1) if len(axes) <= _MOST_AXES else ():
+        for some in combinations([axis.partition("=")[0] for axis in axes], count):
+            names.setdefault(_devices(f"mesh[{','.join(axes)}] {{{','.join(some)}}}"), ", ".join(some))
+    changes = [
+        (site.opcode, names.get(_devices(change.old)), names.get(_devices(change.new)), edit.count)
+        for edit in diff.reported
+        for change in edit.changes
+        if change.field == "replica_groups" and (site := edit.new) is not None and "permute" not in site.opcode
+    ]
+    if len({one[1:3] for one in changes}) == 1 and all(changes[0][1:3]):
+        opcodes = Counter[str]()
+        for opcode, _, _, count in changes:
+            opcodes[opcode] += count
+        which = format_names([f"{count}x {name}" if count > 1 else name for name, count in opcodes.items()])
+        yield f"{which} over {changes[0][2]} instead of {changes[0][1]}"
+
+
+_MOST_AXES = 8
+
+
+def _devices(groups: str) -> object:
+    return frozenset(map(frozenset, parse_groups(groups) or ()))
 
 
 def format_order(paths: Sequence[str]) -> str:
