@@ -693,7 +693,7 @@ ENTRY e {
             '"data"=2, "model"=2',
             "[[0, 1], [2, 3]]",
             ("placement", "structure"),
-            "all_reduce groups of devices: [[0, 2]",
+            "all_reduce over model instead of data",
         ),
         ('"model"=2, "data"=2', "[[0, 1], [2, 3]]", ("placement",), "the mesh is model=2, data=2 instead of data=2"),
     ],
