@@ -141,3 +141,32 @@ def test_what_reads_its_value_from_another_copy_computes_the_same() -> None:
     assert format_edit(found.edits[0]).endswith(": operands: other copies of the same values")
     other = hlodiff.diff(hlodiff.read_text(PREFETCHED), hlodiff.read_text(PREFETCHED.replace("tanh(%d)", "tanh(%q)")))
     assert classes_of(other) == ("structure",)
+
+
+FUSED = """HloModule m
+
+%fused {
+  %p = f32[64,64]{1,0:T(8,128)} parameter(0)
+  ROOT %m = f32[64,64]{1,0:T(8,128)S(1)} multiply(%p, %p)
+}
+
+ENTRY %e {
+  %x = f32[64,64]{1,0:T(8,128)} parameter(0)
+  %f = f32[64,64]{1,0:T(8,128)S(1)} fusion(%x), kind=kLoop, calls=%fused
+  ROOT %t = f32[64,64]{1,0:T(8,128)} tanh(%f)
+}
+"""
+
+
+def test_a_memory_inside_a_fusion_says_nothing_of_where_its_result_is() -> None:
+    """XLA writes it at results: the product is none any more, but its bitcast, which is in the same memory."""
+    inside = "%m = f32[32,128]{1,0:T(8,128)} multiply(%q, %q)\n  ROOT %b = f32[64,64]{1,0:T(8,128)S(1)} bitcast(%m)"
+    new = FUSED.replace("ROOT %m = f32[64,64]{1,0:T(8,128)S(1)} multiply(%p, %p)", inside)
+    new = new.replace("  %m =", "  %q = f32[32,128]{1,0:T(8,128)} bitcast(%p)\n  %m =")
+    found = hlodiff.diff(hlodiff.read_text(FUSED), hlodiff.read_text(new))
+    (product,) = (edit for edit in found.edits if edit.new and edit.new.opcode == "multiply")
+    assert format_edit(product) == "multiply %m f32[32,128]: shape: f32[64,64] -> f32[32,128]"
+    assert "memory_space" not in {name for edit in found.edits for name in edit.fields}
+    assert found.replay().complete
+    device = FUSED.replace("S(1)", "")
+    assert "memory_space" in hlodiff.diff(hlodiff.read_text(FUSED), hlodiff.read_text(device)).edits[0].fields

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.canonical_direction import BodyMatch, Key
-from hlodiff.differ.edits import OF_COMPUTATION, OF_WHOLE, THREAD
+from hlodiff.differ.edits import INSIDE, OF_COMPUTATION, OF_WHOLE, THREAD
 from hlodiff.differ.elements import RETURNS, renumbered
 from hlodiff.differ.fields import Attributes, field_of, flat_attributes, goes_with_opcode, has_other_elements, skeleton
 from hlodiff.differ.prepare import CHANNELS, bare_instruction, channel_of, tuning_of
@@ -100,7 +100,7 @@ def _computation(computation: Computation, known: _KnownAttributes) -> Computati
 
 
 ASYNCHRONOUS = "attribute:asynchronous"
-_SHAPE = ("element_type", "shape", "layout", "memory_space")
+_SHAPE = ("element_type", "shape", "layout", "memory_space", INSIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ def _shape_settings(fields: tuple[str, ...], old: Shape, new: Shape) -> Iterator
         yield SettingChange("dimensions", leaves=tuple(leaves))
     if "layout" in fields:
         yield SettingChange("layout", leaves=tuple(Shape("", layout=_arranged(leaf.layout)) for leaf in theirs))
-    if "memory_space" in fields:
+    if "memory_space" in fields or INSIDE in fields:
         layouts = [Layout(memory_space=leaf.memory_space) for leaf in theirs]
         yield SettingChange("memory_space", leaves=tuple(Shape("", layout=layout) for layout in layouts))
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from hlodiff.differ.edits import LEFT_OVER
+from hlodiff.differ.edits import INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.metrics import BOOKKEEPING
@@ -667,7 +667,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if is_note(change, "known_"):  # the trip count, which the loop's constants show too
         return [("structure", True)]
     if (
-        field == "memory_space"
+        field in ("memory_space", INSIDE)
         or field in _ARRANGED
         or change.of_copies
         or (field == "backend_config" and not _is_custom_call(site))

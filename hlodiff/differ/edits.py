@@ -25,7 +25,7 @@ from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import aliased_buffers, donated_parts, layout_parts, load_json, split_commas, without_comments
 from hlodiff.hlo.model import Computation, Instruction, Module, Place, at
 from hlodiff.hlo.printer import print_instruction
-from hlodiff.hlo.traversal import source_through
+from hlodiff.hlo.traversal import fused_only, source_through
 from hlodiff.normalizer.backend_config import is_of_xla
 
 OF_COMPUTATION = "computation_attribute:"
@@ -229,6 +229,51 @@ def with_left_over_shardings(old: Module, new: Module, edits: Sequence[RawEdit],
                 for one in edit.changes
             ]
         )
+
+
+INSIDE = "attribute:memory_space"
+"""The changed field of a memory space where on one side alone the value is inside a fusion and none of its results."""
+
+
+def with_memory_of_results(old: Module, new: Module, edits: Sequence[RawEdit]) -> None:
+    """Give memory spaces of values that only one side stores a field of their own.
+
+    Inside a fusion XLA writes a memory space at parameters and results only. If another instruction is the result now,
+    as a bitcast of the former one, that says nothing of where the result is.
+
+    Args:
+        old, new: the programs as they were matched.
+        edits: of these programs; changed in place.
+    """
+    modules = old, new
+    fused: tuple[list[bool], ...] = ()
+    for number, edit in enumerate(edits):
+        if not (edit.old and edit.new) or all(change.field != "memory_space" for change in edit.changes):
+            continue
+        fused = fused or (fused_only(old), fused_only(new))
+        sides = enumerate((edit.old, edit.new))
+        inside = [side for side, place in sides if fused[side][place[0]] and _is_intermediate(modules[side], place)]
+        if len(inside) == 1:
+            changes = [replace(one, field=INSIDE) if one.field == "memory_space" else one for one in edit.changes]
+            edit.changes = in_order(changes)
+            if edit.cause is None and len(changes) == 1:
+                edit.cause = _result_after(modules[inside[0]], inside[0], number, edits)
+
+
+def _result_after(module: Module, side: int, number: int, edits: Sequence[RawEdit]) -> int | None:
+    """The edit that added or removed the result of the fusion that an edited instruction is in on one side only."""
+    place = (edits[number].old, edits[number].new)[side]
+    result = place and (place[0], module.computations[place[0]].root)
+    halves = (n for n, edit in enumerate(edits) if (edit.old, edit.new) == ((result, None), (None, result))[side])
+    return next((n for n in halves if roots_of(edits)[n] != number), None)
+
+
+def _is_intermediate(module: Module, place: Place) -> bool:
+    """Whether an instruction is neither a parameter nor a result of its computation."""
+    owner = module.computations[place[0]]
+    root = owner.instructions[owner.root]
+    is_result = place[1] == owner.root or (root.opcode == "tuple" and place[1] in root.operands)
+    return not is_result and owner.instructions[place[1]].opcode != "parameter"
 
 
 def _may_be_asked_for(module: Module, place: Place) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from hlodiff.differ.costs import added_up
-from hlodiff.differ.edits import LEFT_OVER, RawEdit, roots_of, site_of
+from hlodiff.differ.edits import INSIDE, LEFT_OVER, RawEdit, roots_of, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
@@ -372,7 +372,7 @@ def weight_of(edit: Edit, *, with_cost: bool = True) -> int:
     is_retyped = is_carrier and "element_type" in edit.fields  # as the value that it hands on
     if not _FIRST.isdisjoint({*edit.fields} - ({"element_type"} if is_retyped else set())):
         return 0
-    if edit.fields == (LEFT_OVER,) or is_retyped:
+    if edit.fields in ((LEFT_OVER,), (INSIDE,)) or is_retyped:
         return 2
     if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
         # XLA fills a buffer with one number by a broadcast that is no part of a fusion.

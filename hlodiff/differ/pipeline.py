@@ -33,6 +33,7 @@ from hlodiff.differ.edits import (
     header_edits,
     raw_edits,
     with_left_over_shardings,
+    with_memory_of_results,
 )
 from hlodiff.differ.fusions import fusion_changes
 from hlodiff.differ.grouping import Origins, group_edits
@@ -303,6 +304,7 @@ def _edits_of(
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
+    with_memory_of_results(old.module, new.module, edits)
     if "sharding" in words:
         with_left_over_shardings(old.module, new.module, edits, whole)
     edits = [*edits, *computation_edits(old, new, found)]

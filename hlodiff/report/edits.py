@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from hlodiff.differ.edits import LEFT_OVER, OF_COMPUTATION, OF_WHOLE
+from hlodiff.differ.edits import INSIDE, LEFT_OVER, OF_COMPUTATION, OF_WHOLE
 from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
@@ -369,6 +369,7 @@ _FIELD_WORDS = {
     "custom_call_target": "custom call target",
     "backend_config": "backend config",
     LEFT_OVER: "sharding left by XLA",
+    INSIDE: "memory space inside a fusion",
 }
 _SYNCHRONOUS = "collective_backend_config.is_sync=true"  # of a `-start` on a GPU
 _OF_VALUES = re.compile(r"<@[^<>]*>")
@@ -563,6 +564,10 @@ def format_edit(edit: Edit) -> str:
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 
+# The number of a channel, and where a fusion keeps what no longer is its result, mean nothing beside what else changed.
+_MEANINGLESS_BESIDE = frozenset([*(f"attribute:{name}" for name in CHANNELS), INSIDE])
+
+
 def listed_changes(edit: Edit) -> list[FieldChange]:
     """The changed fields listed with the opcode; placement comes first.
 
@@ -574,8 +579,8 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
-    others = [change for change in listed if change.field.removeprefix("attribute:") not in CHANNELS]
-    if others or "opcode" in edit.fields:  # the number of a channel means nothing beside what else changed
+    others = [change for change in listed if change.field not in _MEANINGLESS_BESIDE]
+    if others or "opcode" in edit.fields:
         listed = others
     if sum(change.field == "literal" for change in listed) > 1:  # a table on one side alone is stored as its hash
         listed = [change for change in listed if change.field != "literal"]
