@@ -746,3 +746,21 @@ def test_both_sides_of_the_work_of_a_turn_never_read_the_same() -> None:
     old, new = (several_loops(1, size) for size in (1_126_757, 1_140_917))
     before, after = format_executed_pair(old, new, "bytes")
     assert before.startswith("1,126,757 B per turn of") and after.startswith("1,140,917 B per turn of")
+
+
+def test_flops_of_what_xla_writes_out_decide_nothing_in_stablehlo() -> None:
+    """`erf` is one operation for each element there, and dozens in the compiled program; `tanh` twice is two."""
+    text = """module @m {
+  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = chlo.erf %a : tensor<8xf32> -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+    twice = text.replace(
+        "%0 = chlo.erf %a : tensor<8xf32> -> tensor<8xf32>",
+        "%1 = stablehlo.tanh %a : tensor<8xf32>\n    %0 = stablehlo.tanh %1 : tensor<8xf32>",
+    )
+    found = diff(*(read_text(one) for one in (text, twice)))
+    shown = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", None, "stablehlo", "changed", found),)))
+    assert shown.startswith("f  ◆ mixed: total work cannot be judged (flops 8 -> 16)") and "%)" not in shown

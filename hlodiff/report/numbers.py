@@ -381,6 +381,21 @@ def _is_as_much(old: ExecutedCount, new: ExecutedCount) -> bool:
     return len(parts) > 1 and all(before.work == after.work for before, after in parts)
 
 
+def has_expanded(program: ProgramComparison) -> bool:
+    """Whether operations came or went that XLA writes out as many others: their flops in StableHLO are not known.
+
+    Example:
+        >>> counts = {"chlo.erf": 1}
+        >>> has_expanded(ProgramComparison("f", "cpu", "stablehlo", "added", op_counts=counts))
+        True
+    """
+    counts = program.op_count_pairs() if program.stage == "stablehlo" else {}
+    return any(old != new for name, (old, new) in counts.items() if name.startswith("chlo.") and name != _NOT_EXPANDED)
+
+
+_NOT_EXPANDED = "chlo.square"  # a multiplication
+
+
 def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterator[tuple[str, Number]]:
     """Executed metrics that differ, for a table.
 
@@ -401,7 +416,8 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
         are_known = all(one.exact is not None for one in sizes)
         carried = (sizes[0].least, sizes[1].least) if are_known else (0, 0)
         if old.exact is not None and new.exact is not None:
-            yield metric, Number(name, old.least, new.least, unit, *carried, per)
+            is_known = metric != "flops" or not has_expanded(program)
+            yield metric, Number(name, old.least, new.least, unit, *carried, per, is_known)
         else:
             words = format_executed_pair(old, new, unit)
             pair = (changed_part(old, new) or (old.least, new.least))[:2]

@@ -29,6 +29,7 @@ from hlodiff.report.numbers import (
     changed_part,
     executed_pair,
     format_number,
+    has_expanded,
     memory_numbers,
     part_of,
     short_part,
@@ -294,6 +295,8 @@ def _assumed(count: ExecutedCount) -> float:
 def _way(program: ProgramComparison, number: Number, threshold: float) -> _Change:
     """The direction (1 is more), the number of doublings, and the change as a share of the old number."""
     pairs = [(number.old, number.new)]
+    if number.name == "flops" and has_expanded(program):
+        return 0, 0.0, 0.0
     if not number.comparable:
         sides = executed_pair(program, _metric(number))
         if len(parts := sides[0].parts(sides[1])) > 1:
