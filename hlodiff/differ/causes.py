@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -90,12 +90,14 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
 
 
 _MESH = "attribute:sdy.mesh "
+_NO_AXES = "<[]>"
 
 
 def follow_meshes(edits: Sequence[RawEdit]) -> None:
     """What is split over the same axes of another mesh follows from the mesh that came, and so does the one that went.
 
-    JAX names a mesh by its axes and their sizes, so that each sharding names another one.
+    JAX names a mesh by its axes and their sizes, so that each sharding names another one. The change of the mesh that
+    came has the axes of both.
 
     Args:
         edits: of the program channel, in the caller's direction; `cause` is set.
@@ -111,6 +113,12 @@ def follow_meshes(edits: Sequence[RawEdit]) -> None:
         return
     (new, cause), (old, index) = *came.items(), *gone.items()
     edits[index].cause = cause
+    axes = next(change.old for change in edits[index].changes if change.field == f"{_MESH}{old}")
+    if axes != _NO_AXES:
+        edits[cause].changes = [
+            replace(change, old=axes) if change.field == f"{_MESH}{new}" and change.new != _NO_AXES else change
+            for change in edits[cause].changes
+        ]
     for edit in edits:
         changes = [(one.field, one.old.replace(f"{old},", f"{new},")) for one in edit.changes]
         is_alike = bool(changes) and changes == [("sharding", one.new) for one in edit.changes]
