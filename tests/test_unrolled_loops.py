@@ -373,6 +373,16 @@ def test_how_often_a_loop_turns_is_part_of_how_it_was_unrolled(programs: ModuleT
     ]
 
 
+def test_the_loop_of_a_gradient_is_unrolled_too(programs: ModuleType) -> None:
+    def gradient(unroll: int) -> Module:
+        return read(jax.grad(lambda ws, x: programs.in_turns(unroll)(ws, x).sum()), W, X)
+
+    loops = f"2 loops of programs.py:{line_of('unroll=unroll')} (in_turns.turns)"
+    found, undone = (hlodiff.diff(gradient(one), gradient(other)) for one, other in ((1, 3), (3, 1)))
+    assert happened(found)[0] == f"{loops} hold 3 copies of their body and turn less often (12 -> 4)"
+    assert happened(undone)[0] == f"{loops} no longer hold 3 copies of their body and turn more often (4 -> 12)"
+
+
 @pytest.mark.parametrize("count", [2, 5])
 def test_a_loop_that_became_calls_of_its_body(programs: ModuleType, count: int) -> None:
     looped, calls = (read(programs.written_out(count, unrolled), W[0], X) for unrolled in (False, True))

@@ -79,41 +79,43 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
 
 @dataclass(frozen=True, slots=True)
 class PartialUnrolling:
-    """A loop with fewer iterations that do more each, or the reverse.
+    """The loops of a line with fewer iterations that do more each, or the reverse.
 
     Args:
-        loop: its line.
-        turns: its trip counts, old and new.
+        loop: the line.
+        turns: their trip counts, old and new.
         copies: how many copies of the shorter body an iteration does, old and new: one of them is 1.
+        loops: how many loops of that line both programs have: two where one is differentiated.
     """
 
     loop: FrameTree
     turns: tuple[int, int]
     copies: tuple[int, int]
+    loops: int
 
 
 def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
-    """The first loop whose iteration does several iterations of the other program's, as `scan(..., unroll=3)` does.
+    """The first line with loops whose iteration does several of the other program's, as `scan(..., unroll=3)` does.
 
     Args:
         old, new: programs; only StableHLO is looked at.
 
     Returns:
-        a loop of one line with known trip counts on both sides and the same total work; otherwise None.
+        a line whose loops have one known trip count on each side and the same total work; otherwise None.
     """
     if old.stage != "stablehlo" or new.stage != "stablehlo":
         return None
-    sides: list[dict[FrameTree, tuple[set[int], Counter[bytes]]]] = []
+    sides: list[dict[FrameTree, tuple[Counter[int], Counter[bytes]]]] = []
     for module in (old, new):
-        found: dict[FrameTree, tuple[set[int], Counter[bytes]]] = {}
+        found: dict[FrameTree, tuple[Counter[int], Counter[bytes]]] = {}
         for loop in _loops(module, labels_of(module)):
-            turns, body = found.setdefault(loop.where, (set(), Counter()))
-            turns.add(loop.turns)
+            turns, body = found.setdefault(loop.where, (Counter(), Counter()))
+            turns[loop.turns] += 1
             body.update(loop.body)
         sides.append(found)
     for where, (turns, body) in sides[0].items():
-        others, larger = sides[1].get(where, (set(), Counter[bytes]()))
-        if len(turns) != 1 or len(others) != 1 or turns == others:
+        others, larger = sides[1].get(where, (Counter[int](), Counter[bytes]()))
+        if len(turns) != 1 or len(others) != 1 or turns.keys() == others.keys():
             continue
         before, after = next(iter(turns)), next(iter(others))
         times = max(before, after) // max(1, min(before, after))
@@ -121,7 +123,8 @@ def partial_unrolling(old: Module, new: Module) -> PartialUnrolling | None:
         if times * min(before, after) != max(before, after) or times < 2:
             continue
         if _shared({label: times * count for label, count in one.items()}, several) >= _SHARED:
-            return PartialUnrolling(where, (before, after), (1, times) if before > after else (times, 1))
+            loops = min(turns.total(), others.total())
+            return PartialUnrolling(where, (before, after), (1, times) if before > after else (times, 1), loops)
     return None
 
 

@@ -1121,8 +1121,11 @@ def _partly(diff: ModuleDiff) -> Iterator[str]:
     if found is not None:
         turns = format_pair(f"{found.turns[0]:,}", f"{found.turns[1]:,}")
         old, new = found.copies
-        holds, turned = (f"holds {new}", "less") if new > 1 else (f"no longer holds {old}", "more")
-        yield f"the loop of {place_of(found.loop)} {holds} copies of its body and turns {turned} often ({turns})"
+        place, several = place_of(found.loop), found.loops > 1
+        hold, turn, its = ("hold", "turn", "their") if several else ("holds", "turns", "its")
+        hold, turned = (f"{hold} {new}", "less") if new > 1 else (f"no longer {hold} {old}", "more")
+        which = f"{found.loops:,} loops" if several else "the loop"
+        yield f"{which} of {place} {hold} copies of {its} body and {turn} {turned} often ({turns})"
 
 
 @_about("compute_type", "memory_space", "added", "removed")
