@@ -31,6 +31,8 @@ _IS_VALUE = re.compile(r"-?\w|[rb]?[\"']")
 _ELEMENT = re.compile(r"-?[\w.]+(?:\[[^\[\]()]*\])*")
 _BEFORE_A_SIGN = frozenset("=([{,:+-*/")
 _MODULE = re.compile(r"(?<![\w.])(?:jax|jnp|np|numpy|lax|eqx|optax|nn)\.(?:[^\W\d]\w*\.)*(?=\w+\()")
+# An argument that says what a call does: a type, a number, a short string.
+_PLAIN = re.compile(r"(?:\w+\.)*(?:b?float|u?int|complex|bool)(?:\d\w*|_)?|-?\d[\w.]*|([\"'])[^\"']{0,12}\1")
 _NO_VALUES = frozenset(keyword.kwlist) - {"None", "True", "False"}
 
 
@@ -51,6 +53,8 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
     Example:
         >>> written("y = f(x)", "y = f(x).astype(t)"), written("y = x + f(x)", "y = f(x)")
         ('.astype(t) added', 'x + f(x) -> f(x)')
+        >>> written("y = x + f(x)", "y = (x + f(x)).astype(t)"), written("y = a[0] + 1", "y = (a[0] + 1) * b")
+        ('.astype(t) added', '* b added')
         >>> written("y = f(x)", "y = f(stop_gradient(x))")
         'stop_gradient() added'
         >>> written("y = f(x)", "y = g(f(x), [i for i in n])")
@@ -69,6 +73,8 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         ('n -> n - 1', '* scale added')
         >>> written("y = x @ w + h @ u + b", "y = jnp.concatenate([x, h], -1) @ jnp.concatenate([w, u]) + b", 60)
         'x @ w + h @ u -> jnp.concatenate(...) @ jnp.concatenate(...)'
+        >>> written("return sum(jnp.where(mask, x, 0)) + y", "return sum(where(m, x, 1)).astype(jnp.int8) + z.real", 50)
+        'sum(...) + y -> sum(...).astype(jnp.int8) + z.real'
         >>> written("self.mlp = eqx.nn.MLP(2, 2, 32, 2)", "self.mlp = eqx.nn.MLP(2, 2, 32, 3)")
         '2 -> 3 in MLP()'
         >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
@@ -96,6 +102,7 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
     side, line = sides[long], lines[long]
     for words in (
         _inserted(texts[short], side, line),
+        _after_brackets(texts[short], side, line),
         _returned(texts[short], side, line),
         _call_around(texts[short], texts[long]),
     ):
@@ -115,6 +122,21 @@ def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
         is_suffix = words[0] in _BEGINS and words[-1] not in _BEGINS  # `* b` of `a * b`
         if start and is_suffix and _is_balanced(words) and "," not in _at_the_top(words):
             return line[side[start].start : side[start + more - 1].end]
+        start -= 1
+    return ""
+
+
+def _after_brackets(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
+    """What the longer line does with a whole expression: `.astype(t)` of `(a + b).astype(t)`."""
+    long = [token.text for token in side]
+    more = len(long) - len(short) - 2
+    start, _ = common_ends(short, long)
+    while more > 0 and start >= 0:
+        end = _bracket_end(long, start) if long[start] == "(" else 0
+        words = long[end : end + more] if end else []
+        is_rest = [*long[:start], *long[start + 1 : end - 1], *long[end + more :]] == list(short)
+        if words and is_rest and words[0] in _BEGINS and _is_balanced(words) and "," not in _at_the_top(words):
+            return line[side[end].start : side[end + more - 1].end]
         start -= 1
     return ""
 
@@ -233,12 +255,12 @@ def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], 
 
 
 def _called_names(span: Sequence[_Token], line: str) -> str:
-    """An expression with `...` for the arguments of each call."""
+    """An expression with `...` for the arguments of each call, unless its only one is a type, a number or a string."""
     words = [token.text for token in span]
     shown, at, number = "", span[0].start, 0
     while number < len(words):
         end = _bracket_end(words, number) if _is_call(words, number) else 0
-        if end > number + 2:
+        if end > number + 2 and not _PLAIN.fullmatch("".join(words[number + 1 : end - 1])):
             shown, at, number = f"{shown}{line[at : span[number].end]}...", span[end - 1].start, end
         else:
             number += 1
