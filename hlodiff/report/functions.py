@@ -524,8 +524,10 @@ def _written_then_compiled(
             listed = [edit_group for edit_group in text.edit_groups if edit_group.key not in elsewhere]
             if stage == "compiled" and len(listed) > 1:
                 from hlodiff.report.combined_collectives import with_combined_collectives
+                from hlodiff.report.net_work import without_rearranged
 
                 listed = with_combined_collectives(listed, lines.report)
+                listed = without_rearranged(listed, lines.report, text.programs[0])
             if len(listed) > 1:
                 listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
             if text.program.diff is not None and "while" in text.program.diff.op_counts:
@@ -574,8 +576,9 @@ def _stage_views(
     chosen = [item for item in groups if not _is_reported(item[0], reported)]
     most, count = len(chosen) if report.all else most, len(chosen)
     is_compiled = bool(own) and own[0].stage == "compiled"
+    arranged: list[ProgramText] = []
     if count > 1:
-        chosen = _chosen(chosen, own, most, lines, edited, changed, is_retyped)
+        chosen, arranged = _chosen(chosen, own, most, lines, edited, changed, is_retyped)
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -600,7 +603,8 @@ def _stage_views(
         compare_with_all({edit_group for edit_group, _ in chosen})
     found: list[StageView] = []
     shown = 0
-    reported_on = _by_targets(((words, text.targets) for text in own for words in text.sentences), by_targets)
+    said = [(words, text.targets) for text in own for words in text.sentences]
+    reported_on = _by_targets([*said, *((_ARRANGED, text.targets) for text in arranged)], by_targets)
     noted = [(f"passes: {line}", text.targets) for text in own for line in pass_lines(text.program)]
     noted += [(f"memory: {words}", text.targets) for text in own if (words := uncompared_memory(text.program))]
     of = {id(text.program): text.targets for text in own}
@@ -639,6 +643,7 @@ def _is_of_types(edit_group: EditGroup) -> bool:
     return "convert" in edit_group.group[1:3] or "element_type" in edit_group.fields
 
 
+_ARRANGED = "mostly the same operations, arranged differently"
 _Listed = tuple[EditGroup, dict[str, None]]
 """A change, and the targets that have it."""
 
@@ -651,12 +656,16 @@ def _chosen(
     edited: Collection[str],
     changed: Collection[str],
     is_retyped: bool,
-) -> list[_Listed]:
+) -> tuple[list[_Listed], list[ProgramText]]:
     """Changes in the order in which they are listed; of a compiled program those that explain something.
 
     Of collectives come first those of the kind that has more or less of them now: others are removed here and added
     there. Of one kind first those of edited lines: the compiler may combine others in another way. Of other operations
     first those of lines whose StableHLO changed: elsewhere the compiler only rearranges what is unchanged.
+
+    Returns:
+        the changes, and the programs of which no change explains anything: their operations are only arranged
+        differently.
     """
     from hlodiff.report.net_work import NetWork  # a single change is listed as it is
 
@@ -677,15 +686,18 @@ def _chosen(
 
     ranked.sort(key=lambda item: rank(item[0]))
     if not is_compiled:
-        return ranked
-    # Each target has at least its own first change. Beside it, what the compiler only arranged explains nothing.
-    firsts = [
-        next((n for n, (_, on) in enumerate(ranked) if not on.keys().isdisjoint(text.targets)), 0) for text in own
-    ]
+        return ranked, []
+    # Each target has at least its own first change, unless the compiler only arranged its operations differently.
     explains_all = not changed or lines.report.all
-    others = (n for n, (edit_group, _) in enumerate(ranked) if explains_all or not work.is_moved(edit_group))
-    numbers = [*dict.fromkeys([*firsts, *others])][:most]
-    return [item for n, item in enumerate(ranked) if n in numbers]
+    others = [n for n, (edit_group, _) in enumerate(ranked) if explains_all or not work.is_moved(edit_group)]
+    firsts = [next((n for n in others if not ranked[n][1].keys().isdisjoint(text.targets)), None) for text in own]
+    numbers = [*dict.fromkeys([*(n for n in firsts if n is not None), *others])][:most]
+    arranged = [
+        text
+        for text, first in zip(own, firsts, strict=True)
+        if first is None and any(not on.keys().isdisjoint(text.targets) for _, on in ranked)
+    ]
+    return [item for n, item in enumerate(ranked) if n in numbers], arranged
 
 
 def _shown_once(before: Iterable[ChangedLine], lines: Iterable[ChangedLine]) -> tuple[ChangedLine, ...]:

@@ -281,7 +281,7 @@ def edit_group_of(
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
-    held = _collective_in(along) if is_fusion else ""
+    held = collective_in(along) if is_fusion else ""
     what = format_edit(first) if len(edits) == 1 else _in_common(edits)
     return EditGroup(
         key,
@@ -301,8 +301,13 @@ def edit_group_of(
     )
 
 
-def _collective_in(edits: Iterable[Edit]) -> str:
-    """The kind of the first collective among knock-on edits that transfers something; "" for none."""
+def collective_in(edits: Iterable[Edit]) -> str:
+    """The kind of the first collective among knock-on edits that transfers something; "" for none.
+
+    Example:
+        >>> collective_in([])
+        ''
+    """
     for edit in edits:
         families = [cost.family for cost in edit.cost or () if cost and cost.collective]
         if families and _is_collective(edit):
@@ -517,7 +522,7 @@ def with_loop_moves(
         if old and new and _is_as_much(removed, added, old, new) and (way := _loop_move(old, new)):
             shapes = [one.what.partition(", ")[0].rpartition(" ")[2] for one in (removed, added)]
             was = f" (was {shapes[0]})" if shapes[0] != shapes[1] else ""
-            head = _ATTRIBUTES.split(NAMED.sub(r"\1", added.what))[0]
+            head = shape_of(added.what)
             what = f"{head}{was}: {way}"
             operation, loops = _operation_of(added), _moved_loops(old, new)
             both = _both_halves(removed, added)
@@ -601,6 +606,16 @@ def _are_halves(removed: EditGroup, added: EditGroup) -> bool:
     return _operation_of(added) not in CARRIERS | ARRANGING or not sizes[0].isdisjoint(sizes[1])
 
 
+def shape_of(what: str) -> str:
+    """A text of an instruction without its name and its attributes.
+
+    Example:
+        >>> shape_of("fusion %fusion.jykm f32[8,64], kind=kLoop")
+        'fusion f32[8,64]'
+    """
+    return _ATTRIBUTES.split(NAMED.sub(r"\1", what))[0]
+
+
 def is_of_one_size(what: str) -> bool:
     """Whether a text names at most one shape, whatever its layouts.
 
@@ -642,7 +657,7 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     if words[0] == words[1]:  # but takes other values
         kind, count, what = "changed", added.count, f"{_ATTRIBUTES.split(added.what)[0]}: operands"
     elif types := _retyped(removed, added):
-        what = _ATTRIBUTES.split(NAMED.sub(r"\1", added.what))[0]
+        what = shape_of(added.what)
         kind, count, what = "changed", added.count, f"{what}: element type: {types}"
     elif NAMED.sub(r"\1", removed.what) == NAMED.sub(r"\1", added.what):  # a single one has its name
         more = added.count - removed.count
@@ -1173,14 +1188,11 @@ def compared_with_all(
     yield from of_program
     known = {edit_group for edit_group, _ in of_program}
     others = [one for one in edit_groups if one not in known]
-    halves = [one for one in others if one.where and one.by(_flops) and _is_half_of_work(one)]
-    nets: Counter[tuple[str, str]] = Counter()
-    for edit in program.diff.reported if program.diff is not None and halves else ():
-        if (site := edit.new or edit.old) is not None and edit.cost:
-            nets[site.opcode, place(edit.source, root, packages)] += _by(edit.cost, _flops)
+    halves = [one for one in others if is_half_of_work(one)]
+    nets = flops_by_line(program.diff, root, packages) if program.diff is not None and halves else {}
     for edit_group in halves:
         operation, own = _operation_of(edit_group), edit_group.by(_flops)
-        net = nets[operation, edit_group.where]
+        net = nets.get((operation, edit_group.where), 0)
         if net * own <= 0 or abs(net) < _MOST_UNDONE * abs(own):
             yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
     yield from _launches_of_fusions(edit_groups, program)
@@ -1217,11 +1229,32 @@ def _flops(cost: Cost) -> int:
     return cost.flops
 
 
-def _is_half_of_work(edit_group: EditGroup) -> bool:
-    """Whether it came or went and is one operation; a call is named with what it calls."""
+def is_half_of_work(edit_group: EditGroup) -> bool:
+    """Whether it came or went at a known line with its flops, and is one operation; a call is named with what it calls.
+
+    Example:
+        >>> is_half_of_work(EditGroup((), "added", 1, "dot f32[8]", "net.py:4", cost=(None, Cost(1, 8))))
+        True
+    """
     operation = _operation_of(edit_group)
     is_one = operation not in CARRIERS | {*FAMILIES} and operation.partition(" ")[0] not in CALLS
-    return edit_group.kind in ("added", "removed") and is_one
+    is_half = edit_group.kind in ("added", "removed") and is_one
+    return is_half and bool(edit_group.where and edit_group.by(_flops))
+
+
+def flops_by_line(diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()) -> Counter[tuple[str, str]]:
+    """By how many flops all edits of an opcode at a line of Python are more or less.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> flops_by_line(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        Counter()
+    """
+    found = Counter[tuple[str, str]]()
+    for edit in diff.reported:
+        if (site := edit.new or edit.old) is not None and edit.cost:
+            found[site.opcode, place(edit.source, root, packages)] += _by(edit.cost, _flops)
+    return found
 
 
 def _in_all(

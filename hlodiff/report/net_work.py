@@ -7,16 +7,37 @@ and element type the program has more or fewer, and its flops.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from hlodiff.differ.grouping import ARRANGING
+from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.report.grouping import HANDED_ON, OTHER_PART, REPLACED, EditGroup, collective_of, is_of_one_size
+from hlodiff.report.edits import format_shape
+from hlodiff.report.grouping import (
+    HANDED_ON,
+    OTHER_PART,
+    REPLACED,
+    EditGroup,
+    GroupMember,
+    collective_in,
+    collective_of,
+    edit_group_of,
+    flops_by_line,
+    is_half_of_work,
+    is_of_one_size,
+    members_of,
+    shape_of,
+    sides_added_up,
+)
 from hlodiff.report.numbers import executed_change, executed_pair, most_executed
 from hlodiff.report.report import Report
+from hlodiff.report.wording import place
 
-_Operation = tuple[str, str]
-"""An opcode and an element type."""
+_Operation = tuple[str, str, bool]
+"""An opcode, and its element type or its shape, and whether it is the shape."""
 _FUSIONS = ("fusion", "fusion-start")
 _BRANCHES_AND_LOOPS = frozenset(["while", "conditional", "case"])
 _COPIES = ("copy", "copy-start")
@@ -32,6 +53,9 @@ _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, othe
 _PART, _WHOLE = 0.2, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _LEAST = 0.01  # a smaller change of all needs no explanation
+# A compiler groups, copies and branches where it likes; of others only those of one line are the same ones.
+_ANYWHERE = frozenset([*FUSIONS, *ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
+_LAST = 2  # the weight of what interests a reviewer least
 
 
 @dataclass(slots=True)
@@ -44,12 +68,13 @@ class NetWork:
 
     Example:
         >>> NetWork(Report("diff", "a", "b", ())).rank(EditGroup((), "changed", 1, "dot f32[8]: operands", ""), False)
-        (False, True, False, False, True)
+        (False, True, False, False, True, 0)
     """
 
     report: Report
     is_retyped: bool = False
     _known: dict[int, tuple[Counter[_Operation], dict[int, list[Edit]]]] = field(default_factory=dict)
+    _by_line: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
 
     def rank(self, edit_group: EditGroup, is_elsewhere: bool) -> tuple[object, ...]:
         """Sort key: changes of the edited lines first, and of these what accounts for more or fewer flops or bytes.
@@ -63,13 +88,14 @@ class NetWork:
         moved = self.is_moved(edit_group)
         is_new = edit_group.kind in ("added", "removed") and not moved
         converts = self.is_retyped and is_new and "convert" in edit_group.group[1:3]
-        accounts = not moved and (
-            self._accounts_for(edit_group, "flops", edit_group.by_all(lambda cost: cost.flops))
-            or self._accounts_for_bytes(edit_group)
-        )
+        accounts = not moved and self._accounts(edit_group)
         is_small = edit_group.size < _SMALL * max(self._bytes(edit_group), 1)
         copies = bool({*_COPIES}.intersection(edit_group.group[1:3])) and is_small
-        return is_elsewhere, not accounts, moved, copies, -edit_group.count if converts else True
+        share = max(
+            self._share(edit_group, "flops", edit_group.by_all(lambda cost: cost.flops)),
+            self._share(edit_group, "bytes_accessed", edit_group.by(lambda cost: cost.bytes)),
+        )
+        return is_elsewhere, not accounts, moved, copies, -edit_group.count if converts else True, -round(share * 20)
 
     def is_moved(self, edit_group: EditGroup) -> bool:
         """Whether the compiler only arranged what is computed: most of it was removed or added elsewhere."""
@@ -83,7 +109,7 @@ class NetWork:
             is_counted = f"collectives.{family}" in program.executed()
             return by != 0 and is_counted and is_fewer and not executed_change(program, f"collective_bytes.{family}")
         if edit_group.fields == OTHER_PART:
-            return True
+            return not self._accounts(edit_group)
         if edit_group.kind == REPLACED:
             return old == new and not edit_group.by(lambda cost: cost.flops) and is_of_one_size(edit_group.what)
         if edit_group.kind == "changed":
@@ -104,22 +130,40 @@ class NetWork:
         ):
             return True
         net = self._of(edit_group.edits[0][0])[0]
+        if is_half_of_work(edit_group) and way * self._flops_here(edit_group, opcode) <= 0:
+            return True
         own = self._operations(edit_group)
         if not own:
             return opcode not in ("parameter", "constant")
-        real = sum(min(count, max(way * net[one], 0)) for one, count in own.items())
-        if real < _MOST_OF_IT * own.total():
-            return True
-        is_kept = not sum(count for (name, _), count in net.items() if name == opcode)
+        for with_shape in (False, True):
+            alike = {one: count for one, count in own.items() if one[2] == with_shape}
+            real = sum(min(count, max(way * net[one], 0)) for one, count in alike.items())
+            if real < _MOST_OF_IT * sum(alike.values()):
+                return True
+        is_kept = not sum(count for (name, _, of_shape), count in net.items() if name == opcode and not of_shape)
         flops = abs(edit_group.by(lambda cost: cost.flops))
         on_both = program.diff is not None and all(program.diff.op_counts.get(opcode, (0, 0)))
         is_other = opcode in _FUSIONS or (opcode in _PRODUCTS and on_both) or is_kept
         return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
+    def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
+        """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""
+        number = edit_group.edits[0][0]
+        if number not in self._by_line:
+            diff = self.report.programs[number].diff
+            known = flops_by_line(diff, self.report.root, self.report.packages) if diff is not None else Counter()
+            self._by_line[number] = known
+        return self._by_line[number][opcode, edit_group.where]
+
     def _bytes(self, edit_group: EditGroup) -> int:
         """The bytes that the program of a change reads and writes."""
         known = (self.report.programs[number] for number, _ in edit_group.edits[:1])
         return max((most_executed(program, "bytes_accessed") for program in known), default=0)
+
+    def _accounts(self, edit_group: EditGroup) -> bool:
+        """Whether a change is by itself a good part of the change of all flops or bytes."""
+        flops = edit_group.by_all(lambda cost: cost.flops)
+        return self._accounts_for(edit_group, "flops", flops) or self._accounts_for_bytes(edit_group)
 
     def _accounts_for_bytes(self, edit_group: EditGroup) -> bool:
         """Whether a change accounts for more or fewer bytes, and its flops were not added or removed elsewhere."""
@@ -135,13 +179,17 @@ class NetWork:
 
     def _accounts_for(self, edit_group: EditGroup, metric: str, by: int) -> bool:
         """Whether a change is by itself a good part of the change of the whole program."""
+        return self._share(edit_group, metric, by) >= _PART
+
+    def _share(self, edit_group: EditGroup, metric: str, by: int) -> float:
+        """What a change accounts for by itself of the change of the whole program; 0 if others undo it."""
         if not edit_group.edits:
-            return False
+            return 0.0
         sides = executed_pair(self.report.programs[edit_group.edits[0][0]], metric)
         old, new = (one.once or 0 for one in sides)
         whole = abs(new - old)
         own = by if new > old else -by
-        return whole >= _LEAST * max(old, new, 1) and _PART * whole <= own <= _WHOLE * whole
+        return own / whole if whole >= _LEAST * max(old, new, 1) and 0 <= own <= _WHOLE * whole else 0.0
 
     def _operations(self, edit_group: EditGroup) -> Counter[_Operation]:
         """The operations of a change and of the fusions in it; a loop or branch is one, whatever it holds."""
@@ -174,9 +222,132 @@ class NetWork:
 
 
 def _counted(edit: Edit, diff: ModuleDiff, *, old: bool = False, new: bool = False) -> dict[_Operation, int]:
-    """The operation of an edit on one side, or on the only one."""
+    """The operation of an edit on one side, or on the only one: by element type and by shape."""
     both = not (old or new)
     site, module = (edit.new, diff.new) if new or (both and edit.new) else (edit.old, diff.old)
     if site is None or site.opcode in _NO_OPERATION:
         return {}
-    return {(site.opcode, site.instruction_in(module).shape.element_type): edit.count}
+    shape = site.instruction_in(module).shape
+    return {(site.opcode, shape.element_type, False): edit.count, (site.opcode, shape.bare.text, True): edit.count}
+
+
+# --- What a program has as many of as before.
+
+
+def without_rearranged(edit_groups: Sequence[EditGroup], report: Report, program: int) -> list[EditGroup]:
+    """Takes out of what was added and removed the operations that the program has as many of as before.
+
+    Matching pairs a fusion with one that computes about the same. If the compiler put other operations into it, it is
+    removed here and added there, though the program has as many fusions of its shape. They are one change of their own.
+
+    Args:
+        edit_groups: the changes of one compiled program.
+        report: the report that has it.
+        program: its number in the report.
+
+    Example:
+        >>> from hlodiff.differ.comparison import ProgramComparison
+        >>> group = EditGroup((), "changed", 1, "add f32[8]: operands", "")
+        >>> report = Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "identical"),))
+        >>> without_rearranged([group], report, 0) == [group]
+        True
+    """
+    halves = [one for one in edit_groups if one.kind in ("added", "removed") and not collective_of(one)]
+    diff = report.programs[program].diff
+    if diff is None or not halves:
+        return list(edit_groups)
+    lines = report.root, tuple(report.packages)
+    members = {member.index: member for member in members_of(diff.reported, program)}
+    kinds = _Kinds(diff, *lines)
+    more = Counter[tuple[_Kind, int]]()  # by how many of a kind a side has more than the other
+    for member in members.values():
+        for edit in (member.edit, *member.followers):
+            old, new = (kinds.of(member, edit, side) for side in (0, 1))
+            if old != new:
+                more.update({(kind, way): way * by * edit.count for kind, by in ((old, -1), (new, 1)) for way in _WAYS})
+    kept: dict[_Kind, tuple[list[GroupMember], list[GroupMember]]] = {}
+    found: list[EditGroup] = []
+    is_numeric = "numerics" in report.programs[program].classes
+    for group in edit_groups:
+        side = int(group.kind == "added")
+        own = [(members[index], kinds.of(members[index], members[index].edit, side)) for _, index in group.edits]
+        # Of one shape at one line both halves are one change anyway.
+        is_apart = len({kind.shape for _, kind in own}) > 1 or any(kind.opcode in _ANYWHERE for _, kind in own)
+        if group not in halves or not is_apart:
+            found.append(group)
+            continue
+        left: list[GroupMember] = []
+        for member, kind in own:
+            if kind.opcode in _UNCOUNTED or more[kind, _WAYS[side]] > 0:
+                more[kind, _WAYS[side]] -= member.edit.count
+                left.append(member)
+            else:
+                kept.setdefault(kind, ([], []))[side].append(member)
+        if len(left) == len(own):
+            found.append(group)
+        elif left:
+            found.append(edit_group_of(group.key, left, *lines, is_numeric=is_numeric))
+    return [*found, *(_rearranged(*both, *lines) for both in kept.values())]
+
+
+_WAYS = (-1, 1)
+# They store, pass on or name values.
+_UNCOUNTED = (CARRIERS | {"constant", "parameter"}) - _ANYWHERE
+
+
+class _Kind(NamedTuple):
+    """An opcode and a shape; the line or whether it is inside a fusion, as that matters; the collective in a fusion."""
+
+    opcode: str
+    shape: str
+    where: str
+    held: str
+
+
+class _Kinds:
+    """The kinds of the operations of two programs.
+
+    Args:
+        diff: the programs.
+        root, packages: as for `grouped`.
+    """
+
+    def __init__(self, diff: ModuleDiff, root: str, packages: Sequence[str]) -> None:
+        self._fused = fused_bodies(diff.old), fused_bodies(diff.new)
+        self._lines = root, packages
+
+    def of(self, member: GroupMember, edit: Edit, side: int) -> _Kind:
+        """The kind that an edit has on a side: of a member or of one that follows from it."""
+        fused, site = self._fused[side], (edit.old, edit.new)[side]
+        if site is None:
+            return _Kind("", "", "", "")
+        is_anywhere = site.opcode in _ANYWHERE
+        if is_anywhere:
+            where = "fused" * (site.computation in fused)
+        else:
+            where = place(edit.source, *self._lines) or edit.op_name or ""
+        along = [one for one in member.followers if one.kind == edit.kind] if site.opcode in FUSIONS else []
+        return _Kind(site.opcode, format_shape(site), where, collective_in(along))
+
+
+def _rearranged(
+    removed: Sequence[GroupMember], added: Sequence[GroupMember], root: str, packages: Sequence[str]
+) -> EditGroup:
+    """One change of the operations of one kind that were removed here and added there, or paired with others there."""
+    halves = [edit_group_of(("compiled", one[0].edit.kind), one, root, packages) for one in (removed, added) if one]
+    shown = halves[-1]
+    operation = next(str(one) for one in shown.group[1:3] if one)
+    is_group = operation in FUSIONS or operation in _BRANCHES_AND_LOOPS
+    kind = "changed" if is_group else "moved"
+    return replace(
+        shown,
+        key=("compiled", REPLACED, operation, shown.what, shown.where),
+        kind=kind,
+        count=max(half.count for half in halves),
+        what=f"{shape_of(shown.what)}: holds other operations" if is_group else shown.what,
+        cost=sides_added_up(*(half.cost for half in halves)) if len(halves) == 2 else (None, None),
+        along=sides_added_up(*(half.along for half in halves)) if len(halves) == 2 else (None, None),
+        weight=1 if is_group else _LAST,
+        group=(kind, operation, operation, OTHER_PART),
+        edits=tuple(edit for half in halves for edit in half.edits),
+    )

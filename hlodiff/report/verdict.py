@@ -200,7 +200,7 @@ def _judged(
     if number.name == "aliased" and _follows_results(program, number):
         weight = None
     way, doublings, by = change
-    if number.name == "launches" and by < _OF_ONE_LAUNCH and _is_single(program, number):
+    if number.name == "launches" and number.comparable and abs(number.new - number.old) == 1 and by < _OF_ONE_LAUNCH:
         words = _below("single launches", _OF_ONE_LAUNCH)
         return replace(number, relevant=True, least=words) if by >= threshold else replace(number, relevant=False)
     always = number.name in FAMILIES or number.name in _ALWAYS
@@ -239,14 +239,6 @@ def _judged(
     if number.name == "launches" and not _starts_kernels(program):
         rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4), least=words)
-
-
-def _is_single(program: ProgramComparison, number: Number) -> bool:
-    """Whether one more or one less runs: in one call, or in one turn of the loop whose turns data decides."""
-    old, new = number.old, number.new
-    if not number.comparable:
-        old, new, _ = changed_part(*executed_pair(program, _metric(number))) or (0, 0, "")
-    return abs(new - old) == 1
 
 
 def _below(what: str, share: float) -> str:
@@ -328,7 +320,7 @@ def _way_of_parts(
     """The change of work that data decides on, at equal trip counts.
 
     Work outside of the loops weighs little against that of a loop, which may run many times. The part that is shown, as
-    the work of one iteration, counts by its own ratio, unless its change is a very small part of all.
+    the work of one iteration, has the threshold of its own, unless its change is a very small part of all.
     """
     runs = [min(old.runs, new.runs) for old, new in parts]
     change = [(new.work - old.work) * n for n, (old, new) in zip(runs, parts, strict=True)]
@@ -343,7 +335,6 @@ def _way_of_parts(
     before, after, where = shown or (0, 0, "")
     if " outside of " not in where:
         share = abs(after - before) / max(before, 1) if share >= threshold * _OF_LOOPS else 0.0
-        doublings = abs(log2(after / before)) if before and after else _MOST_DOUBLINGS
     return way, doublings, share
 
 
