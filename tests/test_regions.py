@@ -524,6 +524,43 @@ def test_what_was_removed_and_added_of_one_operation_is_one_change(stage: Stage)
     assert "changed add %add f32[8]: operands  (8 flops)" in text, "one that takes other values"
 
 
+def test_of_one_operation_in_another_layout_only_the_difference_went() -> None:
+    tiled = "f32[8,4]{1,0:T(8,128)S(1)}"
+    edits = (
+        *(half("removed", "subtract", shape, "f/loss", Cost(1, 32)) for shape in ("f32[8,4]{1,0}", tiled)),
+        half("added", "subtract", tiled, "f/loss", Cost(1, 32)),
+    )
+    program = ProgramComparison("f", "cpu", "compiled", "changed", ModuleDiff(PROGRAM, PROGRAM, edits))
+    text = to_terminal(Report("check", "a", "b", (program,)), width=200)
+    assert "removed subtract f32[8,4]{1,0:T(8,128)S(1)}  (-32 flops)" in text
+
+
+def test_a_broadcast_along_other_dimensions_with_other_users_is_another_one() -> None:
+    """The vector that a loop begins with, and a number in a product: nothing but the result's type is the same."""
+    old = """
+ENTRY e {
+x = f32[8,4] parameter(0)
+%c = f32[4] constant({1,2,3,4})
+%b = f32[8,4] broadcast(%c), dimensions={1}
+%t = f32[8,4] atan2(%x, %b)
+ROOT %r = (f32[8,4], f32[8,4]) tuple(%t, %x)
+}
+"""
+    new = """
+ENTRY e {
+x = f32[8,4] parameter(0)
+%c = f32[] constant(3)
+%b = f32[8,4] broadcast(%c), dimensions={}
+%t = f32[8,4] multiply(%b, %x)
+%s = f32[8,4] sine(%t)
+ROOT %r = (f32[8,4], f32[8,4]) tuple(%s, %x)
+}
+"""
+    found = compare(old, new)
+    kinds = {edit.kind for edit in found.reported for s in (edit.old, edit.new) if s and s.opcode == "broadcast"}
+    assert kinds == {"added", "removed"}
+
+
 def test_what_follows_from_either_side_of_what_was_replaced_is_part_of_its_cost() -> None:
     """A product that a call has too is reported as removed and added, and follows from the call."""
 

@@ -53,6 +53,7 @@ _PASSING_ON = CARRIERS - _FEEDERS
 _COMPARED = ("attribute:comparison_direction", "attribute:direction")
 # With another shape they say that other values are taken, unless an operand is the same.
 _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
+_REPEATING = frozenset(["attribute:broadcast_dimensions", "attribute:dimensions"])
 _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are otherwise alike
 # Their result is the first operand or a part of it; the others say which part.
 _OF_FIRST = frozenset(
@@ -414,7 +415,7 @@ class _Regions:
         return path_of(one) in self._arguments.removed or path_of(other) in self._arguments.added
 
     def _hands_on_another(self, old: Place, new: Place, fields: set[str]) -> bool:
-        """Whether two broadcasts are of another number, or one of a number and one of what was computed.
+        """Whether two broadcasts are of another number, along others, or one of a number and one of what was computed.
 
         Or whether two reshapes, slices or the like are of values that have nothing in common but this pair.
         """
@@ -425,6 +426,8 @@ class _Regions:
             return False
         if "element_type" in fields and self._marked((old[0], one.operands[0])):
             return True
+        if not fields.isdisjoint(_REPEATING) and not self._rests_on_operands(old, new):  # a vector, or a number
+            return not self._shares_user(old, new)
         return self._is_literal(0, old) != self._is_literal(1, new) and not self._shares_user(old, new)
 
     def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:

@@ -632,7 +632,11 @@ ELEMENT_TYPES = re.compile(r"\b[a-z]\w*(?=\[)")
 
 
 def _untyped(what: str) -> str:
-    return ELEMENT_TYPES.sub("", _ANY_LAYOUT.sub("", NAMED.sub(r"\1", what)))  # tiles depend on the type
+    return ELEMENT_TYPES.sub("", _without_layouts(what))  # tiles depend on the type
+
+
+def _without_layouts(what: str) -> str:
+    return _ANY_LAYOUT.sub("", NAMED.sub(r"\1", what))  # a single one has its name
 
 
 def _retyped(removed: EditGroup, added: EditGroup) -> str:
@@ -659,7 +663,7 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     elif types := _retyped(removed, added):
         what = shape_of(added.what)
         kind, count, what = "changed", added.count, f"{what}: element type: {types}"
-    elif NAMED.sub(r"\1", removed.what) == NAMED.sub(r"\1", added.what):  # a single one has its name
+    elif removed.count != added.count and _without_layouts(removed.what) == _without_layouts(added.what):
         more = added.count - removed.count
         kind, count, what = "added" if more > 0 else "removed", abs(more), NAMED.sub(r"\1", added.what)
     return replace(
