@@ -530,7 +530,8 @@ def test_of_one_operation_in_another_layout_only_the_difference_went() -> None:
         *(half("removed", "subtract", shape, "f/loss", Cost(1, 32)) for shape in ("f32[8,4]{1,0}", tiled)),
         half("added", "subtract", tiled, "f/loss", Cost(1, 32)),
     )
-    program = ProgramComparison("f", "cpu", "compiled", "changed", ModuleDiff(PROGRAM, PROGRAM, edits))
+    empty = replace(PROGRAM, stage="stablehlo")  # in compiled programs, what they have as many of is taken out before
+    program = ProgramComparison("f", "cpu", "stablehlo", "changed", ModuleDiff(empty, empty, edits))
     text = to_terminal(Report("check", "a", "b", (program,)), width=200)
     assert "removed subtract f32[8,4]{1,0:T(8,128)S(1)}  (-32 flops)" in text
 
@@ -854,6 +855,21 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     reported, _ = reported_edits(edits, describe, lambda *_: ((), False))
     kinds = {(edit.kind, site.opcode) for edit in reported for site in (edit.new or edit.old,) if site}
     assert {("added", "maximum"), ("removed", "multiply")} <= kinds
+
+
+@pytest.mark.parametrize(("opcode", "kinds"), [("multiply", ["changed"]), ("convert", ["removed", "added"])])
+def test_a_cast_of_another_value_to_another_type_is_another_cast(opcode: str, kinds: list[str]) -> None:
+    """A product in another type is the same product."""
+    old, new = (
+        Site(0, 0, "main", opcode, opcode, f"%{opcode} = {kind}[8]{{0}} {opcode}({operand})")
+        for kind, operand in (("f32", "%g"), ("bf16", "%s"))
+    )
+    changes = FieldChange("element_type", "f32", "bf16"), FieldChange("operands", "%g", "%s")
+    where = (Frame("model.py", 3, "call"),)
+    fields = ("element_type", "operands")
+    edit = Edit("changed", fields, 1, ((old, new),), changes, op_name="f/x", source=where, is_weak=True)
+    reported, _ = reported_edits([edit], lambda *_: ("f/x", where), lambda *_: ((), False))
+    assert [one.kind for one in reported] == kinds
 
 
 PRODUCTS = """%w = f32[8,8] parameter(1)

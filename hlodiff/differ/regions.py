@@ -936,7 +936,7 @@ def _with_cause(edit: Edit, cause: int | None) -> Edit:
 def _retyped(
     edits: Sequence[Edit], halves: Container[int], part_of: PartOf
 ) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:
-    """Removed and added operations of one scope that differ in their floating-point type alone.
+    """Removed and added operations of one scope that differ in their floating-point type alone; a cast is another one.
 
     The shortest script has paired at least one of them with another operation, for the sake of its neighbours.
 
@@ -949,8 +949,9 @@ def _retyped(
     """
     same: dict[object, tuple[list[int], list[int]]] = {}
     for n, edit in enumerate(edits):
+        site = edit.new or edit.old
         is_half = edit.kind in ("added", "removed") and edit.cause is None and edit.op_name
-        if is_half and (key := _line_key(edit, part_of)):
+        if is_half and site and site.opcode != "convert" and (key := _line_key(edit, part_of)):
             part, text, file, _ = key  # lines above it may have come or gone
             alike = part, _FLOATS.sub("f", text), file, edit.op_name
             same.setdefault(alike, ([], []))[edit.kind == "added"].append(n)
