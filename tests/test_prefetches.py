@@ -8,7 +8,7 @@ import hlodiff
 from hlodiff.differ import ProgramComparison, classes_of
 from hlodiff.report import Number, format_edit
 from hlodiff.report.verdict import judged, verdict_of
-from tests.shown import marks, ranks
+from tests.shown import headline, marks, ranks
 
 
 def program(fetched: int, computed: int) -> str:
@@ -168,5 +168,7 @@ def test_a_memory_inside_a_fusion_says_nothing_of_where_its_result_is() -> None:
     assert format_edit(product) == "multiply %m f32[32,128]: shape: f32[64,64] -> f32[32,128]"
     assert "memory_space" not in {name for edit in found.edits for name in edit.fields}
     assert found.replay().complete
-    device = FUSED.replace("S(1)", "")
-    assert "memory_space" in hlodiff.diff(hlodiff.read_text(FUSED), hlodiff.read_text(device)).edits[0].fields
+    moved = hlodiff.diff(hlodiff.read_text(FUSED), hlodiff.read_text(FUSED.replace("S(1)", "")))
+    assert [edit.fields for edit in moved.edits] == [("memory_space",)] * 2, "of the result, inside and outside"
+    compared = ProgramComparison("f", "tpu-v5e", "compiled", "changed", moved)
+    assert "cost: 1 value now in device memory instead of vmem" in headline(compared)

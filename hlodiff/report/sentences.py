@@ -1150,13 +1150,18 @@ def moved_work(diff: ModuleDiff) -> Iterator[str]:
 
 
 def other_memories(diff: ModuleDiff, with_host: bool = False) -> Iterator[str]:
-    """Arguments and values whose memory space changed: to or from the host (`with_host`), or within the device."""
+    """Arguments and values whose memory space changed: to or from the host (`with_host`), or within the device.
+
+    Within the device, what only hands on such a value, as its fusion and a tuple, is not counted again.
+    """
     found: dict[tuple[str, str, str], int] = {}
     for edit in diff.reported:
+        cause = () if edit.cause is None else diff.reported[edit.cause].changes
         for change in edit.changes:
             if (
                 change.field == "memory_space"
                 and any("host" in space for space in (change.old, change.new)) == with_host
+                and (with_host or change not in cause)
             ):
                 what = "argument" if is_argument(edit, diff) else "value"
                 count = edit.count
