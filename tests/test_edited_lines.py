@@ -245,6 +245,15 @@ def test_of_two_lines_that_were_exchanged_those_between_them_stay(name: str, lin
     assert [text.removeprefix("- ") for text in lines if text.startswith("- ")] == ([was] if was else [])
 
 
+def test_a_line_that_only_moved_is_not_said_to_be_added() -> None:
+    old = ["def f(x):", "    x = clip(x)", "    x = mean(x)", "    return jnp.sin(x)"]
+    new = [old[0], old[2], old[1], old[3]]
+    lines = report(Sources(new, old=old), (("f", 4),))
+    assert "x = clip(x) moved" in lines[0] or "x = mean(x) moved" in lines[0]
+    (gone,), (came,) = ([text[2:] for text in lines if text.startswith(sign)] for sign in ("- ", "+ "))
+    assert gone == came and not lines[0].endswith("added")
+
+
 @pytest.mark.parametrize("lines", [(12, 13), (13, 12)])
 def test_a_line_that_nobody_edited_is_not_shown_in_the_place_of_one_that_was(lines: tuple[int, int]) -> None:
     """The matcher may pair an operation of the edited line with one of the next."""

@@ -161,3 +161,27 @@ def test_operations_of_a_line_in_another_pass_are_one_change() -> None:
 
     assert change(program(1, 0), program(0, 4)) == "added 3 multiply f32[8]"
     assert change(program(0, 4), program(1, 0)) == "removed 3 multiply f32[8]"
+
+
+def test_fusions_of_which_a_program_has_as_many_as_before_are_not_added() -> None:
+    """One fusion was cut into two: that of the old result is still there, with less in it."""
+
+    def body(name: str, shape: str, *rows: str) -> str:
+        return f"%{name} {{\n  %p = {shape} parameter(0)\n" + "".join(f"  {row}\n" for row in rows) + "}\n\n"
+
+    wide, narrow = "f32[32,64]", "f32[32]"
+    sums = "%add { %a = f32[] parameter(0)\n %b = f32[] parameter(1)\n ROOT %c = f32[] add(%a, %b)\n}\n\n"
+    reduced = f"%r = {narrow} reduce(%s, %z), dimensions={{1}}, to_apply=%add"
+    spread = f"ROOT %w = {wide} broadcast(%{{}}), dimensions={{{{0}}}}"
+    work = [f"%s = {wide} sine(%p)", "%z = f32[] constant(0)"]
+    whole = body("whole", wide, *work, reduced, f"%t = {narrow} tanh(%r)", spread.format("t"))
+    first = body("first", wide, *work, f"ROOT {reduced}")
+    second = body("second", narrow, f"%c = {narrow} cosine(%p)", f"%e = {narrow} exponential(%c)", spread.format("e"))
+    entry = f"ENTRY %main {{\n  %x = {wide} parameter(0)\n"
+    old = f"{entry}  ROOT %f = {wide} fusion(%x), kind=kLoop, calls=%whole\n}}\n"
+    new = f"{entry}  %g = {narrow} fusion(%x), kind=kInput, calls=%first\n"
+    new += f"  ROOT %h = {wide} fusion(%g), kind=kLoop, calls=%second\n}}\n"
+    texts = [f"HloModule m\n\n{sums}{text}" for text in (whole + old, first + second + new)]
+    found = [NAMES.sub("", one) for one in listed(both(*map(read_text, texts)))]
+    assert "changed 1 fusion f32[32,64]: holds other operations" in found
+    assert not [one for one in found if one.startswith(("added 1 fusion f32[32,64]", "removed 1 fusion f32[32,64]"))]

@@ -54,6 +54,8 @@ _COMPARED = ("attribute:comparison_direction", "attribute:direction")
 # With another shape they say that other values are taken, unless an operand is the same.
 _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
 _REPEATING = frozenset(["attribute:broadcast_dimensions", "attribute:dimensions"])
+_TAKEN = frozenset(["operands", "element_type"])
+_PRODUCTS = frozenset(["dot", "dot_general", "convolution"])
 _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are otherwise alike
 # Their result is the first operand or a part of it; the others say which part.
 _OF_FIRST = frozenset(
@@ -376,6 +378,9 @@ class _Regions:
             return self._is_other_constant(edit, fields, alone)
         if self._hands_on_another(edit.old, edit.new, fields):
             return True
+        if one.opcode in _PRODUCTS and "shape" in fields and not _are_alike(one, other):
+            # A product of the forward pass and one of its gradients share an operand.
+            return not (self._shares_operand(edit.old, edit.new) and self._shares_user(edit.old, edit.new))
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
         is_same = "replica_groups" not in fields and _carry_the_same(one, other)
         if alone or is_same or one.opcode in _PASSING_ON or one.opcode in CALLS or is_caller:
@@ -384,8 +389,7 @@ class _Regions:
         if is_reshaped and not self._shares_operand(edit.old, edit.new, keeps_values=True):
             return True
         if fields == {"shape"} and one.opcode in BROADCASTS:  # a number fits everywhere
-            kept = [[size == 1 for size in it.shape.dimensions] for it in (one, other)]  # by a sum over a dimension
-            return not ((_are_alike(one, other) and kept[0] == kept[1]) or self._shares_user(edit.old, edit.new))
+            return not self._shares_user(edit.old, edit.new)
         if "operands" not in fields and "literal" not in fields:
             return False
         rests = self._shares_operand(edit.old, edit.new, keeps_values="literal" not in fields)
@@ -404,7 +408,7 @@ class _Regions:
             return is_typed and not self._shares_operand(edit.old, edit.new)
         if {stem(one.opcode), stem(other.opcode)} <= {*FAMILIES} and self._shares_operand(edit.old, edit.new):
             return False  # the same value is sent in another way
-        if {"shape", "operands"} <= fields:  # nothing is unchanged
+        if "shape" in fields and (not fields.isdisjoint(_TAKEN) or not _are_alike(one, other)):  # little is unchanged
             return True
         has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
         if has_other_count or ("element_type" in fields and _kind(one) != _kind(other)):

@@ -34,6 +34,11 @@ class LineEdit:
     function: str = ""
     spans: tuple[Span, Span] = ((0, -1), (0, -1))
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether the same lines were elsewhere in the file."""
+        return bool(self.old[1]) and self.old[1] == self.new[1]
+
 
 @dataclass(slots=True)
 class _ParsedFile:
@@ -199,7 +204,7 @@ class FileEdits:
         texts = [text for _, text in old], [text for _, text in new]
         exchanges = list(_exchanged(*texts))
         self._exchanges = tuple(((a, b), (c, d)) for a, b, c, d in exchanges)
-        for a, b, c, d in exchanges:
+        for a, b, c, d in _with_moves(exchanges, *texts):
             ends = (_first(old, a, b), _first(new, c, d))
             spans = (_span(old, a, b), _span(new, c, d))
             side = other if d > c else one
@@ -229,6 +234,23 @@ def _exchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, in
         if (a, c) != (b, d):
             yield a + start, b + start, c + start, d + start
         a, c = b + 1, d + 1
+
+
+def _with_moves(
+    exchanges: Sequence[tuple[int, int, int, int]], old: Sequence[str], new: Sequence[str]
+) -> list[tuple[int, int, int, int]]:
+    """The same ranges, but lines that were only deleted in one place and added in another are one range."""
+    gone: dict[tuple[str, ...], list[tuple[int, int, int, int]]] = {}
+    came: dict[tuple[str, ...], list[tuple[int, int, int, int]]] = {}
+    for one in exchanges:
+        a, b, c, d = one
+        if c == d:
+            gone.setdefault(tuple(old[a:b]), []).append(one)
+        elif a == b:
+            came.setdefault(tuple(new[c:d]), []).append(one)
+    moved = {came[text][0]: one for text, (one, *more) in gone.items() if not more and len(came.get(text, ())) == 1}
+    lost = set(moved.values())
+    return [(*moved[one][:2], *one[2:]) if one in moved else one for one in exchanges if one not in lost]
 
 
 def _first(code: Sequence[tuple[int, str]], start: int, end: int) -> tuple[int, str]:

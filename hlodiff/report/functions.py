@@ -35,6 +35,7 @@ from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
     change_size,
+    executed_pair,
     format_number,
     key_numbers,
     part_of,
@@ -84,7 +85,16 @@ from hlodiff.report.view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.wording import ARROW, Place, format_bytes, format_classes, format_place, format_targets, many
+from hlodiff.report.wording import (
+    ARROW,
+    Place,
+    format_bytes,
+    format_classes,
+    format_pair,
+    format_place,
+    format_targets,
+    many,
+)
 
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
@@ -374,7 +384,7 @@ def _verdict_in_words(
             one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)
         ]
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
-        words[verdict] = [*first, *_numbers(verdict, group, with_sizes=True)]
+        words[verdict] = [*first, *_numbers(verdict, group, with_sizes=True), *_all_collectives(group[0], programs)]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
@@ -407,6 +417,17 @@ def _verdict_in_words(
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     main, numbers = next(iter(words.items()))
     return overall, "; ".join(parts), ", ".join(numbers[: 3 if main == "mixed" else 1])
+
+
+def _all_collectives(one: TargetVerdict, programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
+    """The bytes of all collectives, where a first line has no place for each kind of which there are more or fewer."""
+    kinds = [number for number in one.numbers if number.name in FAMILIES and number.relevant]
+    shown = [number for number in decisive_numbers(one.numbers, one.verdict) if number.name in FAMILIES]
+    target = one.targets[0] if one.targets else None
+    if shown and len(kinds) > len(shown) and target in programs:
+        old, new = (count.exact for count in executed_pair(programs[target], "collective_bytes"))
+        if old is not None and new is not None:
+            yield f"all collectives {format_pair(format_bytes(old), format_bytes(new))}"
 
 
 def _unknown_work(group: Sequence[TargetVerdict]) -> str:

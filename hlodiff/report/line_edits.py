@@ -288,7 +288,8 @@ class ChangedLines:
         )
         where = format_place(place)
         self.edited[where] = place
-        return ChangedLine(where, format_place(old) if old != place and edit.old[1] else "", edit.old[1], edit.new[1])
+        was = format_place(old) if old != place and edit.old[1] else ""
+        return ChangedLine(where, was, edit.old[1], edit.new[1], is_moved=edit.is_moved)
 
     def _file(self, program: ProgramComparison, file: str) -> FileEdits:
         name = portable_file(file, self.report.root)

@@ -34,7 +34,7 @@ _FOLLOWS = re.compile(
 # Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
 _MEAN = re.compile(r"means? (?:is|are) over (?P<new>\d+) elements instead of (?P<old>\d+)")
-_TYPES = re.compile(r"\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
+_TYPES = re.compile(r"(?:at least )?\d+ values? now (?:bf|[fcsu])\d\w*+ instead of")
 _BUFFER = "a buffer is written"
 _FUNCTION = re.compile(r"(?<=\.py:)(\d+(?:-\d+)?) \([^()]*\)")  # after its line numbers
 _MANY = 10  # times as many knock-on edits as others: then the summary names them
@@ -101,6 +101,9 @@ def main_edit(
         from hlodiff.report.line_text import in_brackets, replaced_name, written
 
         name, text, in_call = replaced_name(*sides), written(*sides), in_brackets(*sides)
+    moved = {line.edit: line for line in lines if line.is_moved}
+    if len(moved) == 1 and not any(line.is_edited and not line.is_moved for line in lines):
+        name = _moved_line(*moved.values())
     name = name or _of_two_lines(lines)
     if _BUFFER in sentence:  # the verdict explains the change already; only the cause is missing
         return name
@@ -169,8 +172,15 @@ def written_name(line: ChangedLine) -> str:
     """
     from hlodiff.report.line_text import in_brackets, replaced_name, written
 
+    if line.is_moved:
+        return _moved_line(line)
     sides = _edited_sources((line,))
     return replaced_name(*sides) or in_brackets(*sides) or written(*sides)
+
+
+def _moved_line(line: ChangedLine) -> str:
+    """`grads = clip(grads) moved`; `a line moved` if that is too long."""
+    return words if len(words := f"{line.new_source} moved") <= FIRST_LINE else "a line moved"
 
 
 def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:

@@ -53,8 +53,8 @@ _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, othe
 _PART, _WHOLE = 0.2, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _LEAST = 0.01  # a smaller change of all needs no explanation
-# A compiler groups, copies and branches where it likes; of others only those of one line are the same ones.
-_ANYWHERE = frozenset([*FUSIONS, *ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
+# A compiler copies and branches where it likes; of others only those of one line are the same ones.
+_ANYWHERE = frozenset([*ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
 _LAST = 2  # the weight of what interests a reviewer least
 
 
@@ -272,7 +272,9 @@ def without_rearranged(edit_groups: Sequence[EditGroup], report: Report, program
         side = int(group.kind == "added")
         own = [(members[index], kinds.of(members[index], members[index].edit, side)) for _, index in group.edits]
         # Of one shape at one line both halves are one change anyway.
-        is_apart = len({kind.shape for _, kind in own}) > 1 or any(kind.opcode in _ANYWHERE for _, kind in own)
+        is_apart = len({kind.shape for _, kind in own}) > 1 or any(
+            kind.opcode in _ANYWHERE | FUSIONS for _, kind in own
+        )
         if group not in halves or not is_apart:
             found.append(group)
             continue
@@ -292,7 +294,7 @@ def without_rearranged(edit_groups: Sequence[EditGroup], report: Report, program
 
 _WAYS = (-1, 1)
 # They store, pass on or name values.
-_UNCOUNTED = (CARRIERS | {"constant", "parameter"}) - _ANYWHERE
+_UNCOUNTED = (CARRIERS | {"constant", "parameter"}) - _ANYWHERE - FUSIONS
 
 
 class _Kind(NamedTuple):
@@ -321,11 +323,12 @@ class _Kinds:
         fused, site = self._fused[side], (edit.old, edit.new)[side]
         if site is None:
             return _Kind("", "", "", "")
-        is_anywhere = site.opcode in _ANYWHERE
-        if is_anywhere:
-            where = "fused" * (site.computation in fused)
-        else:
-            where = place(edit.source, *self._lines) or edit.op_name or ""
+        where = (
+            ""
+            if site.opcode in _ANYWHERE
+            else place(edit.source, *self._lines).partition(" (")[0] or edit.op_name or ""
+        )
+        where += " in a fusion" * (site.opcode in FUSIONS and site.computation in fused)
         along = [one for one in member.followers if one.kind == edit.kind] if site.opcode in FUSIONS else []
         return _Kind(site.opcode, format_shape(site), where, collective_in(along))
 

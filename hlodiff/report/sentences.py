@@ -1226,9 +1226,21 @@ def other_element_types(diff: ModuleDiff) -> Iterator[str]:
     carriers = CARRIERS - {"constant"}
     values = {**_retyped(diff, named, carriers - {"fusion"}), **_retyped(diff, named, carriers)}
     net = _net_types(diff, carriers - {"fusion"}) if values else {}
+    came, gone = (_types_of(diff, kind, carriers) for kind in ("added", "removed")) if values else ({}, {})
     for (old, new), count in sorted(values.items(), key=lambda item: -item[1])[:2]:
         if net[old] < 0 < net[new]:  # else values of both types were paired with each other
-            yield f"{many(count, 'value')} now {new} instead of {old}"
+            least = "at least " if came[new] or gone[old] else ""  # others have it, too
+            yield f"{least}{many(count, 'value')} now {new} instead of {old}"
+
+
+def _types_of(diff: ModuleDiff, kind: str, carriers: Container[str]) -> Counter[str]:
+    """How many values of each element type were added, or removed."""
+    found = Counter[str]()
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if edit.kind == kind and site is not None and site.opcode not in carriers:
+            found[format_shape(site).partition("[")[0]] += edit.count
+    return found
 
 
 def _net_types(diff: ModuleDiff, carriers: Container[str]) -> Counter[str]:

@@ -169,6 +169,7 @@ class ChangedLine:
         old_source, new_source: the text of both lines; "" if unknown.
         changes: the changes, added and removed operations first.
         is_elsewhere: whether the operations come from other lines (given with each change) but this one was edited.
+        is_moved: whether the same text was on another line.
     """
 
     where: str
@@ -177,11 +178,12 @@ class ChangedLine:
     new_source: str = ""
     changes: tuple[ChangeView, ...] = ()
     is_elsewhere: bool = False
+    is_moved: bool = False
 
     @property
     def is_edited(self) -> bool:
-        """Whether the line was added, deleted or rewritten; False if the sources are unknown."""
-        return self.old_source != self.new_source
+        """Whether the line was added, deleted, rewritten or moved; False if the sources are unknown."""
+        return self.is_moved or self.old_source != self.new_source
 
     @property
     def edit(self) -> tuple[str, str, str]:
