@@ -333,6 +333,29 @@ def test_a_cast_that_is_computed_again_rounds_nothing_more() -> None:
     assert classes_of(hlodiff.diff(old, new)) == classes_of(hlodiff.diff(new, old)) == ("structure",)
 
 
+def test_what_a_loop_computes_again_from_its_own_state_is_known_by_its_scope() -> None:
+    """The loop of the backward pass takes the state from an array: nothing there is equal to the forward pass."""
+
+    def text(again: str) -> str:
+        used = "%1" if again else "%s"
+        return f"""module @m {{
+  func.func public @main(%x: tensor<8xf32>, %s: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {{
+    %0 = stablehlo.sine %x : tensor<8xf32> loc("jit(f)/jvp()/sin")
+{again}    %2 = stablehlo.multiply {used}, %s : tensor<8xf32> loc("jit(f)/transpose(jvp())/mul")
+    return %0, %2 : tensor<8xf32>, tensor<8xf32>
+  }}
+}}
+"""
+
+    scope = "transpose(jvp())/while/body/checkpoint/rematted_computation"
+    again = f'    %1 = stablehlo.sine %s : tensor<8xf32> loc("jit(f)/{scope}/sin")\n'
+    old, new = hlodiff.read_text(text("")), hlodiff.read_text(text(again))
+    assert said(old, new) == ["at least 1 operation is computed again in the backward pass (rematerialisation)"]
+    assert said(new, old) == [
+        "at least 1 operation is no longer computed again in the backward pass (rematerialisation)"
+    ]
+
+
 def test_what_the_backward_pass_alone_computes_is_not_computed_again() -> None:
     """`jax.checkpoint` around a loss whose value nobody uses: the forward pass is dead code."""
 

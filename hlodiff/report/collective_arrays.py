@@ -71,7 +71,7 @@ def format_other_arrays(old: Sequence[Shape], new: Sequence[Shape]) -> str:
         >>> other("f32[8] f32[4] f32[]", "f32[16] f32[32] f32[]")
         '2 of 3 arrays of another size (f32[8] -> f32[32], 1 more)'
         >>> other("f32[8] f32[4]", "f32[4] f32[8]"), other("f32[8] f32[4,2]", "f32[8] f32[2,4]")
-        ('the same arrays in another order', '1 of 2 arrays transposed')
+        ('arrays of the same types in another order', '1 of 2 arrays transposed')
     """
     if max(len(old), len(new)) < 2:
         return ""
@@ -85,7 +85,9 @@ def format_other_arrays(old: Sequence[Shape], new: Sequence[Shape]) -> str:
         rest = f", {len(gone) - 1} more" if len(gone) > 1 else ""
         words.append(f"{_of_all(len(gone), len(new))} of another size ({first}{rest})")
     words += [f"{_of_all(count, len(new))} {now} instead of {was}" for (was, now), count in types.items()]
-    others = f"{_of_all(transposed, len(new))} transposed" if transposed else "the same arrays in another order"
+    others = (
+        f"{_of_all(transposed, len(new))} transposed" if transposed else "arrays of the same types in another order"
+    )
     return "; ".join(words) or others
 
 

@@ -269,13 +269,13 @@ def without_rearranged(edit_groups: Sequence[EditGroup], report: Report, program
     found: list[EditGroup] = []
     is_numeric = "numerics" in report.programs[program].classes
     for group in edit_groups:
+        if group not in halves:
+            found.append(group)
+            continue
         side = int(group.kind == "added")
         own = [(members[index], kinds.of(members[index], members[index].edit, side)) for _, index in group.edits]
-        # Of one shape at one line both halves are one change anyway.
-        is_apart = len({kind.shape for _, kind in own}) > 1 or any(
-            kind.opcode in _ANYWHERE | FUSIONS for _, kind in own
-        )
-        if group not in halves or not is_apart:
+        shapes, opcodes = {kind.shape for _, kind in own}, {kind.opcode for _, kind in own}
+        if len(shapes) < 2 and opcodes.isdisjoint(_ANYWHERE | FUSIONS):  # both halves are one change anyway
             found.append(group)
             continue
         left: list[GroupMember] = []
@@ -323,11 +323,8 @@ class _Kinds:
         fused, site = self._fused[side], (edit.old, edit.new)[side]
         if site is None:
             return _Kind("", "", "", "")
-        where = (
-            ""
-            if site.opcode in _ANYWHERE
-            else place(edit.source, *self._lines).partition(" (")[0] or edit.op_name or ""
-        )
+        line = place(edit.source, *self._lines).partition(" (")[0] or edit.op_name or ""
+        where = "" if site.opcode in _ANYWHERE else line
         where += " in a fusion" * (site.opcode in FUSIONS and site.computation in fused)
         along = [one for one in member.followers if one.kind == edit.kind] if site.opcode in FUSIONS else []
         return _Kind(site.opcode, format_shape(site), where, collective_in(along))

@@ -848,7 +848,8 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     """How many operations the backward pass computes again, if only one side has any such.
 
     At least so many: one whose operands reach both passes by different ways, as the state of a loop, or that the
-    compiler wrote in another way, has no equal to be found by.
+    compiler wrote in another way, has no equal to be found by. If there is none at all, JAX's scope of what is computed
+    again tells: of what came into it, or left it.
     """
     is_old, is_new = (is_rematerialised(module) for module in (diff.old, diff.new))
     if is_old == is_new:
@@ -861,6 +862,10 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
 
     values = repeated_values(diff.new if is_new else diff.old)
     count = sum(min(len(one.first), len(one.again)) for one in values if one.opcode not in CARRIERS)
+    if not count and diff.old.stage == "stablehlo":  # in loops, which take their state from elsewhere
+        kind = "added" if is_new else "removed"
+        own = (edit for edit, site in scoped if edit.kind == kind and site is not None and site.opcode not in CARRIERS)
+        count = sum(edit.count for edit in own)
     if count:
         again = "computed again" if is_new else "no longer computed again"
         yield f"at least {many_are(count, 'operation')} {again} in the backward pass {REMATERIALISATION}"
