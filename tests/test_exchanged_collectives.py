@@ -348,3 +348,22 @@ ENTRY %e {
     compared = ProgramComparison("f", "tpu-2", "compiled", "changed", hlodiff.diff(*sides))
     text = to_terminal(Report("diff", "a", "b", (compared,)), width=200)
     assert "with reduce-scatter" in text and "with all-reduce" not in text
+
+
+def test_a_first_line_without_a_place_for_each_kind_has_the_bytes_of_all_and_their_target() -> None:
+    """Only where targets differ does the number name its target."""
+    came = [("all-gather", 65536)] * 9 + [("collective-permute", 65536)] * 9
+
+    def first_line(*more: list[tuple[str, int]]) -> str:
+        programs = []
+        for n, each in enumerate(more):
+            old, new = (hlodiff.read_text(program(*side)) for side in (KEPT, [*KEPT[1:], *each]))
+            programs.append(ProgramComparison("f", f"cpu-{n}", "compiled", "changed", hlodiff.diff(old, new)))
+        return to_terminal(Report("check", "a", "b", tuple(programs)), width=400).splitlines()[0]
+
+    assert ", all collectives 640.0 KiB -> 1.7 MiB, but -1 all-reduce" in first_line(came)
+    alike = first_line(came, came)
+    assert "all collectives 640.0 KiB -> 1.7 MiB" in alike and "MiB (cpu-" not in alike
+    assert "all collectives 640.0 KiB -> 2.2 MiB (cpu-1)" in first_line(
+        came, came + [("collective-permute", 65536)] * 8
+    )

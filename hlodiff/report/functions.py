@@ -295,7 +295,8 @@ def _function_view(
 def _in_short(cause: str, programs: Iterable[ProgramComparison]) -> str:
     """A cause without the paths of its arguments; those of donations grouped, as far as that is short."""
     donated = [words for one in programs if one.diff for words in donation_sentences(one.diff, _FEWEST_PATHS)]
-    grouped = {words.partition(": ")[0]: words for words in donated if len(words) <= _LONGEST_CAUSE}
+    # A compiled program has no paths.
+    grouped = {words.partition(": ")[0]: words for words in donated if ": " in words and len(words) <= _LONGEST_CAUSE}
     short = [sentence.partition(": ")[0] for sentence in cause.split("; ")]
     return "; ".join(grouped.get(words, words) for words in short)
 
@@ -384,7 +385,7 @@ def _verdict_in_words(
             one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)
         ]
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
-        words[verdict] = [*first, *_numbers(verdict, group, with_sizes=True), *_all_collectives(group[0], programs)]
+        words[verdict] = [*first, *_numbers(verdict, group, with_sizes=True), *_all_collectives(group, programs)]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
@@ -419,15 +420,25 @@ def _verdict_in_words(
     return overall, "; ".join(parts), ", ".join(numbers[: 3 if main == "mixed" else 1])
 
 
-def _all_collectives(one: TargetVerdict, programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
-    """The bytes of all collectives, where a first line has no place for each kind of which there are more or fewer."""
-    kinds = [number for number in one.numbers if number.name in FAMILIES and number.relevant]
-    shown = [number for number in decisive_numbers(one.numbers, one.verdict) if number.name in FAMILIES]
-    target = one.targets[0] if one.targets else None
-    if shown and len(kinds) > len(shown) and target in programs:
-        old, new = (count.exact for count in executed_pair(programs[target], "collective_bytes"))
+def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
+    """The bytes of all collectives, where a first line has no place for each kind of which there are more or fewer.
+
+    They are those of the first target, named if others have another number.
+    """
+    first = group[0]
+    kinds = [number for number in first.numbers if number.name in FAMILIES and number.relevant]
+    shown = [number for number in decisive_numbers(first.numbers, first.verdict) if number.name in FAMILIES]
+    known = {
+        target: tuple(count.exact for count in executed_pair(programs[target], "collective_bytes"))
+        for one in group
+        for target in one.targets or (None,)
+        if target in programs
+    }
+    if shown and len(kinds) > len(shown) and known:
+        target, (old, new) = next(iter(known.items()))
         if old is not None and new is not None:
-            yield f"all collectives {format_pair(format_bytes(old), format_bytes(new))}"
+            of = f" ({target})" if target and len(set(known.values())) > 1 else ""
+            yield f"all collectives {format_pair(format_bytes(old), format_bytes(new))}{of}"
 
 
 def _unknown_work(group: Sequence[TargetVerdict]) -> str:

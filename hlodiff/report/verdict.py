@@ -626,6 +626,7 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
     most = max(_MOST_OF_A_TARGET - len(collective), 0)
     costly = costs[: max(most - bool(saved), min(most, 1))]  # each side has its largest: less memory for more work
     shown = [*collective, *costly, *saved[: most - len(costly)]]
+    shown += [side[0] for side in (costs, saved) if side and all(one.mark != side[0].mark for one in shown)]
     for one in [one for one in rest if one.name == "flops" and one.mark]:  # not before what counts more
         first = (costs if one.mark == "worse" else saved)[0]
         shown += [each for each in dict.fromkeys((first, one)) if each not in shown]
