@@ -46,6 +46,10 @@ _PRODUCTS = ("dot", "convolution")
 _NO_OPERATION = (HANDED_ON | CARRIERS) - _BRANCHES_AND_LOOPS - {*_COPIES}
 # A fusion with several of these changed holds other operations: their own changes say more.
 _OF_FUSIONS = frozenset(["element_type", "shape", "operands", "fusion_kind"])
+# They name a part of a value, which has another number in another fusion.
+_SELECTING = ("get-tuple-element", "tuple", "bitcast")
+# Of a collective of as many bytes: its arrays are in another order, or transposed.
+_REORDERED = frozenset(["shape", "layout", "operands"])
 # They are chosen again if anything differs. Of a custom call the configuration decides what is computed.
 _ARRANGED = frozenset(["backend_config", "layout"])
 _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the rest differently
@@ -105,6 +109,8 @@ class NetWork:
         program = self.report.programs[edit_group.edits[0][0]]
         if family := collective_of(edit_group):
             by = edit_group.by(lambda cost: cost.collective)
+            if edit_group.kind == "changed" and not by and _REORDERED.issuperset(map(str, edit_group.fields)):
+                return True
             is_fewer = by * executed_change(program, f"collectives.{family}") <= 0
             is_counted = f"collectives.{family}" in program.executed()
             return by != 0 and is_counted and is_fewer and not executed_change(program, f"collective_bytes.{family}")
@@ -115,6 +121,7 @@ class NetWork:
         if edit_group.kind == "changed":
             fields = {*map(str, edit_group.fields)}
             is_arranged = bool(fields) and fields <= _ARRANGED and not new.startswith("custom-call")
+            is_arranged |= old == new and new in _SELECTING and not self._accounts(edit_group)
             is_other = len(fields & _OF_FUSIONS) > 1 or fields <= _ARRANGED | {"operands", "fusion_kind"}
             return is_arranged or (old == new == "fusion" and is_other)
         if edit_group.kind not in ("added", "removed"):
