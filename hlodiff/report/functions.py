@@ -421,7 +421,7 @@ def _verdict_in_words(
 
 
 def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
-    """The bytes of all collectives, where a first line has no place for each kind of which there are more or fewer.
+    """The bytes of all collectives, if more kinds of them changed than the first line names.
 
     They are those of the first target, named if others have another number.
     """

@@ -61,6 +61,8 @@ REPLACED = "replaced"
 ADDED_OR_REMOVED = (REPLACED, "added", "removed")
 HANDED_ON = BOOKKEEPING | {"constant", "reshape", "broadcast", "broadcast_in_dim", "return"}
 """Operations that only pass values on."""
+LAST = 2
+"""The weight of what interests a reviewer least."""
 Counts = tuple[tuple[str, int], ...]
 Sides = tuple[Cost | None, Cost | None]
 # Fields whose values may differ within a group, because they belong to the single instruction.
@@ -73,7 +75,6 @@ _ENTRY = re.compile(r"(?:^|, )([A-Za-z_][\w.]*)=")
 _BY_CHIP = frozenset(["layout", "backend_config"])
 _AMONG = re.compile(r" (?:replica_groups|source_target_pairs)=[^ ]+")
 _ATTRIBUTES = re.compile(r", (?=\w+=)")
-_LAST = 2
 # Fields of a collective that carries as much as before among the same devices.
 _OF_SAME_TRAFFIC = frozenset(["operands", "attribute:asynchronous", "attribute:channel_id", "backend_config"])
 _MOST_SHAPES = 3
@@ -715,7 +716,7 @@ def collective_of(edit_group: EditGroup) -> str:
     name = edit_group.collective or _operation_of(edit_group)
     if any(str(opcode).endswith("-done") for opcode in edit_group.group[1:3]):  # it only waits for one
         return ""
-    return name if name in FAMILIES and edit_group.weight < _LAST else ""
+    return name if name in FAMILIES and edit_group.weight < LAST else ""
 
 
 def importance(edit_group: EditGroup) -> tuple[object, ...]:
@@ -741,7 +742,7 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
 def _weight(edit: Edit, is_numeric: bool) -> int:
     """`weight_of`, but other memories of a chip and other channels come last: they interest reviewers least."""
     if edit.fields == ("attribute:channel_id",):
-        return _LAST
+        return LAST
     if not is_numeric and "element_type" in edit.fields:
         fields = tuple(field for field in edit.fields if field != "element_type")
         return max(weight_of(edit), _weight(replace(edit, fields=fields), True))
@@ -749,7 +750,7 @@ def _weight(edit: Edit, is_numeric: bool) -> int:
     if not spaces or "host" in spaces[0]:
         return weight_of(edit)
     others = tuple(field for field in edit.fields if field != "memory_space")
-    return _LAST if set(others) <= _BY_CHIP else weight_of(replace(edit, fields=others))
+    return LAST if set(others) <= _BY_CHIP else weight_of(replace(edit, fields=others))
 
 
 def _lines(counts: Counter[str]) -> str:

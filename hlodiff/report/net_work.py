@@ -18,6 +18,7 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.report.edits import format_shape
 from hlodiff.report.grouping import (
     HANDED_ON,
+    LAST,
     OTHER_PART,
     REPLACED,
     EditGroup,
@@ -38,7 +39,6 @@ from hlodiff.report.wording import place
 
 _Operation = tuple[str, str, bool]
 """An opcode, and its element type or its shape, and whether it is the shape."""
-_FUSIONS = ("fusion", "fusion-start")
 _BRANCHES_AND_LOOPS = frozenset(["while", "conditional", "case"])
 _COPIES = ("copy", "copy-start")
 _PRODUCTS = ("dot", "convolution")
@@ -59,7 +59,6 @@ _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _LEAST = 0.01  # a smaller change of all needs no explanation
 # A compiler copies and branches where it likes; of others only those of one line are the same ones.
 _ANYWHERE = frozenset([*ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
-_LAST = 2  # the weight of what interests a reviewer least
 
 
 @dataclass(slots=True)
@@ -150,7 +149,7 @@ class NetWork:
         is_kept = not sum(count for (name, _, of_shape), count in net.items() if name == opcode and not of_shape)
         flops = abs(edit_group.by(lambda cost: cost.flops))
         on_both = program.diff is not None and all(program.diff.op_counts.get(opcode, (0, 0)))
-        is_other = opcode in _FUSIONS or (opcode in _PRODUCTS and on_both) or is_kept
+        is_other = opcode in FUSIONS or (opcode in _PRODUCTS and on_both) or is_kept
         return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
@@ -354,7 +353,7 @@ def _rearranged(
         what=f"{shape_of(shown.what)}: holds other operations" if is_group else shown.what,
         cost=sides_added_up(*(half.cost for half in halves)) if len(halves) == 2 else (None, None),
         along=sides_added_up(*(half.along for half in halves)) if len(halves) == 2 else (None, None),
-        weight=1 if is_group else _LAST,
+        weight=1 if is_group else LAST,
         group=(kind, operation, operation, OTHER_PART),
         edits=tuple(edit for half in halves for edit in half.edits),
     )
