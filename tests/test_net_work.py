@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from hlodiff.differ import ProgramComparison, diff
 from hlodiff.hlo import Module, read_text
-from hlodiff.report import Report, build_view
+from hlodiff.report import Report, build_view, to_terminal
 from tests.test_turns import compared, copies, loop
 
 NAMES = re.compile(r" %[\w.]+")
@@ -64,6 +64,27 @@ def test_conversions_are_first_where_values_are_rounded_to_another_type() -> Non
     new = fused(f"{casts}  ROOT %m = {WIDE} multiply(%w, %w)\n", f"  ROOT {product}\n")
     first, *_ = listed(both(lowered("f32"), lowered("bf16")), both(old, new))
     assert "convert" in first
+
+
+def test_of_a_compiled_program_only_what_explains_its_numbers_is_listed() -> None:
+    """The StableHLO says what was written: of four compiled changes the product alone is most of the flops."""
+
+    def lowered(operation: str) -> Module:
+        return read_text(
+            "module @f {\n  func.func public @main(%a: tensor<32x64xf32>) -> tensor<32x64xf32> {\n"
+            f"    %m = stablehlo.{operation} %a : tensor<32x64xf32>\n    return %m : tensor<32x64xf32>\n  }}\n}}\n"
+        )
+
+    def compiled(operation: str, rows: str) -> Module:
+        body = f"  %n = {WIDE} {operation}(%p)\n  %s = {WIDE} sine(%n)\n  ROOT %m = {WIDE} maximum(%s, %p)\n"
+        return fused(body, rows + f"  ROOT %r = {WIDE} copy(%f)\n")
+
+    product = "  %d = f32[64,64]{1,0} dot(%f, %f), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+    small = "  %i = s32[8]{0} iota(), iota_dimension=0\n  %u = u32[] partition-id()\n  %c = f32[] constant(1)\n"
+    programs = both(lowered("tanh"), lowered("cosine")), both(compiled("tanh", ""), compiled("cosine", product + small))
+    assert listed(*programs) == ["added 1 dot %d f32[64,64], lhs_contracting_dims={0}, rhs_contracting_dims={0}"]
+    assert "\n    ... and 4 more changes, --all lists everything\n" in to_terminal(Report("diff", "a", "b", programs))
+    assert len(listed(programs[1])) > 1  # without a change of the StableHLO nothing else explains them
 
 
 def test_what_the_forward_pass_computed_for_the_backward_pass_is_not_new_there() -> None:

@@ -16,7 +16,7 @@ from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
-from hlodiff.report.view import ChangeView
+from hlodiff.report.view import ChangeView, StageView
 from hlodiff.report.wording import format_bytes, format_count, format_pair, many
 
 # Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.
@@ -692,6 +692,18 @@ _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
 _LONG_ALIASING = re.compile(r"(output_to_operand_aliasing): [^;]{40,}")
 # Names that the compiler chose: they mean nothing without the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
+
+
+def format_left(stage: StageView) -> str:
+    """The number of changes that a list leaves out.
+
+    Example:
+        >>> format_left(StageView("compiled", ("cpu",), left=2))
+        '2 changes'
+        >>> format_left(StageView("compiled", ("cpu",), what="a loop came", left=2))
+        '... and 2 more changes'
+    """
+    return f"... and {many(stage.left, 'more change')}" if stage.lines or stage.what else many(stage.left, "change")
 
 
 def format_listed(change: ChangeView) -> str:

@@ -579,7 +579,8 @@ def _written_then_compiled(
                     lines.counted_on[first.key] = next(iter(targets), "")
         most = MOST_WRITTEN if stage == "stablehlo" else MOST_COMPILED if written else MOST_BY_COMPILER
         listed_groups = list(groups.values())
-        views = list(_stage_views(of_stage, listed_groups, most, lines, reported_before, edited, changed, is_retyped))
+        known = edited, changed, written and not lines.report.all
+        views = list(_stage_views(of_stage, listed_groups, most, lines, reported_before, known, is_retyped))
         if stage == "stablehlo":
             changed.update(edit_group.where for edit_group, _ in listed_groups)
             is_numeric = any("numerics" in text.program.classes for text in of_stage)
@@ -594,14 +595,12 @@ def _stage_views(
     most: int,
     lines: ChangedLines,
     reported_before: set[str],
-    edited: Collection[str],
-    changed: Collection[str],
+    known: _Known,
     is_retyped: bool,
 ) -> Iterator[StageView]:
     """Views of a stage, one per set of targets with equal results.
 
-    `reported_before` has the sentences so far, `edited` the edited lines, and `changed` those whose StableHLO changed;
-    `is_retyped` if values have other types there.
+    `reported_before` has the sentences so far; `is_retyped` if values have other types in the StableHLO.
     """
     report = lines.report
     reported = " ".join(words for text in own for words in text.sentences)
@@ -610,7 +609,7 @@ def _stage_views(
     is_compiled = bool(own) and own[0].stage == "compiled"
     arranged: list[ProgramText] = []
     if count > 1:
-        chosen, arranged = _chosen(chosen, own, most, lines, edited, changed, is_retyped)
+        chosen, arranged = _chosen(chosen, own, most, lines, known, is_retyped)
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -666,6 +665,8 @@ def _stage_views(
         if view.what or view.lines or view.notes:
             found.append(view)
             shown += sum(len(line.changes) for line in listed)
+    if count > shown and not (found and (found[-1].lines or found[-1].what)):
+        found.append(StageView(own[0].stage, tuple(dict.fromkeys(target for text in own for target in text.targets))))
     yield from found[:-1]
     yield from [replace(found[-1], left=count - shown)] if found else []
 
@@ -678,6 +679,8 @@ def _is_of_types(edit_group: EditGroup) -> bool:
 _ARRANGED = "mostly the same operations, arranged differently"
 _Listed = tuple[EditGroup, dict[str, None]]
 """A change, and the targets that have it."""
+_Known = tuple[Collection[str], Collection[str], bool]
+"""The edited lines, the lines whose StableHLO changed, and whether a compiled program is one of changed StableHLO."""
 
 
 def _chosen(
@@ -685,8 +688,7 @@ def _chosen(
     own: Sequence[ProgramText],
     most: int,
     lines: ChangedLines,
-    edited: Collection[str],
-    changed: Collection[str],
+    known: _Known,
     is_retyped: bool,
 ) -> tuple[list[_Listed], list[ProgramText]]:
     """Changes in the order in which they are listed; of a compiled program those that explain something.
@@ -701,6 +703,7 @@ def _chosen(
     """
     from hlodiff.report.net_work import NetWork  # a single change is listed as it is
 
+    edited, changed, is_known = known
     ranked = sorted(groups, key=lambda item: importance(item[0]))
     net = Counter[str]()
     for edit_group, _ in ranked:
@@ -719,15 +722,16 @@ def _chosen(
     ranked.sort(key=lambda item: rank(item[0]))
     if not is_compiled:
         return ranked, []
-    # Each target has at least its own first change, unless the compiler only arranged its operations differently.
-    explains_all = not changed or lines.report.all
-    others = [n for n, (edit_group, _) in enumerate(ranked) if explains_all or not work.is_moved(edit_group)]
+    real = [n for n, (edit_group, _) in enumerate(ranked) if not (is_known and work.is_moved(edit_group))]
+    are_few = len(ranked) <= most
+    others = [n for n in real if are_few or not is_known or work.explains(ranked[n][0])]
     firsts = [next((n for n in others if not ranked[n][1].keys().isdisjoint(text.targets)), None) for text in own]
     numbers = [*dict.fromkeys([*(n for n in firsts if n is not None), *others])][:most]
     arranged = [
         text
-        for text, first in zip(own, firsts, strict=True)
-        if first is None and any(not on.keys().isdisjoint(text.targets) for _, on in ranked)
+        for text in own
+        if all(ranked[n][1].keys().isdisjoint(text.targets) for n in real)
+        and any(not on.keys().isdisjoint(text.targets) for _, on in ranked)
     ]
     return [item for n, item in enumerate(ranked) if n in numbers], arranged
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from hlodiff.differ.classify import CLASSES
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.edits import COSTS, format_beside, format_listed
+from hlodiff.report.edits import COSTS, format_beside, format_left, format_listed
 from hlodiff.report.findings import first_of_rules, group_findings, group_reasons
 from hlodiff.report.functions import VerdictRow, verdict_rows, without_lines
 from hlodiff.report.grouping import format_scopes
@@ -480,7 +480,7 @@ def _stage(stage: StageView) -> Iterator[str]:
         if is_written:
             yield ""
     if stage.left:
-        yield f"- ... and {many(stage.left, 'more change')}, {MORE}"
+        yield f"- {format_left(stage)}, {MORE}"
     yield from (f"- {escape_markdown(note)}" for note in stage.notes)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
 from hlodiff.differ.regions import CARRIERS
-from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.differ.result import Cost, Edit, ModuleDiff
 from hlodiff.report.edits import format_shape
 from hlodiff.report.grouping import (
     HANDED_ON,
@@ -50,6 +50,8 @@ _OF_FUSIONS = frozenset(["element_type", "shape", "operands", "fusion_kind"])
 _SELECTING = ("get-tuple-element", "tuple", "bitcast")
 # Of a collective of as many bytes: its arrays are in another order, or transposed.
 _REORDERED = frozenset(["shape", "layout", "operands"])
+# They decide how results are rounded.
+_OF_VALUES = frozenset(["element_type", "precision"])
 # They are chosen again if anything differs. Of a custom call the configuration decides what is computed.
 _ARRANGED = frozenset(["backend_config", "layout"])
 _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the rest differently
@@ -152,6 +154,24 @@ class NetWork:
         is_other = opcode in FUSIONS or (opcode in _PRODUCTS and on_both) or is_kept
         return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
+    def explains(self, edit_group: EditGroup) -> bool:
+        """Whether a change of a compiled program says what that of its StableHLO does not.
+
+        A compiler makes many changes of one edit. What a reader has to know of them is which collectives came or went,
+        which values have another type or precision, and what accounts for the numbers of the program.
+
+        Args:
+            edit_group: a change of a function whose StableHLO changed too, which did not only move.
+        """
+        old, new = edit_group.group[1:3]
+        return bool(
+            collective_of(edit_group)
+            or not _OF_VALUES.isdisjoint(map(str, edit_group.fields))
+            or (self.is_retyped and "convert" in (old, new))
+            or self._accounts(edit_group)
+            or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))
+        )
+
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
         """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""
         number = edit_group.edits[0][0]
@@ -225,6 +245,10 @@ class NetWork:
                     followers.setdefault(edit.cause, []).append(edit)
             self._known[program] = net, followers
         return self._known[program]
+
+
+def _runs(cost: Cost) -> int:
+    return cost.runs
 
 
 def _counted(edit: Edit, diff: ModuleDiff, *, old: bool = False, new: bool = False) -> dict[_Operation, int]:

@@ -159,6 +159,11 @@ class ReportTexts:
             return self.shared
         written = [one for one in self.shared if one.stage == "stablehlo"]
         compiled = [one for one in self.shared if one.stage == "compiled"]
+        if written and compiled:
+            from hlodiff.report.net_work import NetWork
+
+            work = NetWork(self.report, is_retyped=any("convert" in one.edit_group.group[1:3] for one in written))
+            compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
         return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:

@@ -13,7 +13,7 @@ from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
-from hlodiff.report.edits import COSTS, format_beside, format_listed
+from hlodiff.report.edits import COSTS, format_beside, format_left, format_listed
 from hlodiff.report.functions import overall, totals_by_number, verdict_rows, without_lines
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import (
@@ -376,13 +376,14 @@ def written_lines(function: FunctionView, report: Report) -> Iterator[Line]:
         if stage.stage == "stablehlo":
             yield from _stage_lines(replace(stage, left=0), f"StableHLO{format_targets(stage.targets)}", report)
             if stage.left:
-                yield Line(4, f"... and {many(stage.left, 'more change')}, --details lists them", wrap=True)
+                yield Line(4, f"{format_left(stage)}, --details lists them", wrap=True)
 
 
 def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -> Iterator[Line]:
     """Changes in a stage by Python line."""
     words = ": ".join(filter(None, (head, stage.what)))
     deeper = indent + 2 if words else indent
+    left = format_left(stage)
     changes = [change for line in stage.lines for change in line.changes]
     if head and not stage.what and stage.stage == "compiled" and len(changes) == 1:
         where = "" if report.stacks else stage.lines[0].where
@@ -401,7 +402,7 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
             where = "" if (stage.stage == "stablehlo" and not line.is_elsewhere) or report.stacks else own
             yield from _change_lines(change, within, where, report, stage.stage)
     if stage.left:
-        yield Line(deeper, f"... and {many(stage.left, 'more change')}, {MORE}")
+        yield Line(deeper, f"{left}, {MORE}")
     yield from (Line(deeper, note, wrap=True) for note in stage.notes)
 
 

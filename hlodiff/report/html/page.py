@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
-from hlodiff.report.edits import format_beside, format_listed
+from hlodiff.report.edits import format_beside, format_left, format_listed
 from hlodiff.report.functions import verdict_rows, without_lines
 from hlodiff.report.grouping import REPLACED
 from hlodiff.report.headline import format_meanings, format_totals
@@ -116,6 +116,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "verdicts": verdicts[:MOST_VERDICTS] if len(view.functions) > 1 else (),
         "functions": [] if in_order else [without_lines(one, view.written) for one in listed[:MOST_FUNCTIONS]],
         "words_of": _words_of,
+        "left_of": format_left,
         "sources_of": _sources_of,
         "beside_of": format_beside,
         "number_of": lambda number: (format_number(number), by_how_much(number)),
