@@ -504,6 +504,13 @@ def with_loop_moves(
         >>> turns = {"removed": (Turns(("the loop at net.py:7",), 20, True), None), "added": (None, Turns((), 1, True))}
         >>> [(one.kind, one.what) for one in with_loop_moves(products, lambda one: turns[one.kind])]
         [('moved', 'dot f32[20,8] (was f32[8]): out of the loop at net.py:7; runs once instead of 20 times')]
+
+        What runs more often outside of the loop did not leave it:
+
+        >>> turns["added"] = None, Turns((), 40, True)
+        >>> products[1] = replace(products[1], cost=(None, Cost(40, 1280)))
+        >>> [one.kind for one in with_loop_moves(products, lambda one: turns[one.kind])]
+        ['removed', 'added']
     """
     known = {one: turns_of(one) for one in edit_groups if one.kind in ("added", "removed", "moved") and _has_flops(one)}
     joined: dict[EditGroup, EditGroup | None] = {}
@@ -552,6 +559,9 @@ def _is_as_much(removed: EditGroup, added: EditGroup, old: Turns, new: Turns) ->
     if len(old.loops) == len(new.loops):
         shown = [(one.count, NAMED.sub(r"\1", one.what), one.where) for one in (removed, added)]
         return shown[0] == shown[1] and is_in_all and old.work == new.work
+    inner, outer = (old, new) if len(old.loops) > len(new.loops) else (new, old)
+    if inner.is_known and outer.is_known and outer.runs > inner.runs:  # work that left a loop does not run more often
+        return False
     if before.flops * new.runs == after.flops * old.runs and old.work == new.work:
         return True
     return old.is_known and new.is_known and is_in_all and _is_work_of_all_turns(old.work, new.work)

@@ -389,6 +389,8 @@ def replaced_name(old_source: str, new_source: str) -> str:
         'reverse=True added'
         >>> replaced_name("TIED = True", "TIED = False"), replaced_name("f({'last': True})", "f({'last': False})")
         ('TIED: True -> False', 'last: True -> False')
+        >>> replaced_name("y = f(x, rtol=1e-3, atol=1e-6)", "y = f(x, rtol=1e-4, atol=1e-7)")
+        'rtol: 1e-3 -> 1e-4, atol: 1e-6 -> 1e-7'
         >>> replaced_name("y = x[i:n]", "y = x[i:m]")
         'n -> m'
         >>> replaced_name("y = np.cumsum(x)", "y = lax.cumsum(x, reverse=True)")
@@ -405,7 +407,7 @@ def replaced_name(old_source: str, new_source: str) -> str:
         are_names = all(_ELEMENT.fullmatch(word) or word[0] in "\"'" for pair in pairs for word in pair)
         return f"{old[places[0]]} and {new[places[0]]} exchanged" if are_names else ""
     if len(pairs) != 1:
-        return ""
+        return _keywords(old, new, places)
     one, other = old[places[0]], new[places[0]]
     if not all(_IS_VALUE.match(word) for word in (one, other)):
         return ""
@@ -427,6 +429,18 @@ def replaced_name(old_source: str, new_source: str) -> str:
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
     ends = "()" if called and "." not in one + other else ""
     return format_pair(f"{one}{ends}", f"{other}{ends}")
+
+
+def _keywords(old: Sequence[str], new: Sequence[str], places: Sequence[int]) -> str:
+    """Several keyword arguments with other values; "" if something else was replaced too."""
+    found = []
+    for place in places:
+        is_keyword = place > 1 and old[place - 1] == "=" and old[place - 2].isidentifier() and _depth(old[:place]) > 0
+        if not (is_keyword and all(_IS_VALUE.match(side[place]) for side in (old, new))):
+            return ""
+        found.append(f"{old[place - 2]}: {format_pair(old[place], new[place])}")
+    words = ", ".join(found)
+    return words if len(words) <= FIRST_LINE else ""
 
 
 def _unpacked_name(words: Sequence[str], place: int) -> str:
