@@ -688,3 +688,83 @@ def test_a_value_that_a_loop_no_longer_saves_is_the_cause_of_all_that_handed_it_
     )  # fmt: skip
     found = diff(*map(read_text, (less, whole) if is_mirrored else (whole, less)))
     assert [(edit.old or edit.new).opcode for edit in found.edits if edit.cause is None] == ["dynamic_update_slice"]  # type: ignore[union-attr]
+
+
+_CALLS = """#index = loc("jit(f)/jit(index)"("model.py":5:0))
+#choose = loc("jit(f)/jit(choose)"("model.py":5:0))
+#line = loc("jit(f)/neg"("model.py":5:0))
+module {{
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    {body}
+    %9 = stablehlo.negate %{last} : tensor<8xf32> loc(#line)
+    return %9 : tensor<8xf32>
+  }}
+  func.func private @index(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = stablehlo.sine %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }}
+  func.func private @choose(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }}
+}}
+"""
+
+
+def test_calls_of_two_functions_are_two_changes() -> None:
+    rows = [
+        f"%{n} = func.call @{name}(%{n - 1 if n else 'arg0'}) : (tensor<8xf32>) -> tensor<8xf32> loc(#{name})"
+        for n, name in enumerate(["index", "choose", "index"])
+    ]
+    old = read_text(_CALLS.format(body="\n    ".join(rows), last="2"))
+    new = read_text(_CALLS.format(body="", last="arg0"))
+    calls = [edit for edit in diff(old, new).reported if edit.old and edit.old.opcode == "func.call"]
+    assert {(edit.kind, edit.count, edit.op_name) for edit in calls} == {
+        ("removed", 2, "jit(f)/jit(index)"), ("removed", 1, "jit(f)/jit(choose)")
+    }  # fmt: skip
+
+
+_SAVING = """#loop = loc("jit(f)/while"("model.py":5:0))
+#save = loc("jit(f)/while/body/jit(save)"("model.py":5:0))
+module {{
+  func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) -> tensor<4xf32> {{
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %0:{count} = stablehlo.while({carried}) : {types}
+    cond {{
+      %n = stablehlo.constant dense<4> : tensor<i32>
+      %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }} do {{
+      {body}
+      %3 = stablehlo.sine %x : tensor<4xf32>
+      stablehlo.return %i, %3{returned} : {types}
+    }} loc(#loop)
+    return %0#1 : tensor<4xf32>
+  }}
+  func.func private @save(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> tensor<4xf32> {{
+    %0 = stablehlo.convert %arg1 : (tensor<i32>) -> tensor<f32>
+    %1 = stablehlo.reshape %0 : (tensor<f32>) -> tensor<1xf32>
+    %2 = stablehlo.dynamic_update_slice %arg0, %1, %arg1 : (tensor<4xf32>, tensor<1xf32>, tensor<i32>) -> tensor<4xf32>
+    return %2 : tensor<4xf32>
+  }}
+  func.func private @save_whole(%arg0: tensor<4xi32>, %arg1: tensor<i32>) -> tensor<4xi32> {{
+    %1 = stablehlo.reshape %arg1 : (tensor<i32>) -> tensor<1xi32>
+    %2 = stablehlo.dynamic_update_slice %arg0, %1, %arg1 : (tensor<4xi32>, tensor<1xi32>, tensor<i32>) -> tensor<4xi32>
+    return %2 : tensor<4xi32>
+  }}
+}}
+"""
+
+
+def test_all_calls_of_one_function_at_one_line_are_causes_or_none_is() -> None:
+    carried, types = "%i = %c, %x = %arg0", "tensor<i32>, tensor<4xf32>"
+    more = ", %a = %arg0, %b = %arg1", ", tensor<4xf32>, tensor<4xi32>"
+    body = """%4 = func.call @save(%a, %i) : (tensor<4xf32>, tensor<i32>) -> tensor<4xf32> loc(#save)
+      %5 = func.call @save_whole(%b, %i) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32> loc(#save)"""
+    old = read_text(
+        _SAVING.format(count=4, carried=carried + more[0], types=types + more[1], body=body, returned=", %4, %5")
+    )
+    new = read_text(_SAVING.format(count=2, carried=carried, types=types, body="", returned=""))
+    for one, other in ((old, new), (new, old)):
+        calls = [e for e in diff(one, other).reported if (site := e.old or e.new) and site.opcode == "func.call"]
+        assert [edit.cause is None for edit in calls] == [True, True]

@@ -27,7 +27,7 @@ from hlodiff.differ.fields import is_note
 from hlodiff.differ.result import FieldChange
 from hlodiff.graph import START, calls_by_callee, nearest_causes
 from hlodiff.hlo.collectives import continued_steps, family
-from hlodiff.hlo.metadata import own_place
+from hlodiff.hlo.metadata import called_function, own_place
 from hlodiff.hlo.model import (
     BINDS,
     BROADCASTS,
@@ -161,7 +161,10 @@ def _hand_on(sides: _Sides, edits: list[RawEdit]) -> None:
         )
         for which, side in enumerate(sides)
     )
-    handing |= {n for n, edit in enumerate(edits) if n not in handing and _is_of_loop(sides, edit, loops)}
+    of_loop = {n for n, edit in enumerate(edits) if n not in handing and _is_of_loop(sides, edit, loops)}
+    calls = {n: call for n, edit in enumerate(edits) if edit.cause is None and (call := _call_of(sides, edit))}
+    others = {call for n, call in calls.items() if n not in of_loop}
+    handing |= {n for n in of_loop if calls.get(n) not in others}
     graph: nx.DiGraph[int] = nx.DiGraph()
     for index in sorted(handing):
         for side, place in zip(sides, (edits[index].old, edits[index].new), strict=True):
@@ -285,6 +288,15 @@ def _calls_arithmetic(side: _ProgramEdits, it: Instruction) -> bool:
     below = preorder(it.called, lambda n: bodies[n].callees)
     inside = [inner for n in below for inner in bodies[n].instructions if inner.shape.dimensions]
     return any(inner.opcode not in _SLICES_AND_STACKS | CALLS | _RETURNS for inner in inside)
+
+
+def _call_of(sides: _Sides, edit: RawEdit) -> tuple[object, ...] | None:
+    """What an added or removed call calls, and its line: all of them are causes, or none is. None if it is no call."""
+    side, place = (sides[1], edit.new) if edit.kind == "added" else (sides[0], edit.old)
+    if edit.kind not in ("added", "removed") or place is None or side.instruction(place).opcode not in CALLS:
+        return None
+    name = called_function(side.instruction(place).op_name)
+    return (edit.kind, name, _line(side, place)) if name else None
 
 
 def _line(side: _ProgramEdits, place: Place) -> tuple[str, int] | None:

@@ -16,8 +16,8 @@ from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
 from hlodiff.hlo.collectives import family
-from hlodiff.hlo.metadata import REMATERIALISED, is_library, own_frame, own_place
-from hlodiff.hlo.model import BROADCASTS, Frame, Instruction, Module, Place, at
+from hlodiff.hlo.metadata import REMATERIALISED, called_function, is_library, own_frame, own_place
+from hlodiff.hlo.model import BROADCASTS, CALLS, Frame, Instruction, Module, Place, at
 from hlodiff.hlo.traversal import call_sites, multiplicities
 
 # Opcodes that only pass a literal to its users.
@@ -389,7 +389,8 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
     for module, place in ((old, edit.old), (new, edit.new)):
         it = at(module, place) if place else None
         literal = it.literal if it and it.opcode == "constant" else None
-        sides.append(it and (it.opcode, it.shape.text, literal, tuple(sorted(it.attributes))))
+        callee = called_function(it.op_name) if it and it.opcode in CALLS else ""  # whose name is no attribute
+        sides.append(it and (it.opcode, it.shape.text, literal, callee, tuple(sorted(it.attributes))))
     changes = tuple(
         (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, c.of_copies, *(c.literals or ()))
         for c in edit.changes

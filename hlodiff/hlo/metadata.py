@@ -302,6 +302,20 @@ QUOTED = re.compile(r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|$)|\"[^\"\\]*+(?:\\.[^\"\\]
 _WRAPPED = re.compile(r"^dynamic_(?:no)?donate\['(\w+)'\]")
 
 
+_CALLED = re.compile(r"\bjit\(([\w<>.]+)\)\)*$")
+
+
+def called_function(op_name: str) -> str:
+    """The jitted function that a call with this scope calls; "" if it is unknown.
+
+    Example:
+        >>> called_function("jit(step)/transpose(jvp(jit(silu)))"), called_function("jit(step)/jit(silu)/exp")
+        ('silu', '')
+    """
+    found = _CALLED.search(op_name)
+    return found[1] if found else ""
+
+
 def path_of(it: Instruction) -> str:
     """The JAX path of an argument; "" if the instruction is not an argument or has no name.
 

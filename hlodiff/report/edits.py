@@ -13,7 +13,7 @@ from hlodiff.differ.placement import format_partition, format_precision
 from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.collectives import parse_groups
-from hlodiff.hlo.metadata import is_path
+from hlodiff.hlo.metadata import called_function, is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
 from hlodiff.report.view import ChangeView, StageView
@@ -70,9 +70,6 @@ def is_jitted_around(name: str, op_name: str | None) -> bool:
     return name in _JITTED.findall(op_name or "")
 
 
-_CALLED = re.compile(r"\bjit\(([\w<>.]+)\)\)*$")
-
-
 def callee_of(edit: Edit) -> str:
     """The jitted function that a call calls: `silu`; "" if the edit is not of a call, or the callee is unknown.
 
@@ -82,8 +79,7 @@ def callee_of(edit: Edit) -> str:
         'silu'
     """
     site = edit.new or edit.old
-    found = _CALLED.search(edit.op_name or "") if site is not None and site.opcode in CALLS else None
-    return found[1] if found else ""
+    return called_function(edit.op_name or "") if site is not None and site.opcode in CALLS else ""
 
 
 OF_BODY = "of a loop's body"
