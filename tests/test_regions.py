@@ -857,6 +857,33 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     assert {("added", "maximum"), ("removed", "multiply")} <= kinds
 
 
+def test_an_operation_that_went_to_another_fusion_is_no_change() -> None:
+    """The shortest script makes a product of one fusion a sum, and a sum of the other one the product."""
+
+    def site(row: int, opcode: str, operands: str = "%p0, %p1") -> Site:
+        return Site(row, 2, f"fused.{row}", opcode, opcode, f"%{opcode} = f32[8]{{0}} {opcode}({operands})")
+
+    def weak(old: Site, new: Site) -> Edit:
+        changes = (FieldChange("opcode", old.opcode, new.opcode),)
+        source = (Frame("model.py", {"dot": 4, "add": 5, "multiply": 6}[new.opcode], "call"),)
+        return Edit("changed", ("opcode",), 1, ((old, new),), changes, source=source, is_weak=True)
+
+    def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...]]:
+        return None, (Frame("model.py", {0: 4, 1: 6}[computation], "call"),)
+
+    edits = [weak(site(0, "dot"), site(2, "add")), weak(site(1, "multiply"), site(3, "dot"))]
+    reported, origins = reported_edits(edits, describe, lambda *_: ((), True))
+    assert [(edit.kind, site.opcode) for edit in reported for site in (edit.new or edit.old,) if site] == [
+        ("added", "add"),
+        ("removed", "multiply"),
+    ]
+    assert origins == (0, 1)
+    edits[1] = weak(site(1, "multiply"), site(3, "dot", "%p1, %p2"))  # of other values
+    reported, _ = reported_edits(edits, describe, lambda *_: ((), True))
+    dots = [edit for edit in reported if "dot" in {s.opcode for s in (edit.old, edit.new) if s}]
+    assert [edit.kind for edit in dots] == ["removed", "added"]
+
+
 @pytest.mark.parametrize(("opcode", "kinds"), [("multiply", ["changed"]), ("convert", ["removed", "added"])])
 def test_a_cast_of_another_value_to_another_type_is_another_cast(opcode: str, kinds: list[str]) -> None:
     """A product in another type is the same product."""

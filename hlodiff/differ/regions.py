@@ -55,7 +55,7 @@ _COMPARED = ("attribute:comparison_direction", "attribute:direction")
 _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
 _REPEATING = frozenset(["attribute:broadcast_dimensions", "attribute:dimensions"])
 _TAKEN = frozenset(["operands", "element_type"])
-_PRODUCTS = frozenset(["dot", "dot_general", "convolution"])
+PRODUCTS = frozenset(["dot", "dot_general", "convolution"])
 _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are otherwise alike
 # Their result is the first operand or a part of it; the others say which part.
 _OF_FIRST = frozenset(
@@ -378,7 +378,7 @@ class _Regions:
             return self._is_other_constant(edit, fields, alone)
         if self._hands_on_another(edit.old, edit.new, fields):
             return True
-        if one.opcode in _PRODUCTS and "shape" in fields and not _are_alike(one, other):
+        if one.opcode in PRODUCTS and "shape" in fields and not _are_alike(one, other):
             # A product of the forward pass and one of its gradients share an operand.
             return not (self._shares_operand(edit.old, edit.new) and self._shares_user(edit.old, edit.new))
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS
@@ -884,6 +884,7 @@ def reported_edits(
     if not any(edit.is_weak for edit in edits):
         return tuple(edits), tuple(range(len(edits)))
     halves = {n: _split(edit, describe) for n, edit in enumerate(edits) if edit.is_weak or any(edit.kept)}
+    halves |= _without_moved(edits, halves, part_of)
     rewired = [n for n, edit in enumerate(edits) if edit.kind == "changed" and edit.fields == ("operands",)]
     alone = [n for n in rewired if n not in halves and edits[n].region is None and edits[n].cause is None]
     elsewhere = {n: _split(edits[n], describe) for n in alone}
@@ -978,6 +979,31 @@ def _type_of(edit: Edit) -> str:
     site = edit.new or edit.old
     found = _FLOATS.search(site.text.partition(" = ")[2]) if site else None
     return found[0] if found else ""
+
+
+def _without_moved(edits: Sequence[Edit], halves: Mapping[int, list[Edit]], part_of: PartOf) -> dict[int, list[Edit]]:
+    """Edits without the halves that only went to another fusion: the same operations of a line, with their operands.
+
+    Names are made of what an instruction is, so that equal texts with all names say that it takes the same.
+    """
+    single = {n: [edit] for n, edit in enumerate(edits) if edit.kind in ("added", "removed")}
+    same: dict[object, tuple[list[tuple[int, Edit]], list[tuple[int, Edit]]]] = {}
+    for n, some in {**single, **halves}.items():
+        for edit in some if edits[n].cause is None else ():
+            if key := _line_key(edit, part_of):
+                same.setdefault(key, ([], []))[edit.kind == "added"].append((n, edit))
+    gone: dict[int, list[Edit]] = {}
+    for sides in same.values():
+        counts = [sum(edit.count for _, edit in some) for some in sides]
+        texts = [sorted(s.text for _, edit in some for pair in edit.sites for s in pair if s) for some in sides]
+        members = [*sides[0], *sides[1]]
+        if counts[0] == counts[1] and texts[0] == texts[1] and any(n in halves for n, _ in members):
+            for n, edit in members:
+                gone.setdefault(n, []).append(edit)
+    return {
+        n: [edit for edit in halves.get(n, single.get(n, [])) if all(edit is not one for one in some)]
+        for n, some in gone.items()
+    }
 
 
 def _joined(

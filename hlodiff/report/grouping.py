@@ -19,7 +19,7 @@ from hlodiff.differ.costs import added_up
 from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, opcode_counts
+from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
@@ -381,6 +381,8 @@ def with_both_halves(
         ...     return [(one.kind, one.count, one.what) for one in found]
         >>> joined("dot", "f32[8]", "f32[16]"), joined("tanh", "f32[8]", "f32[8]", (2, 6))
         ([('replaced', 2, 'dot f32[8] by dot f32[16]')], [('added', 4, 'tanh f32[8]')])
+        >>> joined("dot", "f32[2,8]", "bf16[16]"), len(joined("add", "f32[2,8]", "bf16[16]"))
+        ([('replaced', 2, 'dot f32[2,8] by dot bf16[16]')], 2)
         >>> joined("copy", "f32[8,48]", "f32[1,8,80]")
         [('removed', 1, 'copy f32[8,48]'), ('added', 1, 'copy f32[1,8,80]')]
         >>> halves = [
@@ -409,6 +411,7 @@ def with_both_halves(
         part_of,
         lambda one: (part_of(one)[0], one.count, _untyped(one.what)),
         lambda one: (part_of(one)[0], _untyped(one.what)),
+        lambda one: (part_of(one)[0], one.count) if _operation_of(one) in PRODUCTS else one.key,
     )
     for alike, key_of, place_of in product(halves.values(), keys, places):
         at: dict[object, tuple[list[EditGroup], list[EditGroup]]] = {}

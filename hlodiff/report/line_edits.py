@@ -414,7 +414,13 @@ class ChangedLines:
         return found if any(found) else None
 
     def scope_of(self, edit_group: EditGroup) -> frozenset[str]:
-        """JAX's names for the operations of a change."""
+        """JAX's names for the operations of a change; none if it is known to be at a line that was not edited."""
+        places = self.by_edit(edit_group)
+        if all(places) and self._knows_sources():
+            program = self.report.programs[edit_group.edits[0][0]]
+            sides = [(side, place) for side, place in enumerate(places) if place]
+            if all(self._file(program, place.stored).at(side, place.line) is None for side, place in sides):
+                return frozenset()
         return frozenset(filter(None, (self._edit(number)[0].op_name for number in edit_group.edits[:_MOST_SITES])))
 
     def part_of(self, edit_group: EditGroup) -> tuple[frozenset[Part], frozenset[str]]:
