@@ -50,6 +50,7 @@ from hlodiff.differ.metrics import (
     own_counts,
     static_costs,
 )
+from hlodiff.differ.other_lines import edits_of_script, pairs_of_other_lines
 from hlodiff.differ.prepare import CHANNELS, DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
@@ -208,9 +209,14 @@ def _result(
     old, new = whole
     origins = Origins(ready.printed[0]), Origins(ready.printed[1])
     edits = group_edits(*ready.printed, found.edits, opened, origins)
+    shown, script_edits = edits, list(range(len(edits)))
+    if found.others:
+        shown = group_edits(*ready.printed, [*found.edits, *found.others], opened, origins)
+        script_edits = edits_of_script(edits, shown)
     reported, reported_from = reported_edits(
-        edits, lambda side, *place: origins[side].origin(*place), lambda side, *place: origins[side].part(*place)
+        shown, lambda side, *place: origins[side].origin(*place), lambda side, *place: origins[side].part(*place)
     )
+    reported_from = tuple([script_edits[n] for n in reported_from])
     if not ready.words.isdisjoint(FAMILIES):
         reported, reported_from = with_steps(reported, reported_from, ready.printed)
     schedule = group_edits(*ready.printed, found.schedule, origins=origins)
@@ -251,9 +257,13 @@ def _script_of(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Single edits by channel, fusion changes, limits that were hit, and the matches behind them."""
+    """Single edits by channel, fusion changes, limits that were hit, and the matches behind them.
+
+    `others` are pairs without an edit that reports show as removed and added.
+    """
 
     edits: list[RawEdit]
+    others: list[RawEdit]
     schedule: list[RawEdit]
     tuning: list[RawEdit]
     fusions: tuple[FusionChange, ...]
@@ -295,12 +305,15 @@ def _edits_of(
     with_costs(old.module, new.module, found, edits, whole)
     hits = hits_of(limits, {**unpaired, **unseen})
     fusions: tuple[FusionChange, ...] = ()
+    others: list[RawEdit] = []
     if canonical.unrelated is None:  # otherwise the edits explain nothing
         if len(edits) > 1:  # a single edit has no cause
             from hlodiff.differ.causes import with_causes
 
             with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
+        others = pairs_of_other_lines(old.module, new.module, found, edits)
+        with_costs(old.module, new.module, found, others, whole)
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
@@ -312,13 +325,13 @@ def _edits_of(
     schedule = list(schedule_edits(old, new, mappings)) if has_order else []
     tuning = tuning_edits(mappings, tuned, edits, emitters) if has_tuning else []
     if canonical.is_reversed:
-        reverse_edits([*edits, *schedule, *tuning])
+        reverse_edits([*edits, *others, *schedule, *tuning])
         fusions = reversed_fusions(fusions)
     if any(word.startswith("sdy.mesh ") for word in words):
         from hlodiff.differ.causes import follow_meshes
 
         follow_meshes(edits)
-    return _Found(edits, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))
+    return _Found(edits, others, schedule, tuning, fusions, hits, BodyMatch.of(canonical, found, keeps_numbers))
 
 
 # --- Whether two programs have so little in common that a list of edits would explain nothing.

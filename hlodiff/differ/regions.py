@@ -46,10 +46,11 @@ CARRIERS = (BOOKKEEPING - CALLS) | {
     "fusion", "while", "conditional", "case", "if", "reshape", "constant", "broadcast", "broadcast_in_dim",
     "optimization-barrier", "optimization_barrier", "copy-start", "copy-done",
 }  # fmt: skip
-_FEEDERS = BROADCASTS | {"constant", "iota"}
+FEEDERS = BROADCASTS | {"constant", "iota"}
+"""They give numbers, which are no evidence of what takes them."""
 _NO_WORK = CARRIERS | CALLS
-_HANDING_ON = _NO_WORK - _FEEDERS
-_PASSING_ON = CARRIERS - _FEEDERS
+_HANDING_ON = _NO_WORK - FEEDERS
+_PASSING_ON = CARRIERS - FEEDERS
 _COMPARED = ("attribute:comparison_direction", "attribute:direction")
 # With another shape they say that other values are taken, unless an operand is the same.
 _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *_COMPARED])
@@ -251,7 +252,7 @@ class _Regions:
     def _users_of_number(self, side: int, place: Place) -> Iterator[Place]:
         """The users of a constant, directly or through broadcasts."""
         for user in self.users(side, place):
-            if at(self.modules[side], user).opcode in _FEEDERS:
+            if at(self.modules[side], user).opcode in FEEDERS:
                 yield from self._users_of_number(side, user)
             else:
                 yield user
@@ -299,7 +300,7 @@ class _Regions:
             if other is not None:
                 if self._joins[other]:
                     yield other
-            elif at(self.modules[side], (place[0], operand)).opcode in _FEEDERS:
+            elif at(self.modules[side], (place[0], operand)).opcode in FEEDERS:
                 users = [self.at[side].get(user) for user in self.users(side, (place[0], operand))]
                 if len(users) <= 8 and None not in users:
                     yield from (user for user in users if user is not None and self._joins[user])
@@ -662,7 +663,7 @@ class _Regions:
 
     def _is_literal(self, side: int, place: Place) -> bool:
         owner = self.modules[side].computations[place[0]]
-        return owner.instructions[source_through(owner, place[1], _FEEDERS)].opcode in _FEEDERS
+        return owner.instructions[source_through(owner, place[1], FEEDERS)].opcode in FEEDERS
 
     def _shares_user(self, old: Place, new: Place, *, keeps_values: bool = False) -> bool:
         """Whether the two share a user, directly or through broadcasts, by a match on more than weak evidence.
@@ -675,7 +676,7 @@ class _Regions:
             matched = self.mapping[0].get(user)
             if matched not in theirs or self._marked(user):
                 continue
-            if at(self.modules[0], user).opcode in _FEEDERS:
+            if at(self.modules[0], user).opcode in FEEDERS:
                 is_shared = self._shares_user(user, matched, keeps_values=keeps_values)
             elif keeps_values:
                 is_shared = self._are_kept(user, matched)
@@ -751,7 +752,7 @@ def _values(module: Module, place: Place, operands: Sequence[int]) -> Iterator[P
     for written in [n for n in sources if instructions[n].opcode not in _READS] or sources:
         for position in (written, *(source_through(body, n, _UNCHANGED_BY) for n in instructions[written].operands)):
             it = instructions[position]
-            if _is_float(it) and it.opcode not in _FEEDERS | _READS:
+            if _is_float(it) and it.opcode not in FEEDERS | _READS:
                 yield place[0], position
 
 

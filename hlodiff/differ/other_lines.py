@@ -1,0 +1,166 @@
+"""Pairs without an edit that rest on weak evidence: operations of two lines of Python that are only of one type.
+
+The shortest script keeps whatever it can. If an array grew, and a new operation elsewhere has the size that the old one
+had, one of the two is an edit either way, and the script is an edit shorter if the old one becomes the new one. If
+numbers are cast after a product now and no longer before it, the shortest script moves the product and keeps the cast.
+Readers are told what happened at each line. So such a pair is one removed and one added operation in reports.
+
+Names and lines alone decide nothing: a pair that shares an operand or a user with its match, as it was, is what it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from hlodiff.differ.computation_matches import ProgramMatch, paired_places
+from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.regions import CARRIERS, FEEDERS
+from hlodiff.differ.result import Edit, Site
+from hlodiff.hlo.metadata import own_place
+from hlodiff.hlo.model import CALLS, Module, Place, at
+from hlodiff.hlo.traversal import source_through
+
+Line = tuple[str, int] | None
+
+
+def pairs_of_other_lines(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> list[RawEdit]:
+    """Pairs without an edit that are shown as removed and added.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which instructions correspond.
+        edits: the edits of the program channel, after `mark_regions`.
+
+    Returns:
+        for each of them an edit on weak evidence in which nothing changed; it is no part of the script.
+
+    Example:
+        >>> empty = Module("m", "compiled", (), 0)
+        >>> pairs_of_other_lines(empty, empty, ProgramMatch((), {}, {}), [])
+        []
+    """
+    if not old.frames or not new.frames or all(edit.kind == "changed" and not edit.is_weak for edit in edits):
+        return []
+    return _OtherLines((old, new), found, edits).pairs()
+
+
+class _OtherLines:
+    def __init__(self, modules: tuple[Module, Module], found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
+        self.modules, self.edits = modules, edits
+        forth = paired_places(found)
+        self.mapping = forth, {new: old for old, new in forth.items()}
+        self.matches = {(pair.old, pair.new): pair for pair in found.pairs}
+        self.edited = {edit.old for edit in edits}
+        self.weak = {edit.old for edit in edits if edit.is_weak}
+        self._lines: tuple[dict[int, Line], dict[int, Line]] = ({}, {})
+
+    def pairs(self) -> list[RawEdit]:
+        pairs: dict[Place, RawEdit] = {}
+        worklist = [
+            near
+            for edit in self.edits
+            if edit.kind in ("added", "removed") or edit.is_weak
+            for side, place in enumerate((edit.old, edit.new))
+            if place
+            for near in self._near(side, place)
+        ]
+        for one in worklist:  # the list grows
+            other = self.mapping[0].get(one)
+            if other is None or one in self.edited or one in pairs or not self._is_work(one):
+                continue
+            if not self._share(one, other) and (self._line(0, one), self._line(1, other)) in self._other_lines:
+                pair = self.matches.get((one[0], other[0]))
+                if pair and pair.pairing and pair.pairing.old[one[1]] == other[1]:
+                    matcher, key = pair.pairing.matchers.get(one[1], ""), (pair.old, pair.new)
+                    pairs[one] = RawEdit(
+                        "changed", one, other, count=pair.count, matcher=matcher, is_weak=True, pair=key
+                    )
+                    self.weak.add(one)
+                    worklist += self._near(0, one)
+        return [pairs[one] for one in sorted(pairs)]
+
+    def _near(self, side: int, place: Place) -> Iterator[Place]:
+        """The old places of the operands and users that are matched."""
+        computation, position = place
+        owner = self.modules[side].computations[computation]
+        for near in (*owner.instructions[position].operands, *owner.users[position]):
+            one = (computation, near) if side == 0 else self.mapping[1].get((computation, near))
+            if one is not None:
+                yield one
+
+    def _is_work(self, place: Place) -> bool:
+        it = at(self.modules[0], place)
+        return bool(it.operands) and it.opcode not in CARRIERS | CALLS and not it.called
+
+    def _line(self, side: int, place: Place) -> Line:
+        module, known = self.modules[side], self._lines[side]
+        frame = at(module, place).frame
+        if frame not in known:
+            known[frame] = own_place(module.stack(frame))
+        return known[frame]
+
+    @cached_property
+    def _other_lines(self) -> set[tuple[Line, Line]]:
+        """Pairs of lines of which one mostly corresponds to another line."""
+        counts = Counter((self._line(0, one), self._line(1, other)) for one, other in self.mapping[0].items())
+        counts = Counter({lines: times for lines, times in counts.items() if None not in lines})
+        most: tuple[dict[Line, int], dict[Line, int]] = ({}, {})
+        for lines, times in counts.items():
+            for side, line in enumerate(lines):
+                most[side][line] = max(times, most[side].get(line, 0))
+        return {
+            lines for lines, times in counts.items() if any(times < most[side][line] for side, line in enumerate(lines))
+        }
+
+    def _share(self, one: Place, other: Place) -> bool:
+        """Whether two instructions share a user, or an operand that is no number, by a match that is not weak."""
+        (old, position), (new, matched) = one, other
+        before, after = self.modules[0].computations[old], self.modules[1].computations[new]
+        if before.root == position and after.root == matched:
+            return True
+        given = [n for n in before.instructions[position].operands if not self._is_number(old, n)]
+        near = (given, after.instructions[matched].operands), (before.users[position], after.users[matched])
+        return any(
+            (old, n) not in self.weak and self.mapping[0].get((old, n)) in {(new, m) for m in theirs}
+            for ours, theirs in near
+            for n in ours
+        )
+
+    def _is_number(self, computation: int, position: int) -> bool:
+        owner = self.modules[0].computations[computation]
+        return owner.instructions[source_through(owner, position, FEEDERS)].opcode in FEEDERS
+
+
+def edits_of_script(edits: Sequence[Edit], shown: Sequence[Edit]) -> list[int]:
+    """For each edit that is shown the index of the script's edit, or of one in the same computation.
+
+    Args:
+        edits: of the script.
+        shown: those, with the pairs that are shown as removed and added.
+
+    Example:
+        >>> script = Edit("removed", sites=((Site(0, 1, "main", "t", "tanh", ""), None),))
+        >>> edits_of_script([script], [Edit("changed", sites=((Site(0, 2, "main", "s", "sine", ""), None),)), script])
+        [0, 0]
+    """
+    known: dict[object, int] = {}
+    for n, edit in enumerate(edits):
+        known.setdefault((edit.op_name, edit.changes), n)  # of facts of the module, which have no place
+        for pair in edit.sites:
+            known.setdefault((edit.kind, *map(_place, pair)), n)
+            for side, site in enumerate(pair):
+                known.setdefault((side, site and site.computation), n)
+    found: list[int] = []
+    for edit in shown:
+        keys: list[object] = [] if edit.sites else [(edit.op_name, edit.changes)]
+        for pair in edit.sites[:1]:
+            inside = [(side, site.computation) for side, site in enumerate(pair) if site]
+            keys += [(edit.kind, *map(_place, pair)), *inside]
+        found.append(next((known[key] for key in keys if key in known), 0))
+    return found
+
+
+def _place(site: Site | None) -> Place | None:
+    return (site.computation, site.instruction) if site else None

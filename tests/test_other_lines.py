@@ -1,0 +1,103 @@
+"""Pairs that the shortest script keeps, between operations of two lines of Python: reports say what each line lost."""
+
+import pytest
+
+import hlodiff
+from hlodiff.differ import ModuleDiff
+
+_TABLES = """FileNames
+1 "/srv/model.py"
+
+FunctionNames
+1 "norm"
+
+FileLocations
+{locations}
+
+StackFrames
+1 {{file_location_id=1 parent_frame_id=0}}
+2 {{file_location_id=2 parent_frame_id=0}}
+
+"""
+_LOCATION = "{n} {{file_name_id=1 function_name_id=1 line={line} end_line={line} column=4 end_column=20}}"
+
+
+def _program(arguments: str, body: str, lines: tuple[int, int] = (17, 18)) -> hlodiff.Module:
+    """An entry in which `@1` and `@2` mark what comes from the first and the second line."""
+    text = "\n".join("  " + line for line in f"{arguments}\n{body}".strip().splitlines())
+    for n, scope in ((1, "cast"), (2, "norm")):
+        text = text.replace(f"@{n}", f', metadata={{op_name="jit(f)/{scope}" stack_frame_id={n}}}')
+    locations = "\n".join(_LOCATION.format(n=n, line=line) for n, line in enumerate(lines, 1))
+    return hlodiff.read_text(f"HloModule m\n\n{_TABLES.format(locations=locations)}ENTRY %e {{\n{text}\n}}\n")
+
+
+_TAIL = """%s = f32[8] sine({})@2
+%t = f32[8] tanh(%s)@2
+ROOT %r = f32[8] negate(%t)@2"""
+_CAST_FIRST = "%c = f32[8] convert(%x)@1\n%m = f32[8] multiply(%c, %c)@2\n" + _TAIL.format("%m")
+_CAST_LATER = "%m = bf16[8] multiply(%x, %x)@2\n%c = f32[8] convert(%m)@2\n" + _TAIL.format("%c")
+_NARROW = "%x = bf16[8] parameter(0)"
+
+
+def _shown(found: ModuleDiff) -> set[tuple[str, str, int, tuple[str, ...]]]:
+    """Kind, opcode, line and fields of all reported edits that have a line."""
+    return {
+        (edit.kind, site.opcode, edit.source[0].line, edit.fields)
+        for edit in found.reported
+        for site in (edit.new or edit.old,)
+        if site and edit.source
+    }
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_cast_of_one_line_is_not_that_of_the_next(is_reversed: bool) -> None:
+    sides = _program(_NARROW, _CAST_FIRST), _program(_NARROW, _CAST_LATER)
+    found = hlodiff.diff(*(sides[::-1] if is_reversed else sides))
+    gone, came = ("added", "removed") if is_reversed else ("removed", "added")
+    assert _shown(found) == {
+        (gone, "convert", 17, ()),
+        (came, "convert", 18, ()),
+        (gone, "multiply", 18, ()),
+        (came, "multiply", 18, ()),
+    }
+    # The script stays the shortest one: it keeps the cast.
+    assert found.summary == {"added": 1, "removed": 1, "changed": 0, "moved": 0}
+    assert found.replay().complete
+    assert set(found.reported_from) <= set(range(len(found.edits)))
+
+
+def test_lines_that_moved_say_nothing() -> None:
+    """All of the second line is at the place of the first now, as after a line above was deleted."""
+    found = hlodiff.diff(_program(_NARROW, _CAST_LATER), _program(_NARROW, _CAST_FIRST.replace("@1", "@2"), (16, 17)))
+    assert _shown(found) == {("removed", "multiply", 18, ()), ("added", "multiply", 17, ())}
+
+
+def test_an_operation_that_shares_a_neighbour_is_what_it_was_whatever_its_line() -> None:
+    two = _CAST_FIRST.replace("%m = f32[8] multiply(%c, %c)@2", "%n = f32[8] abs(%c)@2\n%m = f32[8] multiply(%n, %c)@2")
+    one = _CAST_FIRST.replace("convert(%x)@1", "convert(%x)@2")
+    assert {kind[:2] for kind in _shown(hlodiff.diff(_program(_NARROW, two), _program(_NARROW, one)))} == {
+        ("removed", "abs")
+    }
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_an_array_that_grew_is_not_a_part_of_it_that_has_its_old_size(is_reversed: bool) -> None:
+    """A product of chunks of 4 numbers, and one of chunks of 8 with the first level of a tree after it."""
+    old = """%b = f32[4,8] broadcast(%x), dimensions={1}
+    %w = f32[4,8] multiply(%b, %b)@1
+    %s = f32[2,8] slice(%w), slice={[0:2], [0:8]}@2
+    %p = f32[2,8] multiply(%s, %s)@2
+    ROOT %r = f32[2,8] tanh(%p)@2"""
+    new = """%b = f32[8,8] broadcast(%x), dimensions={1}
+    %w = f32[8,8] multiply(%b, %b)@1
+    %h = f32[4,8] slice(%w), slice={[0:4], [0:8]}@2
+    %q = f32[4,8] multiply(%h, %h)@2
+    %a = f32[4,8] add(%q, %h)@2
+    %s = f32[2,8] slice(%a), slice={[0:2], [0:8]}@2
+    %p = f32[2,8] multiply(%s, %s)@2
+    ROOT %r = f32[2,8] tanh(%p)@2"""
+    sides = _program("%x = f32[8] parameter(0)", old), _program("%x = f32[8] parameter(0)", new)
+    found = hlodiff.diff(*(sides[::-1] if is_reversed else sides))
+    products = {edit[0:4:2] for edit in _shown(found) if edit[1] == "multiply"}
+    came = "removed" if is_reversed else "added"
+    assert products in ({("changed", 17), (came, 18)}, {("removed", 17), ("added", 17), (came, 18)})
