@@ -843,7 +843,7 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     # Calls by their callees, if all are known: `silu()`.
     callees = _callees(edits) - _callees(others)
     called = sum(count for opcode, count in counts if opcode in CALLS)
-    if called and callees.total() == called and "()" not in callees:
+    if called and "()" not in callees:
         named = [*(one for one in counts if one[0] not in CALLS), *callees.items()]
         counts = tuple(sorted(named, key=lambda item: (-item[1], item[0])))
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
