@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from hlodiff.differ import CLASSES, Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
@@ -1563,3 +1565,63 @@ def test_sums_of_parts_are_not_the_whole_sum_in_another_order(turned: bool) -> N
     )
     sides = (parts, ONE_FUSION) if turned else (ONE_FUSION, parts)
     assert "numerics" not in of(*sides)
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_casts_at_other_places_change_types_alone(is_turned: bool) -> None:
+    """A softmax of bfloat16 sums in float32 and casts the sum; what takes the same values, cast or not, is the same."""
+
+    def module(element: Any) -> Module:
+        def softmax(x: jax.Array) -> jax.Array:
+            return jax.nn.softmax((jnp.tanh(x) * x).astype(element), axis=-1).astype(x.dtype)
+
+        return read_text(jax.jit(softmax).lower(jax.ShapeDtypeStruct((8, 16), jnp.bfloat16)).as_text())
+
+    sides = [module(jnp.float32), module(jnp.bfloat16)]
+    found = diff(*(sides[::-1] if is_turned else sides))
+    assert classes_of(found) == ("numerics",)
+    came_or_went = [edit.new or edit.old for edit in found.reported if edit.kind in ("added", "removed")]
+    assert {site.opcode for site in came_or_went if site} == {"convert"}
+    words = [format_field_change(change) for edit in found.edits for change in edit.changes if change.of_casts]
+    assert set(words) <= {"operands: other casts of the same values"}
+
+
+@pytest.mark.parametrize(
+    ("sharding", "classes"),
+    [("[]", ("structure",)), ("[{?}]", ("structure",)), ("[{}]", ("placement",))],
+)
+def test_a_sharding_that_leaves_all_open_places_nothing(sharding: str, classes: tuple[str, ...]) -> None:
+    """As JAX writes it inside of a `shard_map` over some of the axes of a mesh."""
+    value = "tensor<f32>" if sharding == "[]" else "tensor<8xf32>"
+    constraint = f"    %c = sdy.sharding_constraint %s <@mesh, {sharding}> : {value}\n"
+
+    def module(body: str, result: str) -> Module:
+        other = 'tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}'
+        return read_text(
+            'module @m {\n  sdy.mesh @mesh = <["data"=2]>\n'
+            f"  func.func public @main(%a: {value}, %b: {other}) -> {value} {{\n"
+            f"{body}    return {result} : {value}\n  }}\n}}\n"
+        )
+
+    sine = f"    %s = stablehlo.sine %a : {value}\n"
+    assert classes_of(diff(module(sine + constraint, "%c"), module(sine, "%s"))) == classes
+
+
+def test_another_copy_of_one_number_is_not_listed_beside_other_changes() -> None:
+    def module(first: str, second: str, opcode: str) -> Module:
+        here = "tensor<4xf32>"
+        zeros = "".join(f"    %{name} = stablehlo.constant dense<0.0> : {here}\n" for name in "xy")
+        return read_text(
+            f"module @m {{\n  func.func public @main(%a: {here}) -> ({here}, {here}, {here}, {here}) {{\n"
+            f"{zeros}    %s = stablehlo.add %a, {first} : {here}\n    %t = stablehlo.power %a, {second} : {here}\n"
+            f"    %u = stablehlo.atan2 %x, %y : {here}\n    %v = stablehlo.{opcode} %a : {here}\n"
+            f"    return %s, %t, %u, %v : {here}, {here}, {here}, {here}\n  }}\n}}\n"
+        )
+
+    found = diff(module("%x", "%x", "sine"), module("%x", "%y", "cosine"))
+    assert sorted(edit.fields for edit in found.edits) == [("opcode",), ("operands",)]
+    words = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "stablehlo", "changed", found),)))
+    assert "sine -> cosine" in words and "power" not in words and "1 more change, --all" in words
+    alone = diff(module("%x", "%x", "sine"), module("%x", "%y", "sine"))
+    words = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "stablehlo", "changed", alone),)))
+    assert "power %t f32[4]: operands: other copies of the same values" in words

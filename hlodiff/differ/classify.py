@@ -17,7 +17,7 @@ from hlodiff.differ.edits import INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.placement import is_on_no_mesh
+from hlodiff.differ.placement import places_nothing
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
@@ -624,7 +624,7 @@ def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
     if (site.opcode, site.computation) == ("parameter", module.entry):
         return "interface", False
     if _is_placing(site):
-        is_jax_own = site.opcode in _CONSTRAINTS and is_on_no_mesh(site.instruction_in(module), module)
+        is_jax_own = site.opcode in _CONSTRAINTS and places_nothing(site.instruction_in(module), module)
         return ("structure", True) if is_jax_own else ("placement", False)
     if _is_cast(site, module):
         return "numerics", follows
@@ -664,6 +664,10 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
         handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
         return [("numerics", handed_on or (follows and field != "literal"))]
+    if change.of_casts:
+        return [("numerics", follows)]
+    if change.of_copies and diff.new.stage == "stablehlo":
+        return [("structure", True)]
     if is_note(change, "known_"):  # the trip count, which the loop's constants show too
         return [("structure", True)]
     if (

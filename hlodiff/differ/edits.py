@@ -304,6 +304,7 @@ _REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
 
 
 _COPIES = frozenset(["copy", "copy-start", "copy-done"])
+_CASTS = frozenset(["convert"])
 
 
 def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruction) -> FieldChange:
@@ -316,6 +317,8 @@ def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruc
     owners = pair.old_side.computation, pair.new_side.computation
     if others and all(_is_same_copied(pair.pairing, owners, places) for places in others):
         return replace(change, of_copies=True)
+    if others and all(_is_same_cast(pair.pairing, owners, places) for places in others):
+        return replace(change, of_casts=True)
     found: dict[tuple[str, str], bool] = {}
     for places in others:
         before, after = (
@@ -326,6 +329,8 @@ def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruc
             return change
         found[before.literal or "", after.literal or ""] = before.shape.element_type.startswith(_FLOATS)
     exchanged = [literals for literals in found if literals[0] != literals[1]]
+    if found and not exchanged:  # the program has the number several times
+        return replace(change, of_copies=True)
     if not 0 < len(exchanged) <= _MOST_EXCHANGED:
         return change
     old, new = zip(*exchanged, strict=True)
@@ -337,6 +342,15 @@ def _is_same_copied(pairing: InstructionMap, owners: tuple[Computation, Computat
     types = {owner.instructions[place].shape.element_type for owner, place in zip(owners, places, strict=True)}
     old, new = (source_through(owner, place, _COPIES) for owner, place in zip(owners, places, strict=True))
     return len(types) == 1 and pairing.old[old] == new
+
+
+def _is_same_cast(pairing: InstructionMap, owners: tuple[Computation, Computation], places: tuple[int, int]) -> bool:
+    """Whether two operands are one value, taken as it is or from casts of it to floating-point types."""
+    casts = [
+        it for owner, place in zip(owners, places, strict=True) if (it := owner.instructions[place]).opcode in _CASTS
+    ]
+    old, new = (source_through(owner, place, _CASTS) for owner, place in zip(owners, places, strict=True))
+    return all(it.shape.element_type.startswith(_FLOATS) for it in casts) and pairing.old[old] == new
 
 
 def _moved_numbers(old: Module, new: Module, pair: ComputationMatch) -> dict[int, list[FieldChange]]:

@@ -392,7 +392,9 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
         callee = called_function(it.op_name) if it and it.opcode in CALLS else ""  # whose name is no attribute
         sides.append(it and (it.opcode, it.shape.text, literal, callee, tuple(sorted(it.attributes))))
     changes = tuple(
-        (c.field, c.old, c.new) if c.field not in _OWN_WORDS else (c.field, c.of_copies, *(c.literals or ()))
+        (c.field, c.old, c.new)
+        if c.field not in _OWN_WORDS
+        else (c.field, c.of_copies, c.of_casts, *(c.literals or ()))
         for c in edit.changes
     )
     return (edit.kind, *sides, changes)

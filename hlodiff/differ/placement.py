@@ -212,13 +212,15 @@ def _axis(name: str, part: str, sizes: dict[str, str]) -> str:
     return f'axis "{name}" ({size} devices)' if size else f'axis "{name}"'
 
 
+_OPEN = re.compile(r"#sdy\.sharding<@\w+, \[(?:\{\?\}(?:, )?)*\]>")
 _COMPUTE_TYPE = re.compile(r'_xla_compute_type\s*=\s*"([^"]*)"')
 
 
-def is_on_no_mesh(instruction: Instruction, module: Module) -> bool:
-    """Whether a sharding of StableHLO names a mesh without axes, as JAX writes it for keys of random numbers.
+def places_nothing(instruction: Instruction, module: Module) -> bool:
+    """Whether a sharding of StableHLO leaves everything open, as those that JAX writes of its own accord.
 
-    Such a sharding places nothing.
+    It names a mesh without axes (for keys of random numbers), or it is that of a number, or each dimension is open and
+    split over no axis (in a `shard_map` over some of the axes).
 
     Args:
         instruction: with or without a sharding.
@@ -226,11 +228,17 @@ def is_on_no_mesh(instruction: Instruction, module: Module) -> bool:
 
     Example:
         >>> from hlodiff.hlo import Shape
-        >>> is_on_no_mesh(Instruction("a", "add", Shape("f32", (8,))), Module("m", "stablehlo", (), 0))
-        False
+        >>> module = Module("m", "stablehlo", (), 0)
+        >>> [
+        ...     places_nothing(Instruction("a", "add", Shape("f32", (8,)), attributes=(("sharding", text),)), module)
+        ...     for text in ("#sdy.sharding<@mesh, [{?}]>", "#sdy.sharding<@mesh, [{}]>")
+        ... ]
+        [True, False]
     """
-    found = _SDY.match(instruction.attribute("sharding") or "")
-    return found is not None and module.attribute(f"sdy.mesh {found['mesh']}") == "<[]>"
+    sharding = instruction.attribute("sharding") or ""
+    found = _SDY.match(sharding)
+    is_on_no_mesh = found is not None and module.attribute(f"sdy.mesh {found['mesh']}") == "<[]>"
+    return is_on_no_mesh or _OPEN.fullmatch(sharding) is not None
 
 
 def placements(module: Module) -> dict[str, Any]:

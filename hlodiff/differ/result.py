@@ -66,7 +66,9 @@ class FieldChange:
         literals: for operands, if only constants were replaced: their values. A compiler keeps one constant for all its
             users, so a changed number may appear only as a changed operand.
         of_floats: whether any of these constants is of a floating-point type.
-        of_copies: for operands, if all are the values that they were, now copied by the compiler or no longer.
+        of_copies: for operands, if all are the values that they were, now copied by the compiler or no longer, or
+            numbers that the program has several times.
+        of_casts: the same, now cast to another floating-point type or no longer.
     """
 
     field: str
@@ -76,6 +78,7 @@ class FieldChange:
     literals: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     of_floats: bool = False
     of_copies: bool = False
+    of_casts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,8 +409,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.literals is not None:
         old, new = (", ".join(map(format_literal, side)) for side in change.literals)
         return f"operands: {'constant' if len(change.literals[0]) == 1 else 'constants'} {format_pair(old, new)}"
-    if change.of_copies:
-        return "operands: other copies of the same values"
+    if change.of_copies or change.of_casts:
+        return f"operands: other {'copies' if change.of_copies else 'casts'} of the same values"
     if change.field == "operands" and old == new:
         which = "" if "," in old else f" ({old})"  # of several, some may be the same
         return f"operands: other values of the same names{which}"
@@ -543,7 +543,7 @@ def format_edit(edit: Edit) -> str:
     for change in listed_changes(edit):
         # Operand names are omitted if the edit has several sites.
         is_of_one = change.field in ("operands", "attribute:root") and change.literals is None
-        of_several = is_of_one and edit.count > 1 and not change.of_copies
+        of_several = is_of_one and edit.count > 1 and not (change.of_copies or change.of_casts)
         words.append(change.field.removeprefix("attribute:") if of_several else format_field_change(change, edit))
     if edit.fields == ("alias",):
         return "; ".join(words)
@@ -586,6 +586,7 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
         listed = [change for change in listed if change.field not in {*OF_ARRAYS, "operands"} - {first}]
     if any(change.field == "element_type" for change in listed):  # the same number with a different type
         listed = [c for c in listed if c.field != "literal" or format_literal(c.old) != format_literal(c.new)]
+        listed = [c for c in listed if not c.of_casts]
     return sorted(listed, key=lambda change: (change.field not in PLACEMENT_FIELDS, change.field == "backend_config"))
 
 

@@ -606,9 +606,11 @@ def _stage_views(
     reported = " ".join(words for text in own for words in text.sentences)
     chosen = [item for item in groups if not _is_reported(item[0], reported)]
     most, count = len(chosen) if report.all else most, len(chosen)
+    if not report.all:
+        chosen = [item for item in chosen if not _is_of_copies(item[0], report)] or chosen
     is_compiled = bool(own) and own[0].stage == "compiled"
     arranged: list[ProgramText] = []
-    if count > 1:
+    if len(chosen) > 1:
         chosen, arranged = _chosen(chosen, own, most, lines, known, is_retyped)
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
@@ -669,6 +671,13 @@ def _stage_views(
         found.append(StageView(own[0].stage, tuple(dict.fromkeys(target for text in own for target in text.targets))))
     yield from found[:-1]
     yield from [replace(found[-1], left=count - shown)] if found else []
+
+
+def _is_of_copies(edit_group: EditGroup, report: Report) -> bool:
+    """Whether operations only take other copies of the values that they took."""
+    diffs = ((report.programs[program].diff, index) for program, index in edit_group.edits)
+    changes = [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
+    return bool(changes) and all(one.of_copies for one in changes)
 
 
 def _is_of_types(edit_group: EditGroup) -> bool:

@@ -754,7 +754,7 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
 
 def _weight(edit: Edit, is_numeric: bool) -> int:
     """`weight_of`, but other memories of a chip and other channels come last: they interest reviewers least."""
-    if edit.fields == ("attribute:channel_id",):
+    if edit.fields == ("attribute:channel_id",) or (edit.changes and all(one.of_copies for one in edit.changes)):
         return LAST
     if not is_numeric and "element_type" in edit.fields:
         fields = tuple(field for field in edit.fields if field != "element_type")
@@ -930,7 +930,11 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
         is_own = one.field in _OWN or (
             one.field.startswith("attribute:") and any(word in one.field for word in _OWN_ATTRIBUTES)
         )
-        own = (one.field, *(one.literals or ()), *(["of copies"] if one.of_copies else []))
+        own = (
+            one.field,
+            *(one.literals or ()),
+            *(["of copies"] if one.of_copies else ["of casts"] if one.of_casts else []),
+        )
         changes.append(own if is_own else (one.field, one.old, one.new))
     # An added or removed constant is identified by its value.
     site = edit.new or edit.old
@@ -995,6 +999,7 @@ def _in_common(edits: Sequence[Edit]) -> str:
         same = (
             change.literals is not None
             or change.of_copies
+            or change.of_casts
             or all(any(c == change for c in edit.changes) for edit in edits)
         )
         words.append(shown_change if same else shown_change.partition(":")[0])

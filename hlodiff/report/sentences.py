@@ -14,7 +14,7 @@ from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
-from hlodiff.differ.placement import donations, format_partition, is_on_no_mesh
+from hlodiff.differ.placement import donations, format_partition, places_nothing
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -1218,7 +1218,7 @@ def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
         for edit in diff.reported:  # do not count JAX's own constraints that place nothing
             for before, after in edit.sites if edit.kind in ("added", "removed") else ():
                 site, module = (before, diff.old) if before else (after, diff.new)
-                if site is not None and site.opcode == name and is_on_no_mesh(site.instruction_in(module), module):
+                if site is not None and site.opcode == name and places_nothing(site.instruction_in(module), module):
                     old, new = old - (before is not None), new - (after is not None)
         if old != new and (loops[0] == loops[1] or not old or not new):
             yield more_or_less(old, new, words)
