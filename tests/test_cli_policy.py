@@ -216,7 +216,7 @@ def test_your_code_or_the_compiler_is_said_first_and_of_each_program(compiler: C
     compiler.answers["g", "small", "cpu"] = lowered_otherwise(compiler, "g", "small", "cpu")
     _, out, _ = said("check")
     assert out.split("\n")[:4] == [
-        "▲ 3 functions changed: 1 worse, 2 at the same cost; mainly f, temp +200 %; tanh -> exponential",
+        "▲ 3 functions changed: 1 worse, 2 at the same cost; mainly f, temp +200 % (cpu); tanh -> exponential",
         "toolchain differs: jax 0.10.2 -> 0.11.0 (cpu, tpu-v5e-2x2)",
         "the compiler changed 1 program whose StableHLO is the same",
         "1 program differs in StableHLO too: your code changed, or the way jax lowers it",

@@ -99,6 +99,7 @@ from hlodiff.report.wording import (
 WORST: tuple[Verdict, ...] = ("worse", "mixed", "better", "same")
 """The order in which verdicts are listed."""
 _NOT_COMPILED = "no compiled program changed"  # the verdict on a function whose StableHLO alone changed
+_ROUNDED = "floating-point results may differ"  # after the verdict on a function at the same cost
 _RESHARDED_RESULTS = re.compile(rf"\bresults? (?:is|are) {RESHARDED}")
 # Results are then renumbered, and so is the output that an argument is donated to.
 _OTHER_RESULTS = re.compile(r"\d (?:results? instead of|new (?:argument|result)s?|(?:argument|result)s? gone)")
@@ -243,7 +244,7 @@ def _function_view(
         rounded = dict.fromkeys(program.target for program in numeric if program.target not in same)
         on = [target for one in verdicts for target in one.targets]
         elsewhere = format_targets([target for target in rounded if target]) if len(rounded) < len(on) else ""
-        sentence += f", floating-point results may differ{elsewhere}" if rounded else ""
+        sentence += f", {_ROUNDED}{elsewhere}" if rounded else ""
     at = where.at if where else ""
     caller = f", called from {where.caller.partition(' (')[0]}" if where and where.caller else ""
     # No number shows added large constants or what only the compiler decided differently.
@@ -360,13 +361,14 @@ def _rank(one: TargetVerdict) -> float:
 def _verdict_in_words(
     verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison]
 ) -> tuple[Verdict, str, str]:
-    """The verdict over all targets, its sentence and its first numbers."""
+    """The verdict over all targets, its sentence, and its first numbers with the targets that have them."""
     diffs = {target: program.diff for target, program in programs.items()}
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
         by.setdefault(one.verdict, []).append(one)
     words: dict[Verdict, list[str]] = {}
     parts = []
+    largest: list[str] = []
     for verdict, group in by.items():
         if verdict == "same":
             continue
@@ -377,15 +379,20 @@ def _verdict_in_words(
             for work in other_work(programs[target]) if target in programs else ():
                 if work.is_known:
                     known.setdefault(work.words, []).append(target)
-        first = [
-            f"{said} ({', '.join(filter(None, on))})" if len(on) < len(targets) else said for said, on in known.items()
-        ]
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [
             one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)
         ]
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
-        words[verdict] = [*first, *_numbers(verdict, group, with_sizes=True), *_all_collectives(group, programs)]
+        in_group, alone = (
+            [
+                *(f"{said} ({', '.join(filter(None, on))})" if len(on) < total else said for said, on in known.items()),
+                *_numbers(verdict, group, with_sizes=True, total=total),
+            ]
+            for total in (len(targets), compared)
+        )
+        words[verdict] = [*in_group, *_all_collectives(group, programs)]
+        largest = largest or alone[: 3 if verdict == "mixed" else 1]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
@@ -416,8 +423,7 @@ def _verdict_in_words(
         doubt += f", not counting matrix products{only}" if unknown else ""
         return "same", f"same cost{on}{doubt}", ""
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
-    main, numbers = next(iter(words.items()))
-    return overall, "; ".join(parts), ", ".join(numbers[: 3 if main == "mixed" else 1])
+    return overall, "; ".join(parts), ", ".join(largest)
 
 
 def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
@@ -471,28 +477,32 @@ def _numbers(
     group: Sequence[TargetVerdict],
     show: Callable[[Number, str], str] = format_short,
     with_sizes: bool = False,
+    total: int = 0,
 ) -> list[str]:
     """The decisive numbers of the first target, and of one that has none of these, where they are largest.
 
-    A number names its target if others have it with another value, or not at all.
+    A number names its target if others have it with another value, or not at all; those of the group are all its
+    targets if there are `total` targets, of which the group has fewer.
 
     With sizes, by how much a number changed that is a range or per iteration.
     """
     found = []
     before = ""
+    targets = [target for one in group for target in one.targets]
+    every = ", ".join(targets) if len(targets) < total else ""
     for of, number in _decisive_of_all(verdict, group):
         target = of.targets[0] if of.targets else None
         looks = number.name, show(number, "")
         is_same = all(any(looks == (other.name, show(other, "")) for other in one.numbers) for one in group)
         if with_sizes and not number.comparable:
             pair, which = part_of(number)
-            is_only = sum(len(one.targets) for one in group) == 1
+            is_only = max(len(targets), total) == 1
             where = "" if is_only or target is None else f" on {target}"
             size = f"{pair}{short_part(which, before)}" if pair else format_number(replace(number, per=""))
             found.append(f"{looks[1]} ({size}{where})")
             before = which
         else:
-            found.append(show(number, "" if is_same or target is None else target))
+            found.append(show(number, every if is_same else target or ""))
     return found
 
 
@@ -855,6 +865,8 @@ def overall(functions: Sequence[FunctionView]) -> str:
     Example:
         >>> overall([FunctionView("f", "worse", "worse on cpu: flops +8 %", "flops +8 %")])
         'worse on cpu: flops +8 %'
+        >>> overall([FunctionView(name, "same", "same cost, floating-point results may differ") for name in "fg"])
+        '2 programs changed: 2 at the same cost, floating-point results may differ'
     """
     if len(functions) < 2:
         return functions[0].sentence if functions else ""
@@ -863,6 +875,8 @@ def overall(functions: Sequence[FunctionView]) -> str:
     alone = sum(view.is_lowered_only for view in functions)
     counts["same"] -= alone
     parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
+    if rounded := sum(_ROUNDED in view.sentence for view in functions):
+        parts.append(_ROUNDED if rounded == counts["same"] else _ROUNDED.replace("may", f"of {rounded:,} may"))
     parts += [f"{alone:,} in StableHLO only"] if alone else []
     first = functions[0]
     noun = "function" if any(one.targets for view in functions for one in view.targets) else "program"
