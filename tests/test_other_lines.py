@@ -80,6 +80,25 @@ def test_an_operation_that_shares_a_neighbour_is_what_it_was_whatever_its_line()
     }
 
 
+def test_products_of_two_lines_and_sizes_are_two_products() -> None:
+    """They share an operand and a user: two products of one backward pass mostly do."""
+    body = """%b = f32[4,8] broadcast(%x), dimensions={1}
+    %s = f32[4,8] sine(%b)LINE
+    %k = f32[4,8] cosine(%s)LINE
+    %d = PRODUCT
+    %n = f32[SIZE] negate(%d)
+    ROOT %r = f32[1,SIZE] reshape(%n)"""
+    small = body.replace("PRODUCT", "f32[SIZE] dot(%b, %k), lhs_contracting_dims={1}, rhs_contracting_dims={1}@1")
+    large = body.replace("PRODUCT", "f32[SIZE] dot(%b, %k), lhs_contracting_dims={0}, rhs_contracting_dims={0}@2")
+    extra = "%u = f32[4,8] tanh(%b)@1\n    %v = f32[4,8] tanh(%b)@2\n    %t = f32[4,8] add(%u, %v)\n    %d ="
+    old = small.replace("SIZE", "4,4").replace("LINE", "@1").replace("%d =", extra)
+    large = large.replace("reshape(%n)", "reshape(%q)").replace("    ROOT", "    %q = f32[SIZE] abs(%n)\n    ROOT")
+    new = large.replace("SIZE", "8,8").replace("LINE", "@1").replace("%d =", extra)
+    found = hlodiff.diff(*(_program("%x = f32[8] parameter(0)", side) for side in (old, new)))
+    assert {one for one in _shown(found) if one[1] == "dot"} == {("removed", "dot", 17, ()), ("added", "dot", 18, ())}
+    assert any(edit.kind == "changed" and "shape" in edit.fields for edit in found.edits)
+
+
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_an_array_that_grew_is_not_a_part_of_it_that_has_its_old_size(is_reversed: bool) -> None:
     """A product of chunks of 4 numbers, and one of chunks of 8 with the first level of a tree after it."""

@@ -1279,6 +1279,25 @@ ROOT %r = f32[8] {user}(%b)""")
         assert any("precision" in edit.fields for edit in found.reported) is is_one
 
 
+def test_a_product_that_sums_along_others_of_other_values_is_another_product() -> None:
+    def products(operands: str, dimension: int) -> hlodiff.Module:
+        ends = f"lhs_contracting_dims={{{dimension}}}, rhs_contracting_dims={{{dimension}}}"
+        return program(f"""%b = f32[8,8] broadcast(%x), dimensions={{0}}
+%y = f32[8,8] sine(%b)
+%z = f32[8,8] cosine(%b)
+%d = f32[8,8] dot({operands}), {ends}@
+%e = f32[8,8] tanh(%d)
+%p = f32[8,8] power(%e, %y)
+ROOT %r = f32[8] slice(%p), slice={{[0:1], [0:8]}}""")
+
+    for operands, is_one in (("%y, %y", True), ("%b, %b", False)):
+        found = hlodiff.diff(products("%y, %z", 0), products(operands, 1))
+        assert found.replay().complete
+        fields = "attribute:lhs_contracting_dims"
+        assert any(fields in edit.fields for edit in found.edits)
+        assert any(fields in edit.fields for edit in found.reported) is is_one
+
+
 def test_another_direction_of_a_comparison_of_other_values_is_another_comparison() -> None:
     def compared(left: str, right: str, direction: str) -> hlodiff.Module:
         return program(f"""%y = f32[8] sine(%x)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from hlodiff import Limits, ModuleDiff, diff
-from hlodiff.differ import classes_of
-from hlodiff.hlo import Module
+from hlodiff.differ import ProgramComparison, classes_of
+from hlodiff.hlo import Module, read_text
+from hlodiff.report import Report, build_view
 from tests.scenarios import module
 
 _UNARY = ["sine", "cosine", "tanh", "exponential", "log", "sqrt", "floor", "ceil"]
@@ -53,6 +55,24 @@ def test_unrelated_programs_are_listed_and_said_to_be(found: ModuleDiff) -> None
     assert found.summary == {"added": 640, "removed": 640, "changed": 0, "moved": 0}
     assert found.op_counts["tanh"][0] > 0 == found.op_counts["tanh"][1]
     assert found.metrics["bytes_accessed"][0] > 0 < found.metrics["bytes_accessed"][1]
+
+
+def test_below_changed_stablehlo_a_list_of_all_says_nothing_of_unrelated_programs(found: ModuleDiff) -> None:
+    written = [
+        read_text(
+            "module @m {\n  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n"
+            f"    %b = stablehlo.{opcode} %a : tensor<8xf32>\n    return %b : tensor<8xf32>\n  }}\n}}\n"
+        )
+        for opcode in ("sine", "tanh")
+    ]
+    both = [ProgramComparison("f", "cpu", one.new.stage, "changed", one) for one in (diff(*written), found)]
+    report = Report("diff", "a", "b", tuple(both))
+    (function,) = build_view(report).functions
+    compiled = [stage for stage in function.stages if stage.stage == "compiled"]
+    assert not any(stage.lines for stage in compiled) and sum(stage.left for stage in compiled) > 3
+    assert [note[:26] for stage in compiled for note in stage.notes] == ["limits: only 0 % in common"]
+    whole = build_view(replace(report, all=True)).functions[0].stages
+    assert any(stage.lines for stage in whole if stage.stage == "compiled")
 
 
 def test_the_script_of_unrelated_programs_replays_both_ways(found: ModuleDiff) -> None:

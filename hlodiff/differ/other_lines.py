@@ -16,7 +16,7 @@ from functools import cached_property
 
 from hlodiff.differ.computation_matches import ProgramMatch, paired_places
 from hlodiff.differ.edits import RawEdit
-from hlodiff.differ.regions import CARRIERS, FEEDERS
+from hlodiff.differ.regions import CARRIERS, FEEDERS, PRODUCTS
 from hlodiff.differ.result import Edit, Site
 from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import CALLS, Module, Place, at
@@ -57,6 +57,7 @@ class _OtherLines:
         self._lines: tuple[dict[int, Line], dict[int, Line]] = ({}, {})
 
     def pairs(self) -> list[RawEdit]:
+        self._mark_products()
         pairs: dict[Place, RawEdit] = {}
         worklist = [
             near
@@ -80,6 +81,22 @@ class _OtherLines:
                     self.weak.add(one)
                     worklist += self._near(0, one)
         return [pairs[one] for one in sorted(pairs)]
+
+    def _mark_products(self) -> None:
+        """Mark matrix products of another size at another line: they are mostly two of many of one backward pass.
+
+        They may share an operand or a user as such, but a line that is the same has its own.
+        """
+        for edit in self.edits:
+            fields = {change.field for change in edit.changes}
+            if edit.kind == "changed" and "shape" in fields and edit.old and edit.new and not edit.is_weak:
+                is_product = all(
+                    at(module, place).opcode in PRODUCTS
+                    for module, place in zip(self.modules, (edit.old, edit.new), strict=True)
+                )
+                if is_product and (self._line(0, edit.old), self._line(1, edit.new)) in self._other_lines:
+                    edit.is_weak = True
+                    self.weak.add(edit.old)
 
     def _near(self, side: int, place: Place) -> Iterator[Place]:
         """The old places of the operands and users that are matched."""

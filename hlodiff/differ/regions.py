@@ -57,6 +57,10 @@ _OF_OTHERS = frozenset(["operands", "replica_groups", "attribute:permutation", *
 _REPEATING = frozenset(["attribute:broadcast_dimensions", "attribute:dimensions"])
 _TAKEN = frozenset(["operands", "element_type"])
 PRODUCTS = frozenset(["dot", "dot_general", "convolution"])
+# Along which dimensions a product sums.
+_CONTRACTED = frozenset(
+    ["attribute:dot_dimension_numbers", "attribute:lhs_contracting_dims", "attribute:rhs_contracting_dims"]
+)
 _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are otherwise alike
 # Their result is the first operand or a part of it; the others say which part.
 _OF_FIRST = frozenset(
@@ -379,7 +383,9 @@ class _Regions:
             return self._is_other_constant(edit, fields, alone)
         if self._hands_on_another(edit.old, edit.new, fields):
             return True
-        if one.opcode in PRODUCTS and "shape" in fields and not _are_alike(one, other):
+        is_of_others = "operands" in fields and not fields.isdisjoint(_CONTRACTED)
+        is_of_others |= "shape" in fields and not _are_alike(one, other)
+        if one.opcode in PRODUCTS and is_of_others:
             # A product of the forward pass and one of its gradients share an operand.
             return not (self._shares_operand(edit.old, edit.new) and self._shares_user(edit.old, edit.new))
         is_caller = one.called and stem(one.opcode) not in _WITH_REDUCERS

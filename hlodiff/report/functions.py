@@ -744,6 +744,8 @@ def _chosen(
     real = [n for n, (edit_group, _) in enumerate(ranked) if not (is_known and work.is_moved(edit_group))]
     are_few = len(ranked) <= most
     others = [n for n in real if are_few or not is_known or work.explains(ranked[n][0])]
+    if is_known and (unrelated := {target for text in own if _is_unrelated(text) for target in text.targets}):
+        others = [n for n in others if not unrelated.issuperset(ranked[n][1])]
     firsts = [next((n for n in others if not ranked[n][1].keys().isdisjoint(text.targets)), None) for text in own]
     numbers = [*dict.fromkeys([*(n for n in firsts if n is not None), *others])][:most]
     arranged = [
@@ -753,6 +755,12 @@ def _chosen(
         and any(not on.keys().isdisjoint(text.targets) for _, on in ranked)
     ]
     return [item for n, item in enumerate(ranked) if n in numbers], arranged
+
+
+def _is_unrelated(text: ProgramText) -> bool:
+    """Whether the two programs are not matched: all of one is removed, and all of the other added."""
+    diff = text.program.diff
+    return diff is not None and any(hit.name == "unrelated" for hit in diff.limit_hits)
 
 
 def _shown_once(before: Iterable[ChangedLine], lines: Iterable[ChangedLine]) -> tuple[ChangedLine, ...]:
