@@ -117,6 +117,5 @@ def test_an_array_that_grew_is_not_a_part_of_it_that_has_its_old_size(is_reverse
     ROOT %r = f32[2,8] tanh(%p)@2"""
     sides = _program("%x = f32[8] parameter(0)", old), _program("%x = f32[8] parameter(0)", new)
     found = hlodiff.diff(*(sides[::-1] if is_reversed else sides))
-    products = {edit[0:4:2] for edit in _shown(found) if edit[1] == "multiply"}
     came = "removed" if is_reversed else "added"
-    assert products in ({("changed", 17), (came, 18)}, {("removed", 17), ("added", 17), (came, 18)})
+    assert {edit[0:4:2] for edit in _shown(found) if edit[1] == "multiply"} == {("changed", 17), (came, 18)}

@@ -950,41 +950,59 @@ def _retyped(
 ) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:
     """Removed and added operations of one scope that differ in their floating-point type alone; a cast is another one.
 
-    The shortest script has paired at least one of them with another operation, for the sake of its neighbours.
+    Or of one line in their sizes alone. The shortest script has paired at least one of them with another operation, for
+    the sake of its neighbours.
 
     Args:
         edits: as reports show them.
         halves: those that are one side of a pair.
 
     Yields:
-        the index of the first of each, with the edit that changes their type and all their indices.
+        the index of the first of each, with the edit that changes their type or shape and all their indices.
     """
-    same: dict[object, tuple[list[int], list[int]]] = {}
+    of_types: dict[object, tuple[list[int], list[int]]] = {}
+    of_sizes: dict[object, tuple[list[int], list[int]]] = {}
     for n, edit in enumerate(edits):
         site = edit.new or edit.old
         is_half = edit.kind in ("added", "removed") and edit.cause is None and edit.op_name
-        if is_half and site and site.opcode != "convert" and (key := _line_key(edit, part_of)):
-            part, text, file, _ = key  # lines above it may have come or gone
-            alike = part, _FLOATS.sub("f", text), file, edit.op_name
-            same.setdefault(alike, ([], []))[edit.kind == "added"].append(n)
-    for olds, news in same.values():
-        members = [*olds, *news]
-        sides = ([edits[n] for n in olds], [edits[n] for n in news])
-        types = [{_type_of(edit) for edit in some} for some in sides]
-        counts = [sum(edit.count for edit in some) for some in sides]
-        if counts[0] != counts[1] or [len(some) for some in types] != [1, 1] or types[0] == types[1]:
-            continue
-        if any(n in halves for n in members):
-            change = FieldChange("element_type", *types[0], *types[1])
-            yield min(members), (joined_halves(*sides, change), members)
+        if is_half and site and (key := _line_key(edit, part_of)):
+            part, text, file, line = key
+            if site.opcode != "convert":  # lines above it may have come or gone
+                alike = part, _FLOATS.sub("f", text), file, edit.op_name
+                of_types.setdefault(alike, ([], []))[edit.kind == "added"].append(n)
+            sized = part, _SIZES.sub(_without_sizes, text), file, line, edit.op_name
+            of_sizes.setdefault(sized, ([], []))[edit.kind == "added"].append(n)
+    joined: set[int] = set()
+    for field, pattern, same in (("element_type", _FLOATS, of_types), ("shape", _SHAPE, of_sizes)):
+        for olds, news in same.values():
+            members = [*olds, *news]
+            sides = ([edits[n] for n in olds], [edits[n] for n in news])
+            types = [{_result_of(edit, pattern) for edit in some} for some in sides]
+            counts = [sum(edit.count for edit in some) for some in sides]
+            if counts[0] != counts[1] or [len(some) for some in types] != [1, 1] or types[0] == types[1]:
+                continue
+            if any(n in halves for n in members) and joined.isdisjoint(members):
+                joined.update(members)
+                change = FieldChange(field, *types[0], *types[1])
+                yield min(members), (joined_halves(*sides, change), members)
 
 
 _FLOATS = re.compile(r"\bb?f\d+\b")
+_SIZES = re.compile(r"(?<=\w)\[(?:\d+,)*\d+\]")
+_SHAPE = re.compile(r"\w+\[[\d,]+\]")
 
 
-def _type_of(edit: Edit) -> str:
+def _without_sizes(dimensions: re.Match[str]) -> str:
+    return _NUMBER.sub("", dimensions[0])
+
+
+_NUMBER = re.compile(r"\b(?!1\b)\d+")  # a dimension of size 1 is repeated
+
+
+def _result_of(edit: Edit, pattern: re.Pattern[str]) -> str:
+    """The type, or the shape, of what an operation gives."""
     site = edit.new or edit.old
-    found = _FLOATS.search(site.text.partition(" = ")[2]) if site else None
+    found = pattern.search(site.text.partition(" = ")[2]) if site else None
     return found[0] if found else ""
 
 
