@@ -857,6 +857,29 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     assert {("added", "maximum"), ("removed", "multiply")} <= kinds
 
 
+@pytest.mark.parametrize(
+    ("shapes", "is_one"),
+    [
+        (("f32[4,8]", "f32[16,8]"), True),
+        (("f32[4,8]", "f32[4,1]"), False),  # that is repeated along a dimension
+        (("f32[8]", "f32[]"), False),
+        (("f32[4,8]", "f32[16,2,8]"), False),
+    ],
+)
+def test_an_operation_of_a_line_in_other_sizes_is_one_change(shapes: tuple[str, str], is_one: bool) -> None:
+    """The shortest script makes the old product a sum of its size, and the new product came."""
+    old = Site(0, 1, "main", "m", "multiply", f"%m = {shapes[0]} multiply(%x, %y)")
+    new = Site(0, 2, "main", "m", "multiply", f"%m = {shapes[1]} multiply(%x, %y)")
+    other = Site(0, 1, "main", "a", "add", f"%a = {shapes[0]} add(%x, %y)")
+    frames = (Frame("model.py", 6, "call"),)
+    weak = Edit("changed", ("opcode",), 1, ((old, other),), (FieldChange("opcode", "", ""),), "mul", is_weak=True)
+    edits = [weak, Edit("added", (), 1, ((None, new),), (), "mul", frames)]
+    reported, _ = reported_edits(edits, lambda *_: ("mul", frames), lambda *_: ((), False))
+    changed = [edit for edit in reported if edit.kind == "changed"]
+    assert [edit.changes for edit in changed] == ([(FieldChange("shape", *shapes),)] if is_one else [])
+    assert len(reported) == (2 if is_one else 3)
+
+
 def test_an_operation_that_went_to_another_fusion_is_no_change() -> None:
     """The shortest script makes a product of one fusion a sum, and a sum of the other one the product."""
 

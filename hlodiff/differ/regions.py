@@ -948,10 +948,10 @@ def _with_cause(edit: Edit, cause: int | None) -> Edit:
 def _retyped(
     edits: Sequence[Edit], halves: Container[int], part_of: PartOf
 ) -> Iterator[tuple[int, tuple[Edit, list[int]]]]:
-    """Removed and added operations of one scope that differ in their floating-point type alone; a cast is another one.
+    """Removed and added operations of one scope that differ in their floating-point type alone, or in their sizes.
 
-    Or of one line in their sizes alone. The shortest script has paired at least one of them with another operation, for
-    the sake of its neighbours.
+    Those of other sizes are of one line, and a cast is another one either way. The shortest script has paired at least
+    one of them with another operation, for the sake of its neighbours.
 
     Args:
         edits: as reports show them.
@@ -965,11 +965,10 @@ def _retyped(
     for n, edit in enumerate(edits):
         site = edit.new or edit.old
         is_half = edit.kind in ("added", "removed") and edit.cause is None and edit.op_name
-        if is_half and site and (key := _line_key(edit, part_of)):
+        if is_half and site and site.opcode != "convert" and (key := _line_key(edit, part_of)):
             part, text, file, line = key
-            if site.opcode != "convert":  # lines above it may have come or gone
-                alike = part, _FLOATS.sub("f", text), file, edit.op_name
-                of_types.setdefault(alike, ([], []))[edit.kind == "added"].append(n)
+            alike = part, _FLOATS.sub("f", text), file, edit.op_name  # lines above it may have come or gone
+            of_types.setdefault(alike, ([], []))[edit.kind == "added"].append(n)
             sized = part, _SIZES.sub(_without_sizes, text), file, line, edit.op_name
             of_sizes.setdefault(sized, ([], []))[edit.kind == "added"].append(n)
     joined: set[int] = set()
@@ -993,7 +992,7 @@ _SHAPE = re.compile(r"\w+\[[\d,]+\]")
 
 
 def _without_sizes(dimensions: re.Match[str]) -> str:
-    return _NUMBER.sub("", dimensions[0])
+    return _NUMBER.sub("n", dimensions[0])
 
 
 _NUMBER = re.compile(r"\b(?!1\b)\d+")  # a dimension of size 1 is repeated
