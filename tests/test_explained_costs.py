@@ -167,6 +167,21 @@ def test_another_product_outside_of_a_loop_did_not_move(precision: str | None) -
     assert re.search(r"\bremoved dot_general.*added dot_general|\badded dot_general.*removed dot_general", words), words
 
 
+def test_what_a_new_loop_computes_did_not_go() -> None:
+    def wave(x: jax.Array) -> jax.Array:
+        return jnp.sin(jnp.exp(x))
+
+    def at_once(x: jax.Array) -> jax.Array:
+        return jax.vmap(wave)(x)
+
+    def one_by_one(x: jax.Array) -> jax.Array:
+        found: jax.Array = jax.lax.map(wave, x)
+        return found
+
+    words = report(compared(lowered(at_once, (8, 4)), lowered(one_by_one, (8, 4)), with_lines=True))
+    assert "added while" in words and "removed" not in words and "sine" not in words, words
+
+
 def test_what_another_loop_of_a_line_computes_now_is_one_change() -> None:
     """The index of a step counts down in the loop that runs backwards, which the loop of the gradient did before."""
 

@@ -616,9 +616,10 @@ def _stage_views(
     reported = " ".join(words for text in own for words in text.sentences)
     chosen = [item for item in groups if not _is_reported(item[0], reported)]
     most, count = len(chosen) if report.all else most, len(chosen)
-    if not report.all:
-        chosen = [item for item in chosen if not _is_of_copies(item[0], report)] or chosen
     is_compiled = bool(own) and own[0].stage == "compiled"
+    if not report.all and count > 1:
+        chosen = [item for item in chosen if not _is_of_copies(item[0], report)] or chosen
+        chosen = chosen if is_compiled else _without_undone(chosen, report)
     arranged: list[ProgramText] = []
     if len(chosen) > 1:
         chosen, arranged = _chosen(chosen, own, most, lines, known, is_retyped)
@@ -688,6 +689,21 @@ def _is_of_copies(edit_group: EditGroup, report: Report) -> bool:
     diffs = ((report.programs[program].diff, index) for program, index in edit_group.edits)
     changes = [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
     return bool(changes) and all(one.of_copies for one in changes)
+
+
+def _without_undone(groups: list[_Listed], report: Report) -> list[_Listed]:
+    """Leaves out operations that are in another loop or function now, where that came or went as a whole."""
+    from hlodiff.report.net_work import NetWork
+
+    work = NetWork(report)
+    halves = Counter((one.kind, *work.operation_at(one)) for one, _ in groups)
+    other = {"added": "removed", "removed": "added"}
+    left = [
+        item
+        for item in groups
+        if not work.is_undone(item[0]) or halves[other.get(item[0].kind, ""), *work.operation_at(item[0])]
+    ]
+    return left or groups
 
 
 def _is_of_types(edit_group: EditGroup) -> bool:

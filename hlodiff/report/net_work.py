@@ -172,6 +172,16 @@ class NetWork:
             or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))
         )
 
+    def is_undone(self, edit_group: EditGroup) -> bool:
+        """Whether what came or went at a line is computed there as before, in another loop or function."""
+        opcode, _ = self.operation_at(edit_group)
+        return bool(edit_group.edits) and is_half_of_work(edit_group) and not self._flops_here(edit_group, opcode)
+
+    @staticmethod
+    def operation_at(edit_group: EditGroup) -> tuple[str, str]:
+        """The opcode of a change, on the new side if it has one, and its line."""
+        return (str(edit_group.group[2] or edit_group.group[1]) if edit_group.group else "", edit_group.where)
+
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
         """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""
         number = edit_group.edits[0][0]
