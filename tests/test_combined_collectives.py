@@ -82,6 +82,15 @@ def test_arrays_that_are_combined_apart_from_others_are_no_new_ones(suffix: str)
     assert only == f"changed all-reduce: {what} (65,793 flops, 257.0 KiB -> 129.0 KiB)"
 
 
+def test_arrays_that_all_grew_by_one_ratio_are_compared_in_order() -> None:
+    """An array may be as large as another one was."""
+    shapes = "f32[256]", "f32[256,128]", "f32[64,256]", "f32[]"
+    wider = "f32[512]", "f32[512,128]", "f32[64,512]", "f32[]"
+    (only,) = listed(reduced(shapes), reduced(wider, devices=("replica_groups={{0,1,2,3}}",)))
+    what = "over 4 devices instead of 2; 3 of 4 arrays twice as large (f32[256,128] -> f32[512,128], 2 more)"
+    assert only.startswith(f"changed all-reduce %r0: {what} (")
+
+
 def test_the_same_arrays_in_fewer_operations_are_combined_differently() -> None:
     (only,) = listed(reduced(GRADIENTS[:2], GRADIENTS[2:3], GRADIENTS[3:]), reduced(GRADIENTS))
     what = "4 arrays combined differently, in 1 operation instead of 3"
@@ -105,7 +114,7 @@ def test_sums_over_another_axis_of_the_mesh_are_not_joined() -> None:
 def test_arrays_that_a_gpu_puts_together_are_counted() -> None:
     """A GPU reduces one long array, which it puts together from others."""
 
-    def program(*combined: Sequence[str]) -> Module:
+    def program(*combined: Sequence[str], devices: str = DEVICES) -> Module:
         lines, results, number = [], [], 0
         for group, shapes in enumerate(combined):
             names = []
@@ -118,7 +127,7 @@ def test_arrays_that_a_gpu_puts_together_are_counted() -> None:
             kind = shapes[0].partition("[")[0]
             whole = f"{kind}[{sum(int(shape.partition('[')[2][:-1]) for shape in shapes)}]"
             lines.append(f"  %c{group} = {whole} concatenate({', '.join(names)}), dimensions={{0}}")
-            attributes = f"channel_id={group + 1}, {DEVICES}, use_global_device_ids=true, to_apply=%add"
+            attributes = f"channel_id={group + 1}, {devices}, use_global_device_ids=true, to_apply=%add"
             lines.append(f"  %r{group} = {whole} all-reduce-start(%c{group}), {attributes}")
             lines.append(f"  %d{group} = {whole} all-reduce-done(%r{group})")
             results.append((f"%d{group}", whole))
@@ -131,10 +140,32 @@ def test_arrays_that_a_gpu_puts_together_are_counted() -> None:
     (fewer,) = listed(old, program(("f32[32768]", "f32[16384]", "f32[4096]")))
     what = "3 arrays instead of 4, without f32[8192]"
     assert fewer == f"changed all-reduce: {what} (61,440 -> 53,248 flops, 240.0 KiB -> 208.0 KiB)"
+    larger = tuple(f"f32[{n}]" for n in (65536, 32768, 16384, 8192))
+    (four,) = listed(old, program(larger, devices="replica_groups={{0,1,2,3}}"))
+    what = "over 4 devices instead of 2; all 4 arrays twice as large (f32[32768] -> f32[65536], 3 more)"
+    assert four == f"changed all-reduce: {what} (61,440 -> 122,880 flops, 240.0 KiB -> 480.0 KiB)"
     new = program(("f32[8192]", "f32[4096]"), ("bf16[32768]", "bf16[16384]"))
     (only,) = listed(old, new)
     what = "2 of 4 arrays bf16 instead of f32, in 2 operations instead of 1"
     assert only == f"changed all-reduce: {what} (61,440 flops, 240.0 KiB -> 144.0 KiB)"
+
+
+@pytest.mark.parametrize(
+    ("start", "old", "new"),
+    [
+        ("all-gather-start", "({}, f32[256,64])", "({}, f32[512,64])"),
+        ("collective-permute-start", "({}, f32[256,64], u32[], u32[])", "({}, f32[512,64], u32[], u32[])"),
+        ("slice-start", "(({}), f32[256,64], s32[])", "(({}), f32[512,64], s32[])"),
+        ("copy-start", "(f32[256,64], {}, u32[])", "(f32[512,64], {}, u32[])"),
+    ],
+)
+def test_the_result_of_an_asynchronous_operation_is_compared_with_the_result(start: str, old: str, new: str) -> None:
+    """The new operand may be as large as the old result was."""
+    program = "HloModule m\n\nENTRY %main {{\n  %x = {} parameter(0)\n  ROOT %s = {} {}(%x)\n}}\n"
+    sides = (("f32[128,64]", old), ("f32[256,64]", new))
+    modules = [read_text(program.format(operand, shape.format(operand), start)) for operand, shape in sides]
+    changed = [edit for edit in diff(*modules).edits if edit.new is not None and edit.new.opcode == start]
+    assert [(one.field, one.old, one.new) for one in changed[0].changes] == [("shape", "f32[256,64]", "f32[512,64]")]
 
 
 def test_a_collective_is_shown_by_its_results() -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from hlodiff.differ.placement import format_memory_space
 from hlodiff.differ.result import FieldChange
+from hlodiff.hlo.collectives import result_shape
 from hlodiff.hlo.grammar import Unbalanced, load_json, print_layout, split_commas, unquote
 from hlodiff.hlo.model import Instruction, Layout, Shape
 from hlodiff.normalizer.constants import is_elided
@@ -93,9 +94,9 @@ def field_changes(old: Instruction, new: Instruction, platform: Callable[[], str
     if old.opcode != new.opcode:
         changes.append(FieldChange("opcode", old.opcode, new.opcode))
     if old.shape is not new.shape and old.shape != new.shape:
-        changes += _shape_changes(old.shape, new.shape)
+        changes += _changes_of_shapes(old, new)
         if changes[-1:] and changes[-1].field == "memory_space":
-            changes[-1:] = _shape_changes(old.shape, new.shape, platform())[-1:]
+            changes[-1:] = _changes_of_shapes(old, new, platform())[-1:]
     if old.literal != new.literal and "parameter" not in (old.opcode, new.opcode):
         changes.append(FieldChange("literal", old.literal or "", new.literal or ""))
     if old.attributes != new.attributes:
@@ -111,6 +112,16 @@ def in_order(changes: list[FieldChange]) -> list[FieldChange]:
     if len(changes) < 2:
         return changes
     return sorted(changes, key=lambda change: (_RANK.get(change.field, len(FIELDS)), change.field))
+
+
+def _changes_of_shapes(old: Instruction, new: Instruction, platform: str = "") -> list[FieldChange]:
+    """Changes of the whole shape; those of the result where an asynchronous start has its operands in its shape too."""
+    changes = list(_shape_changes(old.shape, new.shape, platform))
+    results = [result_shape(it.opcode, it.shape) for it in (old, new)]
+    if old.opcode != new.opcode or results[0] is old.shape or results[1] is new.shape:
+        return changes
+    of_result = {change.field: change for change in _shape_changes(results[0], results[1], platform)}
+    return in_order([*(one for one in changes if one.field not in of_result), *of_result.values()])
 
 
 @lru_cache(maxsize=10_000)

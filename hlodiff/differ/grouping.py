@@ -158,13 +158,16 @@ class Origins:
 
         A literal passed to a loop or a call has the line of that; its user's stack continues there. In a fusion the
         compiler leaves many instructions without a frame: that of the fusion is its root's, so the user's counts, else
-        that of an operand. A fusion without one has that of what it computes last. Of equal literals the compiler keeps
-        one, with the frame of any.
+        that of an operand. A fusion without one has that of what it computes last, a collective that of its first
+        operand, which XLA gives to those it combines, but not on GPUs. Of equal literals the compiler keeps one, with
+        the frame of any.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
         if own.frame < 0 and own.opcode == "fusion" and own.called:
             return self._operand_frame(own.called[0], self.module.computations[own.called[0]].root)
+        if own.frame < 0 and family(own.opcode):
+            return self._operand_frame(computation, instruction)
         is_literal = own.opcode == "constant" or (own.opcode in _FEEDERS and own.frame < 0)
         is_fused = not is_literal and own.frame < 0 and self._is_fused(computation)
         if not is_literal and not is_fused:

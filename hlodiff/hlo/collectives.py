@@ -360,15 +360,16 @@ def collective_result(it: Instruction) -> Shape:
 
 
 def result_shape(opcode: str, shape: Shape) -> Shape:
-    """The result of a collective. The shape of a start may also hold operands and contexts.
+    """The result of a collective or copy. The shape of a start may also hold operands and contexts.
 
     all-reduce-start: the result alone. all-gather-start: (operands, results). collective-permute-start:
-    (operands, results, contexts...). A pair of operands and results holds tuples where there are several.
+    (operands, results, contexts...). copy-start: (result, operand, context). A pair of operands and results holds
+    tuples where there are several.
     """
     parts = shape.tuple_shapes
     if not opcode.endswith("-start") or opcode == "all-reduce-start" or len(parts) < 2:
         return shape
-    return parts[1]
+    return parts[0 if opcode == "copy-start" else 1]
 
 
 def _is_sync(it: Instruction) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 
 from hlodiff.differ.result import Site
@@ -68,22 +69,31 @@ def format_other_arrays(old: Sequence[Shape], new: Sequence[Shape]) -> str:
         '2 of 3 arrays bf16 instead of f32'
         >>> other("f32[8,4] f32[4]", "f32[4,8] f32[4] f32[2]")
         '3 arrays instead of 2, with f32[2]'
+        >>> other("f32[8] f32[4] f32[]", "f32[16] f32[8] f32[]")
+        '2 of 3 arrays twice as large (f32[8] -> f32[16], 1 more)'
         >>> other("f32[8] f32[4] f32[]", "f32[16] f32[32] f32[]")
-        '2 of 3 arrays of another size (f32[8] -> f32[32], 1 more)'
+        '2 of 3 arrays of another size: f32[32], f32[16] instead of f32[8], f32[4]'
+        >>> other("f32[8] f32[4]", "f32[8] f32[6]"), other("f32[8] f32[4]", "f32[4] f32[12]")
+        ('1 of 2 arrays 1.5 times as large (f32[4] -> f32[6])', '1 of 2 arrays of another size (f32[8] -> f32[12])')
         >>> other("f32[8] f32[4]", "f32[4] f32[8]"), other("f32[8] f32[4,2]", "f32[8] f32[2,4]")
         ('arrays of the same types in another order', '1 of 2 arrays transposed')
     """
     if max(len(old), len(new)) < 2:
         return ""
+    if grown := _grown_alike(old, new):
+        first, second = max(grown, key=lambda pair: pair[1].bytes)
+        rest = f", {len(grown) - 1} more" if len(grown) > 1 else ""
+        size = _times(Fraction(second.elements, first.elements))
+        return f"{_of_all(len(grown), len(new))} {size} as large ({format_pair(first.text, second.text)}{rest})"
     gone, came, transposed, types = _other_arrays(old, new)
     words = []
     if len(old) != len(new):
         sides = [f"{word} {_listed(side)}" for word, side in (("without", gone), ("with", came)) if side]
         words.append(", ".join([f"{many(len(new), 'array')} instead of {len(old)}", *sides]))
     elif gone:
-        first = format_pair(*(max(side, key=_bytes).text for side in (gone, came)))
-        rest = f", {len(gone) - 1} more" if len(gone) > 1 else ""
-        words.append(f"{_of_all(len(gone), len(new))} of another size ({first}{rest})")
+        which = f": {_listed(came)} instead of {_listed(gone)}"  # of several, nothing says which became which
+        which = f" ({format_pair(gone[0].text, came[0].text)})" if len(gone) == 1 else which
+        words.append(f"{_of_all(len(gone), len(new))} of another size{which}")
     words += [f"{_of_all(count, len(new))} {now} instead of {was}" for (was, now), count in types.items()]
     others = (
         f"{_of_all(transposed, len(new))} transposed" if transposed else "arrays of the same types in another order"
@@ -98,7 +108,21 @@ def retyped_arrays(old: Sequence[Shape], new: Sequence[Shape]) -> Counter[tuple[
         >>> retyped_arrays([read_shape("f32[8]"), read_shape("f32[]")], [read_shape("bf16[8]"), read_shape("f32[]")])
         Counter({('f32', 'bf16'): 1})
     """
-    return _other_arrays(old, new)[3]
+    return Counter() if _grown_alike(old, new) else _other_arrays(old, new)[3]
+
+
+def _grown_alike(old: Sequence[Shape], new: Sequence[Shape]) -> list[tuple[Shape, Shape]]:
+    """The arrays that differ, in order, if all of them grew or shrank by one ratio; else []."""
+    pairs = [(a, b) for a, b in zip(old, new, strict=False) if a != b] if len(old) == len(new) else []
+    is_alike = all((a.element_type, len(a.dimensions)) == (b.element_type, len(b.dimensions)) for a, b in pairs)
+    ratios = {Fraction(b.elements, a.elements) if a.elements else Fraction(0) for a, b in pairs}
+    return pairs if is_alike and len(ratios) == 1 and ratios.isdisjoint((0, 1)) else []
+
+
+def _times(ratio: Fraction) -> str:
+    """`twice`, `half`, `8 times`, `1.5 times`, `1/3`: so large is the one compared with the other."""
+    words = {2: "twice", Fraction(1, 2): "half"}.get(ratio)
+    return words or (str(ratio) if ratio.numerator == 1 else f"{float(ratio):.3g} times")
 
 
 def _other_arrays(

@@ -14,7 +14,7 @@ from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, canonical_groups, family, result_shape, stem
 from hlodiff.hlo.model import Module, Shape
 from hlodiff.report.collective_arrays import arrays_of, format_other_arrays
-from hlodiff.report.edits import OF_ARRAYS
+from hlodiff.report.edits import OF_ARRAYS, format_field_change
 from hlodiff.report.grouping import EditGroup, Sides, sides_added_up
 from hlodiff.report.report import Report
 from hlodiff.report.wording import many
@@ -30,6 +30,7 @@ class Carried:
         among: the devices that take part, as text.
         cost: of the collectives, before and after.
         is_put_together: whether one of them carries several arrays as one: its shape says nothing of them.
+        other_devices: how the devices differ from those before, as text; "" if they do not.
     """
 
     family: str
@@ -37,6 +38,7 @@ class Carried:
     among: str
     cost: Sides
     is_put_together: bool = False
+    other_devices: str = ""
 
     @property
     def are_combined(self) -> bool:
@@ -131,7 +133,11 @@ def _carried_by(edit_group: EditGroup, report: Report) -> Carried | None:
     cost = sides_added_up(*(edit.cost for edit in edits if edit.cost))
     own = sum(len(arrays_of(site)) for edit in edits for pair in edit.sites for site in pair)
     is_put_together = own < sum(len(one) for side in arrays for one in side)
-    return Carried(families.pop(), (arrays[0], arrays[1]), among.pop(), cost, is_put_together)
+    devices = {
+        format_field_change(one, edit) for edit in edits for one in edit.changes if one.field == "replica_groups"
+    }
+    other_devices = devices.pop() if len(devices) == 1 else ""
+    return Carried(families.pop(), (arrays[0], arrays[1]), among.pop(), cost, is_put_together, other_devices)
 
 
 def _family(edit: Edit) -> str:
@@ -188,6 +194,8 @@ def _joined(chosen: Sequence[tuple[EditGroup, Carried]]) -> EditGroup:
         words = f"{len(arrays[1])} arrays combined differently"
     if counts[0] != counts[1]:
         words += f", in {many(counts[1], 'operation')} instead of {counts[0]}"
+    devices = {carried.other_devices for _, carried in chosen}
+    words = "; ".join(filter(None, (devices.pop() if len(devices) == 1 else "", words)))
     name = chosen[0][1].family
     follows = Counter[str]()
     for one in groups:
