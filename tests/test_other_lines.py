@@ -119,3 +119,36 @@ def test_an_array_that_grew_is_not_a_part_of_it_that_has_its_old_size(is_reverse
     found = hlodiff.diff(*(sides[::-1] if is_reversed else sides))
     came = "removed" if is_reversed else "added"
     assert {edit[0:4:2] for edit in _shown(found) if edit[1] == "multiply"} == {("changed", 17), (came, 18)}
+
+
+@pytest.mark.parametrize("lines", [("@1", "@2"), ("@1", "@1")])
+def test_an_operation_of_another_line_in_another_size_is_another_one(lines: tuple[str, str]) -> None:
+    """Nothing that it takes or that takes it is as it was; at its own line it grew."""
+    kept = """%z = f32[] constant(0)
+    %a = f32[8] abs(%x)@1
+    %b = f32[8] ceil(%a)@1
+    %e = f32[8] negate(%b)@1
+    %f = f32[8] sqrt(%e)@1
+    %c = f32[8] floor(%x)@2
+    %d = f32[8] rsqrt(%c)@2
+    %g = f32[8] negate(%d)@2
+    %h = f32[8] cbrt(%g)@2
+    """
+    old = """%s = f32[8] sine(%x)@
+    %p = f32[12] pad(%s, %z), padding=0_4@
+    %l = f32[12] log(%p)@
+    ROOT %r = (f32[8], f32[8], f32[12]) tuple(%f, %h, %l)"""
+    new = """%s = f32[8] cosine(%x)@
+    %i = f32[8] tan(%s)@
+    %p = f32[16] pad(%i, %z), padding=0_8@
+    %j = f32[16] tanh(%p)@
+    %l = f32[16] exponential(%j)@
+    ROOT %r = (f32[8], f32[8], f32[16]) tuple(%f, %h, %l)"""
+    sides = (
+        _program("%x = f32[8] parameter(0)", kept + text.replace("@", at))
+        for text, at in zip((old, new), lines, strict=True)
+    )
+    found = hlodiff.diff(*sides)
+    assert {(edit.kind, edit.is_weak) for edit in found.edits if edit.old and edit.old.opcode == "pad"} == {
+        ("changed", lines[0] != lines[1])
+    }

@@ -1,4 +1,4 @@
-"""Pairs without an edit that rest on weak evidence: operations of two lines of Python that are only of one type.
+"""Pairs that rest on weak evidence, mostly without an edit: operations of two lines of Python that are of one type.
 
 The shortest script keeps whatever it can. If an array grew, and a new operation elsewhere has the size that the old one
 had, one of the two is an edit either way, and the script is an edit shorter if the old one becomes the new one. If
@@ -26,7 +26,7 @@ Line = tuple[str, int] | None
 
 
 def pairs_of_other_lines(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> list[RawEdit]:
-    """Pairs without an edit that are shown as removed and added.
+    """Pairs without an edit that are shown as removed and added; those with one are marked as weak.
 
     Args:
         old, new: the programs as they were paired.
@@ -67,19 +67,21 @@ class _OtherLines:
             if place
             for near in self._near(side, place)
         ]
-        for one in worklist:  # the list grows
-            other = self.mapping[0].get(one)
-            if other is None or one in self.edited or one in pairs or not self._is_work(one):
-                continue
-            if not self._share(one, other) and (self._line(0, one), self._line(1, other)) in self._other_lines:
-                pair = self.matches.get((one[0], other[0]))
-                if pair and pair.pairing and pair.pairing.old[one[1]] == other[1]:
-                    matcher, key = pair.pairing.matchers.get(one[1], ""), (pair.old, pair.new)
-                    pairs[one] = RawEdit(
-                        "changed", one, other, count=pair.count, matcher=matcher, is_weak=True, pair=key
-                    )
-                    self.weak.add(one)
-                    worklist += self._near(0, one)
+        for edit in self.edits:
+            one, other = edit.old, edit.new
+            if one and other and edit.kind == "changed" and not edit.is_weak and self._is_other(one, other):
+                edit.is_weak = True
+                self.weak.add(one)
+                worklist += self._near(0, one)
+        for near in worklist:  # the list grows
+            match = self.mapping[0].get(near)
+            if match is not None and near not in self.edited and near not in pairs and self._is_other(near, match):
+                pair = self.matches.get((near[0], match[0]))
+                if pair and pair.pairing and pair.pairing.old[near[1]] == match[1]:
+                    matcher, key = pair.pairing.matchers.get(near[1], ""), (pair.old, pair.new)
+                    pairs[near] = RawEdit("changed", near, match, [], pair.count, matcher, is_weak=True, pair=key)
+                    self.weak.add(near)
+                    worklist += self._near(0, near)
         return [pairs[one] for one in sorted(pairs)]
 
     def _mark_products(self) -> None:
@@ -107,9 +109,12 @@ class _OtherLines:
             if one is not None:
                 yield one
 
-    def _is_work(self, place: Place) -> bool:
-        it = at(self.modules[0], place)
-        return bool(it.operands) and it.opcode not in CARRIERS | CALLS and not it.called
+    def _is_other(self, one: Place, other: Place) -> bool:
+        """Whether two matched instructions share no neighbour, and their lines mostly correspond to others."""
+        it = at(self.modules[0], one)
+        if not it.operands or it.opcode in CARRIERS | CALLS or it.called or self._share(one, other):
+            return False
+        return (self._line(0, one), self._line(1, other)) in self._other_lines
 
     def _line(self, side: int, place: Place) -> Line:
         module, known = self.modules[side], self._lines[side]
