@@ -283,6 +283,8 @@ def edit_group_of(
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
     held = collective_in(along) if is_fusion else ""
+    if held:  # what else these fusions compute was mostly in others before
+        cost = _traffic(cost)
     what = format_edit(first) if len(edits) == 1 else _in_common(edits)
     return EditGroup(
         key,
@@ -300,6 +302,12 @@ def edit_group_of(
         along=beside,
         collective=held,
     )
+
+
+def _traffic(sides: Sides) -> Sides:
+    """The bytes that collectives carry, as the only cost of what holds them."""
+    old, new = (cost and replace(cost, flops=0, read=0, written=cost.collective, elsewhere=()) for cost in sides)
+    return old, new
 
 
 def collective_in(edits: Iterable[Edit]) -> str:
