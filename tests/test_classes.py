@@ -1625,3 +1625,21 @@ def test_another_copy_of_one_number_is_not_listed_beside_other_changes() -> None
     alone = diff(module("%x", "%x", "sine"), module("%x", "%y", "sine"))
     words = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", "cpu", "stablehlo", "changed", alone),)))
     assert "power %t f32[4]: operands: other copies of the same values" in words
+
+
+def test_a_type_that_the_compiler_chose_for_what_is_handed_on_is_no_numerics() -> None:
+    """The StableHLO rounds as before: only where a value is cast differs, in front of a gather or behind it."""
+    table, rows = "f32[64,128]{1,0}", "f32[8,128]{1,0}"
+    gather = "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,128}"
+
+    def module(body: str) -> Module:
+        return read_text(
+            f"HloModule m\n\nENTRY e {{\n  %t = {table} parameter(0)\n  %i = s32[8]{{0}} parameter(1)\n{body}"
+            "  ROOT %r = bf16[8,128]{1,0} negate(%c)\n}\n"
+        )
+
+    early = module(f"  %b = bf16[64,128]{{1,0}} convert(%t)\n  %c = bf16[8,128]{{1,0}} gather(%b, %i), {gather}\n")
+    late = module(f"  %g = {rows} gather(%t, %i), {gather}\n  %c = bf16[8,128]{{1,0}} convert(%g)\n")
+    found = diff(early, late)
+    assert "numerics" in classes_of(found)
+    assert "numerics" not in classes_of(found, has_folded_constants=True)

@@ -443,12 +443,12 @@ class _Regions:
 
     def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:
         assert edit.old and edit.new
+        one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+        if _kind(one) != _kind(other) and not self._arguments.retyped:  # a mask in the place of a number
+            return True
         if "literal" not in fields:
             return not alone and not self._shares_user(edit.old, edit.new)
         if "element_type" in fields:
-            one, other = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
-            if _kind(one) != _kind(other) and not self._arguments.retyped:  # a mask in the place of a number
-                return True
             return not alone and not (_are_alike(one, other) and self._shares_user(edit.old, edit.new))
         return not self._shares_user(edit.old, edit.new, keeps_values=True)
 

@@ -515,8 +515,13 @@ def _decisive_of_all(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[t
     chosen = [(first, number) for number in decisive_numbers(first.numbers, verdict)]
     if verdict == "mixed" or not chosen:
         return chosen
-    names = {number.name for _, number in chosen}
     marked = [(one, [n for n in one.numbers if n.relevant and n.mark == verdict]) for one in group]
+    # Of collectives first those that all of these targets have more or less of.
+    on_all = set[str]({*FAMILIES}).intersection(*({number.name for number in own} for _, own in marked))
+    if chosen[0][1].name in FAMILIES and on_all.isdisjoint(number.name for _, number in chosen):
+        shared = sorted((n for n in marked[0][1] if n.name in on_all), key=lambda number: -number.rank)
+        chosen = [*((first, number) for number in shared[:1]), *chosen][:2]
+    names = {number.name for _, number in chosen}
     for one, own in marked:
         if own and names.isdisjoint(number.name for number in own):
             chosen = [*chosen[:1], (one, decisive_numbers(one.numbers, verdict)[0])]

@@ -1303,7 +1303,9 @@ def _in_all(
     by, whole = [one.by(measure) for one in edit_groups], new - old
     largest, listed = max(range(len(by)), key=lambda n: abs(by[n])), sum(by)
     undone = listed - whole
-    is_large = by[largest] and _LEAST_PART * abs(by[largest]) >= max(old, new)
+    # What is against the change of the whole misleads sooner.
+    least = _LEAST_PART if listed * whole >= 0 else 10 * _LEAST_PART
+    is_large = by[largest] and least * abs(by[largest]) >= max(old, new)
     if not (is_large and undone * listed > 0 and 2 * abs(undone) >= abs(listed)):
         return None
     change = f"{'+' if whole > 0 else ''}{show(whole)}" if whole else "unchanged"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from hlodiff.differ.classify import FLOAT
 from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
 from hlodiff.differ.regions import CARRIERS
@@ -50,8 +51,6 @@ _OF_FUSIONS = frozenset(["element_type", "shape", "operands", "fusion_kind"])
 _SELECTING = ("get-tuple-element", "tuple", "bitcast")
 # Of a collective of as many bytes: its arrays are in another order, or transposed.
 _REORDERED = frozenset(["shape", "layout", "operands"])
-# They decide how results are rounded.
-_OF_VALUES = frozenset(["element_type", "precision"])
 # They are chosen again if anything differs. Of a custom call the configuration decides what is computed.
 _ARRANGED = frozenset(["backend_config", "layout"])
 _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the rest differently
@@ -166,10 +165,20 @@ class NetWork:
         old, new = edit_group.group[1:3]
         return bool(
             collective_of(edit_group)
-            or not _OF_VALUES.isdisjoint(map(str, edit_group.fields))
+            or self._rounds(edit_group)
             or (self.is_retyped and "convert" in (old, new))
             or self._accounts(edit_group)
             or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))
+        )
+
+    def _rounds(self, edit_group: EditGroup) -> bool:
+        """Whether numbers have another precision, or are of another floating-point type."""
+        diffs = ((self.report.programs[program].diff, index) for program, index in edit_group.edits)
+        changes = [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
+        return any(
+            one.field == "precision"
+            or (one.field == "element_type" and all(FLOAT.match(side) for side in (one.old, one.new)))
+            for one in changes
         )
 
     def is_undone(self, edit_group: EditGroup) -> bool:
