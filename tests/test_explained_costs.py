@@ -182,6 +182,21 @@ def test_what_a_new_loop_computes_did_not_go() -> None:
     assert "added while" in words and "removed" not in words and "sine" not in words, words
 
 
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_loop_that_went_with_a_branch_is_said(is_reversed: bool) -> None:
+    def refined(x: jax.Array) -> jax.Array:
+        def until(h: jax.Array) -> jax.Array:
+            found: jax.Array = jax.lax.while_loop(lambda h: h.sum() < 1.0, jnp.sin, h)
+            return found
+
+        found: jax.Array = jax.lax.cond(x[0] > 0, until, lambda h: h, jnp.tanh(x))
+        return found
+
+    sides = [lowered(function, (8,)) for function in (refined, jnp.tanh)]
+    words = report(compared(*(sides[::-1] if is_reversed else sides), with_lines=True))
+    assert f"StableHLO: 1 loop {'added' if is_reversed else 'gone'} (of unknown length)" in words, words
+
+
 def test_what_another_loop_of_a_line_computes_now_is_one_change() -> None:
     """The index of a step counts down in the loop that runs backwards, which the loop of the gradient did before."""
 

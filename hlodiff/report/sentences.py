@@ -696,12 +696,22 @@ def _other_loops(diff: ModuleDiff) -> Iterator[str]:
     # A loop that left one that is gone, or that is in a new one now, is the same loop.
     inner = [_own_turns(one - two) for one, two in zip(apart, outer, strict=True)]
     sides = [sorted((_own_turns(one) - gone).elements()) for one, gone in zip(outer, inner[::-1], strict=True)]
-    if not all(0 < len(side) <= _MOST_LOOPS for side in sides):
+    if not any(sides) or max(map(len, sides)) > _MOST_LOOPS:
         return
+    if not all(sides) and any(_is_own_loop(edit) for edit in diff.reported):
+        return  # listed as such
     came, gone = (", ".join(f"{turns} turns" if turns else "of unknown length" for turns in side) for side in sides)
-    if came != gone:
-        noun = "outer loop" if any(inner) else "loop"
+    noun = "outer loop" if any(inner) else "loop"
+    if not all(sides):
+        yield f"{many(len(sides[0] or sides[1]), noun)} {'added' if came else 'gone'} ({came or gone})"
+    elif came != gone:
         yield f"{many(len(sides[0]), noun)} added ({came}), {len(sides[1])} gone ({gone})"
+
+
+def _is_own_loop(edit: Edit) -> bool:
+    """Whether a loop came or went on its own, and not with a call or a branch that holds it."""
+    is_half = edit.kind in ("added", "removed") and edit.cause is None
+    return is_half and any(site is not None and site.opcode == "while" for site in (edit.old, edit.new))
 
 
 def _own_turns(loops: Counter[tuple[str, ...]]) -> Counter[str]:
