@@ -29,7 +29,8 @@ _TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_n
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(
-    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?)|loops? added \()"
+    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?)"
+    r"|loops? (?:added|gone) \()"
 )
 # Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
@@ -91,6 +92,9 @@ def main_edit(
         >>> groups = [EditGroup((), "added", 1, "exponential f32[8]", "", group=("added", "", "exponential", ()))]
         >>> main_edit("worse: flops +2.9 %", (), (), groups)
         'exponential added'
+        >>> sentences = ("1 loop gone (of unknown length)",)  # it went with a call or branch
+        >>> main_edit("worse: flops +2.9 %", sentences, (), groups), main_edit("same", sentences, (), ())
+        ('exponential added', '1 loop gone (of unknown length)')
         >>> line = ChangedLine("net.py:4", "", "y = jax.nn.gelu(x)", "y = jax.nn.silu(x)")
         >>> main_edit("worse: flops +2.9 %", (), (line,), groups)
         'jax.nn.gelu -> jax.nn.silu'
