@@ -29,8 +29,8 @@ _TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_n
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(
-    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?)"
-    r"|loops? (?:added|gone) \()"
+    r"\d+ (?:new (?:argument|result)s?|(?:argument|result)s? gone|results? (?:instead of|now depends?)|"
+    r"loops? (?:added|gone) \()"
 )
 # Callers need to know it, but it does not explain the change.
 _AT_ANOTHER_PATH = re.compile(r"\d+ (?:argument|result)s? at another path\b")
