@@ -410,6 +410,8 @@ class LoopTurn:
         test: a digest of its condition without numbers; equal for a loop with another tolerance or limit.
         least: what an iteration does at least: branches, and inner loops that turn 6 or 7 times, may do less. None if
             it always does the same.
+        depth: how many such loops are around it.
+        has_inner: whether such loops in it do work, which is not part of `work`.
     """
 
     loop: UncountedLoop
@@ -418,6 +420,13 @@ class LoopTurn:
     runs: int = 1
     test: str = ""
     least: int | None = None
+    depth: int = 0
+    has_inner: bool = False
+
+    @property
+    def entered(self) -> tuple[int, int]:
+        """How often it is entered, and in how many such loops: otherwise equal iterations are other work in all."""
+        return self.depth, self.reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,19 +458,23 @@ class ExecutedCount:
         """Work outside of loops that data ends, then one iteration of each, on both sides; [] if there are other loops.
 
         Loops whose conditions compare the same, with whatever numbers, are the same; others are paired in their order.
+        Both of a pair are entered as often and in as many such loops: a loop that now runs for each element of a batch
+        does less in an iteration, and more often.
         A loop that came or went beside one that stayed is one that the other side never enters, unless work may have
         moved into it or out of it.
         """
         (first, *old), (second, *new) = self.loop_turns(), other.loop_turns()
         found, left = [(first, second)], []
         for turn in old:
-            place = next((n for n, one in enumerate(new) if one.test == turn.test), None)
+            same = (turn.test, turn.entered)
+            place = next((n for n, one in enumerate(new) if (one.test, one.entered) == same), None)
             if place is not None:
                 found.append((turn, new.pop(place)))
             else:
                 left.append(turn)
         if len(left) == len(new):
-            return [*found, *zip(left, new, strict=True)]
+            pairs = list(zip(*(sorted(side, key=lambda one: one.entered) for side in (left, new)), strict=True))
+            return [*found, *pairs] if all(one.entered == two.entered for one, two in pairs) else []
         if len(found) == 1 or (left and new):
             return []
         moved = (one.work - two.work if new else two.work - one.work for one, two in found)
@@ -500,6 +513,16 @@ class ExecutedCount:
         """
         return self.least, None if self.per_turn else self.most
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it may be more than twice its lower bound, and no loop is ended by data.
+
+        Example:
+            >>> ExecutedCount(6, 7).is_wide, ExecutedCount(0, 9).is_wide
+            (False, True)
+        """
+        return len(self.loop_turns()) < 2 and (self.most is None or self.most > 2 * self.least)
+
     def words(self, show: Callable[[float], str], root: str = "") -> str:
         """The number as people read it.
 
@@ -534,15 +557,15 @@ class ExecutedCount:
         return value
 
     def is_same(self, other: ExecutedCount) -> bool:
-        """Whether both are equal counts over the same loops, whatever their names."""
+        """Whether both are equal counts over the same loops, entered as often, whatever their names."""
         ours, theirs = (
-            (one.least, one.most, sorted((loop.condition, low, high or -1) for loop, low, high in one.per_turn))
+            (one.least, one.most, sorted((*loop, low, high or -1) for *loop, low, high in one._with_entered()))
             for one in (self, other)
         )
         return ours == theirs
 
     def compares_with(self, other: ExecutedCount) -> bool:
-        """Whether two counts can be compared: both exact, or with the same loops unknown.
+        """Whether two counts can be compared: both exact, or with the same loops unknown, entered as often.
 
         Example:
             >>> [ExecutedCount(3, 3).compares_with(other) for other in (ExecutedCount(4, 4), ExecutedCount(0, 4))]
@@ -550,10 +573,16 @@ class ExecutedCount:
         """
         if self.exact is not None and other.exact is not None:
             return True
-        loops = [sorted(loop.condition for loop, _, _ in one.per_turn) for one in (self, other)]
+        loops = [sorted(found[:2] for found in one._with_entered()) for one in (self, other)]
         ranges = [(low, high) for one in (self, other) for _, low, high in one.per_turn]
         ranges += [(one.least, one.most) for one in (self, other)]
         return loops[0] == loops[1] and bool(loops[0]) and all(low == high for low, high in ranges)
+
+    def _with_entered(self) -> Iterator[tuple[str, tuple[int, int], int, int | None]]:
+        """`per_turn` with each loop's condition, and how it is entered, as far as that is known."""
+        known = {turn.loop: turn.entered for turn in self.turns}
+        for loop, least, most in self.per_turn:
+            yield loop.condition, known.get(loop, (0, 1)), least, most
 
 
 def _range(least: int, most: int | None, show: Callable[[float], str]) -> str:
@@ -707,6 +736,8 @@ class _Turn:
     least: Counter[str] = field(default_factory=Counter)
     reached: int = 1
     runs: int = 1
+    depth: int = 0
+    inner: set[LoopPlace] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -754,11 +785,13 @@ class _Total:
             body = self.turns.setdefault(times.ended, _Turn(runs=runs))
             _add(body.work, callee.outside, 1)
             _add(body.least, callee.outside_least, 1)
+            body.inner |= callee.turns.keys()
             runs = -(-runs // _SHORTER)
         _add(self.outside, callee.outside, times.least if times.ended is not None else reached)
         _add(self.outside_least, callee.outside_least, times.least)
         for place, inner in callee.turns.items():
-            turn = self.turns.setdefault(place, _Turn(inner.work, inner.least, 0, 0))
+            turn = self.turns.setdefault(place, _Turn(inner.work, inner.least, 0, 0, 0, inner.inner))
+            turn.depth = max(turn.depth, inner.depth + (times.ended is not None))
             turn.reached = min(turn.reached + inner.reached * reached, _MOST)
             turn.runs = min(turn.runs + inner.runs * runs, _MOST)
 
@@ -822,7 +855,14 @@ def _number(
     )
     turns = tuple(
         LoopTurn(
-            loops[place], work, one.reached, one.runs, tests[place], one.least[name] if one.least[name] < work else None
+            loops[place],
+            work,
+            one.reached,
+            one.runs,
+            tests[place],
+            one.least[name] if one.least[name] < work else None,
+            one.depth,
+            any(total.turns[inner].work[name] for inner in one.inner),
         )
         for place, one in sorted(total.turns.items())
         for work in (one.work[name],)

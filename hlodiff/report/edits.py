@@ -768,7 +768,8 @@ def format_cost(
         old, new: None for a side without the instruction.
         stage: stage of the program. StableHLO does not show which values are stored, so it has no bytes.
         root: the project's folder; file paths of loops are relative to it.
-        is_net: give the difference of the sides instead of both, for a text that names only what one side lacks.
+        is_net: give the difference of the sides instead of both, for a text that names only what one side lacks; but
+            both if one is of one iteration of loops with unknown trip counts and the other of all iterations.
 
     Returns:
         text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
@@ -780,9 +781,13 @@ def format_cost(
         ('+128 flops, +1.0 KiB', '128 flops')
         >>> format_cost(Cost(1, 128), Cost(1, 96), is_net=True)
         '-32 flops'
+        >>> from hlodiff.differ.loops import UncountedLoop
+        >>> format_cost(Cost(1, 8, loops=(UncountedLoop("", "w", "net.py", 4),)), Cost(9, 72), is_net=True)
+        '8 -> 72 flops, counting one turn of the loop at net.py:4'
     """
     words = []
     is_stored = stage != "stablehlo"
+    is_net = is_net and not (old and new and bool(old.loops) != bool(new.loops))
     for measure, show, unit in _MEASURES if is_stored else _MEASURES[:1]:
         before, after = (None if cost is None else measure(cost) for cost in (old, new))
         words.append(_change_of_cost(before, after, show, unit, is_net))

@@ -35,6 +35,7 @@ from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
     change_size,
+    entered_otherwise,
     executed_pair,
     format_number,
     key_numbers,
@@ -71,6 +72,7 @@ from hlodiff.report.verdict import (
     has_unknown,
     is_unknown_work,
     judged,
+    metric_of,
     other_memory,
     other_work,
     verdict_of,
@@ -367,7 +369,7 @@ def _verdict_in_words(
     for one in verdicts:
         by.setdefault(one.verdict, []).append(one)
     words: dict[Verdict, list[str]] = {}
-    parts = []
+    parts: list[str] = []
     largest: list[str] = []
     for verdict, group in by.items():
         if verdict == "same":
@@ -397,7 +399,8 @@ def _verdict_in_words(
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
             where = f" on {' and '.join(unjudged)}" if len(unjudged) < len(targets) else ""
-            size = _unknown_work(of_memory)
+            size = _unknown_work(of_memory, programs)
+            size = "" if any(size in part for part in parts) else size
             doubt = f", total work cannot be judged{where}{size}"
         elif verdict != "worse" and any(has_unknown(one.numbers) for one in group):
             doubt = ", as far as trip counts are known"
@@ -416,7 +419,7 @@ def _verdict_in_words(
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = ", as far as trip counts are known" if any(has_unknown(one.numbers) for one in verdicts) else ""
-        doubt = f"{doubt}{_unknown_work(verdicts)}" if doubt else _at_equal_turns(verdicts, diffs)
+        doubt = f"{doubt}{_unknown_work(verdicts, programs)}" if doubt else _at_equal_turns(verdicts, diffs)
         targets = [target for one in verdicts for target in one.targets]
         unknown = [target for target in targets if target in programs and other_work(programs[target])]
         only = _on(unknown, compared) if len(unknown) < len(targets) else ""
@@ -447,15 +450,21 @@ def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | Non
             yield f"all collectives {format_pair(format_bytes(old), format_bytes(new))}{of}"
 
 
-def _unknown_work(group: Sequence[TargetVerdict]) -> str:
-    """Both sides of the first number of work without direction: collectives, else flops, else any."""
-    found = [(one.targets, number) for one in group for number in one.numbers if has_unknown((number,))]
+def _unknown_work(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> str:
+    """Why work cannot be judged: loops that are entered more or less often, or both sides of its first number.
+
+    That is of a collective, else flops, else any; none of which one side may be more than twice its lower bound.
+    """
+    found = [(one.targets or (None,), number) for one in group for number in one.numbers if has_unknown((number,))]
     found.sort(key=lambda item: (item[1].name not in FAMILIES, item[1].name != "flops"))
-    if not found:
-        return ""
-    targets, number = found[0]
-    is_only = sum(len(one.targets) for one in group) < 2
-    return f" ({both_sides(number, '' if is_only or not targets else targets[0])})"
+    for targets, number in found:
+        sides = executed_pair(programs[targets[0]], metric_of(number)) if targets[0] in programs else ()
+        if sides and (why := entered_otherwise(*sides)):
+            return f" ({why})"
+        if not any(one.is_wide for one in sides):
+            is_only = sum(len(one.targets) for one in group) < 2
+            return f" ({both_sides(number, '' if is_only else targets[0] or '')})"
+    return ""
 
 
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:

@@ -1298,7 +1298,8 @@ def _in_all(
 ) -> tuple[EditGroup, str] | None:
     sides = executed_pair(program, metric)
     old, new = (one.once for one in sides)
-    if old is None or new is None or not edit_groups:
+    counts_one_turn = {len(one.loop_turns()) > 1 for one in sides}
+    if old is None or new is None or not edit_groups or len(counts_one_turn) > 1:
         return None
     by, whole = [one.by(measure) for one in edit_groups], new - old
     largest, listed = max(range(len(by)), key=lambda n: abs(by[n])), sum(by)

@@ -153,8 +153,8 @@ def _one_sided() -> dict[str, Any]:
 
 
 def _table(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A record as a table; XLA passes and callers of libraries only if requested."""
-    return {name: value for name, value in fields if name not in ("passes", "caller") or value}
+    """A record as a table; XLA passes and callers of libraries only if requested, `besides` only if not empty."""
+    return {name: value for name, value in fields if name not in ("passes", "caller", "besides") or value}
 
 
 def _scenario(one: TraceComparison) -> dict[str, Any]:

@@ -246,7 +246,7 @@ def _numbers(program: ProgramView | None) -> list[str]:
     for number in program.numbers:
         old, new = _sides(number)
         named = escape_markdown(number.name + number.per)
-        lines.append(f"| {named} | {old} | {new} | {by_how_much(number)} |")
+        lines.append(f"| {named} | {old} | {new} | {_by(number)} |")
     if program.scopes:
         lines += ["", f"Most changed scopes: {escape_markdown(clip(format_scopes(program.scopes), 2 * WIDEST))}"]
     return [*lines, ""]
@@ -507,11 +507,15 @@ def _numbers_by_target(function: FunctionView) -> list[str]:
         for number in one.numbers:
             sign = f" {SIGNS[number.mark]} {number.mark}" if number.mark else ""
             old, new = _sides(number)
-            cells = (on, escape_markdown(number.name + number.per), old, new, by_how_much(number) + sign)
+            cells = (on, escape_markdown(number.name + number.per), old, new, _by(number) + sign)
             rows.append(f"| {' | '.join(cells)} |")
     below = sum(one.below for one in function.targets)
     lines = ["| target | number | before | after | change |", "| --- | --- | ---: | ---: | --- |", *rows, ""]
     return [*(lines if rows else []), *([f"{many(below, 'number')} changed too little to list.", ""] if below else [])]
+
+
+def _by(number: Number) -> str:
+    return ", ".join(filter(None, (by_how_much(number), escape_markdown(printable(number.besides)))))
 
 
 def _sides(number: Number) -> tuple[str, str]:

@@ -156,11 +156,22 @@ def by_how_much(number: Number) -> str:
 
     Of work that depends on data it is the change of the part that is shown, if it has a direction.
     """
-    if not number.comparable and not (number.mark and any(part_of(number))):
+    has_direction = number.mark or (number.relevant and number.least)
+    if not number.comparable and not (has_direction and any(part_of(number))):
         return ""
     if number.old != number.new:
         return format_change(number.old, number.new)
     return format_change(number.old_bytes, number.new_bytes)
+
+
+def format_by(number: Number) -> str:
+    """What `by_how_much` shows, and the change of what the number leaves out.
+
+    Example:
+        >>> format_by(Number("flops", 100, 25, besides="outside of the loops +67 %"))
+        '-75 %, outside of the loops +67 %'
+    """
+    return ", ".join(filter(None, (by_how_much(number), printable(number.besides))))
 
 
 def change_size(number: Number) -> tuple[float, float]:
@@ -243,12 +254,40 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     came_or_went = bool(chosen[0].reached) != bool(chosen[1].reached)
     if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
         return before, after, _at_most(chain(*parts)) + _EACH_TURN
-    where = f"{_at_most(chosen)} per turn of {_which_loop(chosen[1].loop, new)}"
+    inner = _WITHOUT_INNER if any(one.has_inner for one in chosen) else ""
+    where = f"{_at_most(chosen)} per turn{inner} of {_which_loop(chosen[1].loop, new)}"
     if chosen[1].loop == OUTSIDE:
         every = {turn.loop.words() for _, turn in parts[1:]}
         loops = every.pop() if len(every) == 1 else f"the {len(parts) - 1:,} loops{OF_LOOPS}"
         where = f"{_at_most(chosen)} outside of {loops}"
     return chosen[0].work, chosen[1].work, where
+
+
+def _besides(old: ExecutedCount, new: ExecutedCount, shown: tuple[int, int, str] | None) -> str:
+    """The change outside of the loops beside that of one iteration, if it is the other way and not small."""
+    if shown is None or " per turn" not in shown[2]:
+        return ""
+    parts = old.parts(new)
+    before, after = parts[0]
+    by, once = after.work - before.work, sum(one.work * one.reached for one, _ in parts)
+    if by * (shown[1] - shown[0]) >= 0 or min(_share(parts[0]), abs(by) / max(once, 1)) < _LEAST_CHANGE:
+        return ""
+    return f"outside of the loop{'s' if len(parts) > 2 else ''} {format_change(before.work, after.work)}"
+
+
+def entered_otherwise(old: ExecutedCount, new: ExecutedCount) -> str:
+    """That all loops which data ends are entered more or less often than before; "" if not, or if not all alike.
+
+    Example:
+        >>> sides = [ExecutedCount(turns=(LoopTurn(OUTSIDE, 8, n),), outside=0) for n in (1, 4)]
+        >>> entered_otherwise(*sides)
+        'loops of unknown length are entered 4 times instead of once'
+    """
+    times = [{turn.reached for turn in one.loop_turns()[1:]} for one in (old, new)]
+    if len(times[0]) != 1 or len(times[1]) != 1 or times[0] == times[1]:
+        return ""
+    before, after = ("once" if n == 1 else many(n, "time") for (n,) in times)
+    return f"loops{OF_LOOPS} are entered {after} instead of {before}"
 
 
 def _which_loop(loop: UncountedLoop, number: ExecutedCount) -> str:
@@ -262,6 +301,7 @@ def _which_loop(loop: UncountedLoop, number: ExecutedCount) -> str:
     return f"the {place}{ending} of {len(alike):,} loops{words.removeprefix('the loop')}"
 
 
+_WITHOUT_INNER = ", without inner loops,"
 _EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
 _AT_MOST = " at most"
 _LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
@@ -308,7 +348,7 @@ def _with_turns(one: ExecutedCount, unit: Unit) -> str:
 
 
 _OF_PART = re.compile(
-    r"(?P<number>[^ ]+(?: [KMGT]i?B?| B)?)(?P<where>(?: at most)? (?:per turn of|outside of|with one turn) .*)"
+    r"(?P<number>[^ ]+(?: [KMGT]i?B?| B)?)(?P<where>(?: at most)? (?:per turn,? |outside of |with one turn ).*)"
 )
 
 
@@ -338,7 +378,8 @@ def short_part(which: str, told: str) -> str:
     if which.removeprefix(_AT_MOST) != told.removeprefix(_AT_MOST):
         return which
     bound, where = (_AT_MOST if which.startswith(_AT_MOST) else ""), which.removeprefix(_AT_MOST)
-    return f"{bound} per turn" if where.startswith(" per turn") else bound
+    short = next((words for words in (" per turn", " outside") if where.startswith(words)), "")
+    return f"{bound}{short}"
 
 
 def executed_pair(program: ProgramComparison, metric: str) -> tuple[ExecutedCount, ExecutedCount]:
@@ -420,8 +461,9 @@ def executed_numbers(program: ProgramComparison, rows: Iterable[Row]) -> Iterato
             yield metric, Number(name, old.least, new.least, unit, *carried, per, is_known)
         else:
             words = format_executed_pair(old, new, unit)
-            pair = (changed_part(old, new) or (old.least, new.least))[:2]
-            yield metric, Number(name, *pair, unit, *carried, per, False, *words)
+            shown = changed_part(old, new)
+            pair, besides = (shown or (old.least, new.least))[:2], _besides(old, new, shown)
+            yield metric, Number(name, *pair, unit, *carried, per, False, *words, besides=besides)
 
 
 # --- How much of a pair of programs is the same.
@@ -681,7 +723,7 @@ def _executed(executed: Mapping[str, Number], rows: Sequence[Row]) -> str:
     """Numbers of one call, with their bytes if any: `copies 3 -> 10 (40.0 KiB -> 104.1 KiB)`."""
     words = []
     for metric, number in [(metric, executed[metric]) for metric, *_ in rows if metric in executed]:
-        by = by_how_much(number) if metric in ("flops", "bytes_accessed", "launches") else ""
+        by = format_by(number) if metric in ("flops", "bytes_accessed", "launches") else ""
         words.append(f"{number.name} {format_number(number)}" + (f" ({by})" if by else ""))
     return ", ".join(words)
 

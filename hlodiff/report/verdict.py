@@ -17,12 +17,13 @@ from typing import Literal
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.instruction_costs import instruction_flops
 from hlodiff.differ.loops import has_data_loop
-from hlodiff.differ.metrics import OUTSIDE, ExecutedCount, LoopTurn, runs
+from hlodiff.differ.metrics import ASSUMED, OUTSIDE, ExecutedCount, LoopTurn, runs
 from hlodiff.differ.placement import donations
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
+from hlodiff.report.lines import printable
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
@@ -58,6 +59,7 @@ _EACH_WAITS = 0.125  # weight of the number of collectives against that of their
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
+_MORE_AND_LESS = 2.0  # times the threshold up to which more in one loop and less in another is little
 _SMALL = 0.25
 _ALMOST = 0.95  # the share of the largest number that counts as the largest
 _MANY_TIMES = 10  # above this a percentage is unclear: +3188 %
@@ -208,6 +210,9 @@ def _judged(
     if way and by >= threshold and not is_of_donation and _is_by_chance(program, number, by, threshold):
         of, off = ("temp and peak", "") if number.name in MEMORY else (number.name, " off GPUs")
         return replace(number, relevant=True, least=_below(of, threshold * _UNCERTAIN[number.name]) + off)
+    if way and by < threshold and number.name in _WORK and _changed_outside(program, number) >= threshold:
+        words = f"{_below('work outside of loops', threshold)} of all in {ASSUMED} turns"
+        return replace(number, relevant=True, least=words)
     if weight is None or not way:
         # An unknown change is not below a threshold, unless a reader sees the same on both sides.
         is_same = bool(number.old_words) and number.old_words == number.new_words
@@ -221,7 +226,7 @@ def _judged(
         difference = abs(sub(*map(_assumed, executed_pair(program, size))))
     share = difference / whole if whole else 1.0
     if not number.comparable and not weight.whole:  # the work of one iteration may be a small part of all
-        old, new = map(_assumed, executed_pair(program, _metric(number)))
+        old, new = map(_assumed, executed_pair(program, metric_of(number)))
         share = abs(new - old) / max(old, new, 1)
     least = threshold * (_OF_WHOLE if weight.whole == "memory" else 1) if weight.whole else 0.0
     relevant = always or (by >= threshold and share >= least)
@@ -239,6 +244,16 @@ def _judged(
     if number.name == "launches" and not _starts_kernels(program):
         rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4), least=words)
+
+
+def _changed_outside(program: ProgramComparison, number: Number) -> float:
+    """The change outside of loops that data ends as a share of the work with one turn of each; 0 if loops changed."""
+    old, new = executed_pair(program, metric_of(number))
+    parts = old.parts(new)
+    if len(parts) < 2 or any(one.work != other.work for one, other in parts[1:]):
+        return 0.0
+    (before, after), *turns = parts
+    return abs(after.work - before.work) / max(before.work + sum(one.work * one.reached for one, _ in turns), 1)
 
 
 def _below(what: str, share: float) -> str:
@@ -298,7 +313,7 @@ def _way(program: ProgramComparison, number: Number, threshold: float) -> _Chang
     if number.name == "flops" and has_expanded(program):
         return 0, 0.0, 0.0
     if not number.comparable:
-        sides = executed_pair(program, _metric(number))
+        sides = executed_pair(program, metric_of(number))
         if len(parts := sides[0].parts(sides[1])) > 1:
             return _way_of_parts(parts, changed_part(*sides), threshold)
         pairs = _ranges(*sides)
@@ -368,18 +383,25 @@ def _is_more_by_count(number: Number) -> bool:
     return counted > _WAITS_FOR * carried
 
 
-def _metric(number: Number) -> str:
+def metric_of(number: Number) -> str:
+    """The executed metric behind a number; "" for others.
+
+    Example:
+        >>> metric_of(Number("bytes accessed", 1, 2))
+        'bytes_accessed'
+    """
     return f"collectives.{number.name}" if number.name in FAMILIES else _METRICS.get(number.name, "")
 
 
 def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> bool:
     """Whether a range, or work that data decides on, changed by less than the threshold of its maximum."""
-    old, new = executed_pair(program, _metric(number))
+    old, new = executed_pair(program, metric_of(number))
     if len(parts := old.parts(new)) > 1:
         runs = [min(pair[0].runs, pair[1].runs) for pair in parts]
         whole = sum(n * before.work for n, (before, _) in zip(runs, parts, strict=True))
         by = [n * (after.work - before.work) for n, (before, after) in zip(runs, parts, strict=True)]
-        return abs(sum(by)) < threshold * whole and sum(map(abs, by)) < _DOMINATES * threshold * whole
+        both = threshold * (_MORE_AND_LESS if number.name in _WORK else _DOMINATES)
+        return abs(sum(by)) < threshold * whole and sum(map(abs, by)) < both * whole
     (least, most), (fewest, highest) = old.bounds, new.bounds
     if most is None or highest is None:
         return False
@@ -465,7 +487,7 @@ def has_unknown(numbers: Iterable[Number]) -> bool:
     """
     # Launches leave no doubt about the work.
     unknown = (one for one in numbers if one.relevant and not one.comparable and one.name != "launches")
-    return any(not one.mark for one in unknown)
+    return any(not (one.mark or one.least) for one in unknown)
 
 
 def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
@@ -632,7 +654,8 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
         shown += [each for each in dict.fromkeys((first, one)) if each not in shown]
     shown += [one for one in decisive_numbers(numbers, verdict) if one not in shown]
     # A range or per iteration; collectives are named even if more of them transfer less.
-    open_ = sorted((one for one in numbers if has_unknown((one,))), key=lambda one: one.name not in _WORK)
+    is_open = (one for one in numbers if has_unknown((one,)) or (one.name in _WORK and one.least))
+    open_ = sorted(is_open, key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
     shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
     return shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
@@ -655,7 +678,8 @@ def both_sides(number: Number, on: str = "", told: str = "") -> str:
         by = ""  # both sides are clearer than +273913698 %
     pair, which = part_of(number)
     shown = f"{pair}{short_part(which, told)}" if pair else format_number(replace(number, per=""))
-    words = f"{number.name} {shown}" + (f" ({by})" if by else "")
+    beside = ", ".join(filter(None, (by, printable(number.besides))))
+    words = f"{number.name} {shown}" + (f" ({beside})" if beside else "")
     return f"{words} on {on}" if on else words
 
 

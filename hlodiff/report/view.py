@@ -35,6 +35,7 @@ class Number:
         rank: relative importance of the change within one program; 0 without a mark.
         least: the threshold of its own that the change is below, as `copies below 1 % of all bytes`; "" if it is below
             none, or below that of all numbers.
+        besides: the opposite change of what the number leaves out, as `outside of the loops +67 %` of work per turn.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Number:
     relevant: bool = True
     rank: float = 0
     least: str = ""
+    besides: str = ""
 
 
 @dataclass(frozen=True, slots=True)

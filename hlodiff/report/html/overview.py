@@ -14,7 +14,7 @@ from hlodiff.report.addresses import program_address
 from hlodiff.report.functions import WORST
 from hlodiff.report.headline import format_status
 from hlodiff.report.lines import printable
-from hlodiff.report.numbers import by_how_much, executed_pair, format_executed, format_number, key_numbers
+from hlodiff.report.numbers import executed_pair, format_by, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report, outcomes
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
 from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
@@ -111,7 +111,7 @@ class OverviewRow:
         """Name, both sides, change and mark of the numbers that matter most, compiled ones where there are any."""
         found = self._found
         ranked = sorted((one for one in found if one.relevant), key=lambda one: (not one.mark, -one.rank))
-        return [(one.name, format_number(one), by_how_much(one), one.mark) for one in ranked[:_MOST_NUMBERS]]
+        return [(one.name, format_number(one), format_by(one), one.mark) for one in ranked[:_MOST_NUMBERS]]
 
     @property
     def below(self) -> str:

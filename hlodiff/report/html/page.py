@@ -32,7 +32,7 @@ from hlodiff.report.html.overview import (
     tiles_of,
 )
 from hlodiff.report.lines import Span, changed_spans, value_spans
-from hlodiff.report.numbers import by_how_much, format_number
+from hlodiff.report.numbers import format_by, format_number
 from hlodiff.report.report import Report
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
 from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
@@ -119,7 +119,7 @@ def _values(report: Report, view: ReportView, bodies: BodyStore, limits: PageLim
         "left_of": format_left,
         "sources_of": _sources_of,
         "beside_of": format_beside,
-        "number_of": lambda number: (format_number(number), by_how_much(number)),
+        "number_of": lambda number: (format_number(number), format_by(number)),
         "stage_names": STAGE_NAMES,
         "rows": shown,
         "hidden_rows": len(rows) - len(shown),
