@@ -165,7 +165,7 @@ class NetWork:
         old, new = edit_group.group[1:3]
         return bool(
             collective_of(edit_group)
-            or self._rounds(edit_group)
+            or (self._rounds(edit_group) and (not self.is_retyped or new in _PRODUCTS))
             or (self.is_retyped and "convert" in (old, new))
             or self._accounts(edit_group)
             or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))

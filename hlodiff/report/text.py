@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.classify import CLASSES
@@ -438,9 +438,13 @@ def _shared_changes(texts: ReportTexts) -> Iterator[Line]:
     if not texts.shared:
         return
     yield Line(0, "the same in several programs", style="bold")
-    for shared in texts.listed:
-        yield from _edit_group_lines(shared.edit_group, texts.report, f"[{shared.number}] ")
-        yield Line(_BELOW, format_shared(texts.report, shared), wrap=True)
+    for programs, alike in groupby(texts.listed, key=lambda shared: format_shared(texts.report, shared)):
+        numbers = []
+        for shared in alike:
+            yield from _edit_group_lines(shared.edit_group, texts.report, f"[{shared.number}] ")
+            numbers.append(shared.number)
+        of = "" if len(numbers) == 1 else f"[{numbers[0]}] {'and' if len(numbers) == 2 else 'to'} [{numbers[-1]}]: "
+        yield Line(_BELOW, f"{of}{programs}", wrap=True)
     if len(texts.shared) > len(texts.listed):
         yield Line(6, f"... and {len(texts.shared) - len(texts.listed)} more, {MORE}")
     yield Line(0, "")
