@@ -100,6 +100,16 @@ def test_one_line_changed_in_24_layers_on_two_targets_is_one_entry(
         assert value["programs"][number]["edits"][index]["follows"] is None
 
 
+def test_changes_that_follow_each_other_name_their_programs_once() -> None:
+    old, new = program(tanh(0), tanh(1, 3)), program(tanh(0, 1, "exponential"), tanh(1, 3, "sine"))
+    text = to_terminal(Report("diff", "a", "b", (compared(old, new), compared(old, new, "g", "tpu"))), width=120)
+    assert (
+        "  [1] changed  tanh -> exponential  8 flops, 64 B  model.py:31 (loss)\n"
+        "  [2] changed  tanh -> sine  8 flops, 64 B  model.py:32 (loss)\n"
+        "               [1] and [2]: compiled of 2 functions on 2 targets: f, g\n"
+    ) in text
+
+
 def test_what_several_functions_share_stands_first_and_what_is_special_stays() -> None:
     first = compared(program(tanh(0), tanh(1, 3)), program(tanh(0, 1, "exponential"), tanh(1, 3, "sine")))
     second = compared(program(tanh(0)), program(tanh(0, 1, "exponential")), "g", "tpu")
