@@ -264,3 +264,29 @@ def test_equal_layers_with_one_edit_each_are_searched_once(monkeypatch: pytest.M
     assert {edit.matcher for edit in found.edits} == {"type:both"}
     assert found.replay().complete
     assert searched == [5, 3, 3], "the entry, the layers with a tanh, the one with an exponential"
+
+
+def test_equal_numbers_are_matched_as_their_users_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """ENTRY e {{
+  x = f32[8]{{0}} parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[8]{{0}} broadcast(zero), dimensions={{}}
+  nought = f32[] constant(0)
+  noughts = f32[8]{{0}} broadcast(nought), dimensions={{}}
+  a = f32[8]{{0}} add(x, zeros)
+  m = f32[8]{{0}} multiply(a, noughts)
+  ROOT r = f32[8]{{0}} {opcode}(m)
+}}"""
+    crossed: list[int] = []
+
+    def crossing(model: CostModel, limits: Limits, budget: SearchBudget) -> bool:
+        for one, other in ((1, 3), (2, 4), (3, 1), (4, 2)):
+            model.move(one, other)
+        model.forget()
+        crossed.append(model.total)
+        return local_search(model, limits, SearchBudget(0, budget.pending))
+
+    monkeypatch.setattr(sys.modules["hlodiff.differ.computation_matches"], "local_search", crossing)
+    found = diff(*[module(text.format(opcode=opcode)) for opcode in ("sine", "cosine")])
+    assert crossed and crossed[0] >= 3000
+    assert [edit.fields for edit in found.edits] == [("opcode",)]

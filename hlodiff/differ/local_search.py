@@ -1069,9 +1069,37 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
         _assign_calls(model, limits)
         search = _LocalSearch(model, limits, start + share)
         is_whole = search.run(0) and (not model.may_save_edit() or search.run(_STEPS_OF_CHAIN))
+    _exchange_numbers(model)
     _exchange_collectives(model)
     budget.left -= model.effort - start
     return is_whole
+
+
+def _exchange_numbers(model: CostModel) -> None:
+    """Match equal numbers, as zeros that several arrays begin with, as their users are matched.
+
+    Each has its constant and its broadcasts, which have to move together: more steps than a chain of the search has.
+    """
+    pairing, labels = model.pairing, (model.old.labels[EXACT], model.new.labels[EXACT])
+    for one in [n for n in range(model.old.size) if model.operands_cost(n)]:
+        slots = zip(model.old.operands[one], model.new.operands[pairing.old[one]], strict=False)
+        for (a, _), (b, _) in slots:
+            moves: list[Move] = []
+            while pairing.old[a] != b and labels[0][a] == labels[1][b] and len(model.old.operands[a]) < 2:
+                moves.append((a, b))
+                if not model.old.operands[a]:
+                    break
+                (a, _), (b, _) = model.old.operands[a][0], model.new.operands[b][0]
+            if moves and not model.old.operands[moves[-1][0]]:
+                checkpoint = model.checkpoint()
+                for move in moves:
+                    c, d = model.move(*move)
+                    if min(c, d) >= 0:
+                        model.move(c, d)
+                if model.update() < checkpoint[2]:
+                    model.forget()
+                else:
+                    model.rollback(checkpoint)
 
 
 def _exchange_collectives(model: CostModel) -> None:
