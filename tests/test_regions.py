@@ -1321,6 +1321,23 @@ ROOT %r = f32[8] slice(%p), slice={{[0:1], [0:8]}}""")
         assert any(fields in edit.fields for edit in found.reported) is is_one
 
 
+def test_a_product_that_sums_along_others_and_has_another_size_is_another_product() -> None:
+    def product(dimension: int, size: int) -> hlodiff.Module:
+        ends = f"lhs_contracting_dims={{{dimension}}}, rhs_contracting_dims={{{dimension}}}"
+        return program(f"""%y = f32[8,4] broadcast(%x), dimensions={{0}}
+%d = f32[{size},{size}] dot(%y, %y), {ends}@
+ROOT %r = f32[1,{size}] slice(%d), slice={{[0:1], [0:{size}]}}""")
+
+    found = hlodiff.diff(product(0, 4), product(1, 8))
+    assert found.replay().complete
+    assert {
+        edit.kind for edit in found.reported for site in (edit.new or edit.old,) if site and site.opcode == "dot"
+    } == {
+        "removed",
+        "added",
+    }
+
+
 def test_another_direction_of_a_comparison_of_other_values_is_another_comparison() -> None:
     def compared(left: str, right: str, direction: str) -> hlodiff.Module:
         return program(f"""%y = f32[8] sine(%x)

@@ -383,8 +383,14 @@ class _Regions:
             return self._is_other_constant(edit, fields, alone)
         if self._hands_on_another(edit.old, edit.new, fields):
             return True
-        is_of_others = "operands" in fields and not fields.isdisjoint(_CONTRACTED)
-        is_of_others |= "shape" in fields and not _are_alike(one, other)
+        sums_along_others = one.opcode in PRODUCTS and not fields.isdisjoint(_CONTRACTED)
+        if (
+            sums_along_others and "shape" in fields
+        ):  # what a fusion holds alone shares operands and users with any other
+            return True
+        is_of_others = (sums_along_others and "operands" in fields) or (
+            "shape" in fields and not _are_alike(one, other)
+        )
         if one.opcode in PRODUCTS and is_of_others:
             # A product of the forward pass and one of its gradients share an operand.
             return not (self._shares_operand(edit.old, edit.new) and self._shares_user(edit.old, edit.new))

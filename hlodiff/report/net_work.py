@@ -43,6 +43,8 @@ _Operation = tuple[str, str, bool]
 _BRANCHES_AND_LOOPS = frozenset(["while", "conditional", "case"])
 _COPIES = ("copy", "copy-start")
 _PRODUCTS = ("dot", "convolution")
+# They store what is computed in them or elsewhere, however many there are.
+_STORING = FUSIONS | _BRANCHES_AND_LOOPS | {*_COPIES}
 # They store, pass on or group values: a fusion is what it computes.
 _NO_OPERATION = (HANDED_ON | CARRIERS) - _BRANCHES_AND_LOOPS - {*_COPIES}
 # A fusion with several of these changed holds other operations: their own changes say more.
@@ -127,7 +129,10 @@ class NetWork:
         if edit_group.kind not in ("added", "removed"):
             return False
         opcode, way = new or old, 1 if edit_group.kind == "added" else -1
-        if self._accounts_for_bytes(edit_group):
+        net = self._of(edit_group.edits[0][0])[0]
+        own = self._operations(edit_group)
+        in_all = sum(net[one] for one in own if one[0] == opcode and not one[2])  # of the same types
+        if self._accounts_for_bytes(edit_group) and (opcode in _STORING or way * in_all >= 0):
             return False
         is_copy = opcode in _COPIES and "copies" in program.executed()
         if (
@@ -136,10 +141,8 @@ class NetWork:
             and way * executed_change(program, "copy_bytes") <= 0
         ):
             return True
-        net = self._of(edit_group.edits[0][0])[0]
         if is_half_of_work(edit_group) and way * self._flops_here(edit_group, opcode) <= 0:
             return True
-        own = self._operations(edit_group)
         if not own:
             return opcode not in ("parameter", "constant")
         for with_shape in (False, True):
