@@ -20,6 +20,7 @@ from hlodiff.differ.regions import Part
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame, Module
+from hlodiff.report.causes import ARGUMENT, LEAST, LITERAL, OTHER, REPLACEMENT, cause_order
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     HANDED_ON,
@@ -111,15 +112,7 @@ class ChangedLines:
             entries = self._with_callers(entries)
         shown_of: list[tuple[ChangedLine, Sequence[EditGroup]]] = []
         for line, groups in entries[:MOST_CHANGED_LINES]:
-            # Changes that come from other lines stay in program order, except a whole body, and those with much of the
-            # work come first, behind arguments; what only hands values on comes last.
-            in_order: Sequence[EditGroup] = groups if as_given else sorted(groups, key=importance)
-            if line.is_elsewhere and not as_given:
-                is_body = len(groups) > most and _is_more_or_less(groups)
-                in_order = sorted(groups, key=_most_work) if is_body else self._largest_first(groups)
-                in_order = sorted(in_order, key=lambda group: group.weight > 1)
-            if line.is_edited and not as_given:
-                in_order = sorted(in_order, key=lambda group: not self._is_number(group))
+            in_order = groups if as_given else self._in_order(line, groups, most)
             shown_of.append((line, in_order[: max(most, 0)]))
             most -= len(shown_of[-1][1])
         if compare_with_all:
@@ -137,14 +130,44 @@ class ChangedLines:
                 result.append(replace(line, changes=tuple(changes)))
         return tuple(result)
 
-    def _largest_first(self, groups: Sequence[EditGroup]) -> Sequence[EditGroup]:
-        """Arguments, then changes with a tenth of the work or more, the largest first, then the others in order."""
+    def _in_order(self, line: ChangedLine, groups: Sequence[EditGroup], most: int) -> Sequence[EditGroup]:
+        """The changes of a line, causes first.
+
+        Those that come from other lines stay in program order, except a whole body, and those with much of the work
+        come first, behind arguments and literals; what only hands values on comes last.
+        """
+        if line.is_elsewhere:
+            is_body = len(groups) > most and _is_more_or_less(groups)
+            in_order = sorted(groups, key=_most_work) if is_body else self._largest_first(groups)
+            in_order = sorted(in_order, key=lambda group: group.weight > 1)
+        else:
+            in_order = sorted(sorted(groups, key=importance), key=self._causes_first)
+        return sorted(in_order, key=lambda group: not self._is_number(group)) if line.is_edited else in_order
+
+    def _largest_first(self, groups: Sequence[EditGroup]) -> list[EditGroup]:
+        """Arguments, subgraphs that replaced much work, literals, then changes with a tenth of the work or more.
+
+        Of the others, shapes that changed alone come last.
+        """
         least = sum(map(_work, groups)) / 10
 
-        def order(group: EditGroup) -> tuple[bool, float]:
-            return not is_argument(*self._edit(group.edits[0])), -_work(group) if _work(group) > least else 0
+        def order(group: EditGroup) -> tuple[object, ...]:
+            rank, position = cause_order(group, *self._edit(group.edits[0]))
+            work = _work(group) if _work(group) > least else 0
+            if rank == REPLACEMENT and not work:
+                rank = OTHER
+            return min(rank, OTHER), -work, rank, position
 
         return sorted(groups, key=order)
+
+    def _causes_first(self, group: EditGroup) -> int:
+        """Sort key: arguments and collectives, replaced subgraphs, literals, others, new shapes, what is handed on."""
+        rank, _ = cause_order(group, *self._edit(group.edits[0]))
+        if collective_of(group):
+            rank = ARGUMENT
+        elif group.weight > 1:
+            rank = LEAST
+        return OTHER if rank == LITERAL else rank
 
     def _is_number(self, edit_group: EditGroup) -> bool:
         """Whether a change is a number that an operation takes in place of a computed one: nothing else shows it."""

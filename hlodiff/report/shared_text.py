@@ -11,6 +11,7 @@ from itertools import islice
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
+from hlodiff.report.causes import LITERAL, cause_order
 from hlodiff.report.edits import NAMED
 from hlodiff.report.grouping import (
     REPLACED,
@@ -254,7 +255,7 @@ def texts_of(report: Report) -> ReportTexts:
         for key, by in held.items()
         if len({text.name for text in by}) > 1 and _is_one_change(key, by)
     ]
-    several.sort(key=lambda item: (item[1][0].stage != "stablehlo", item[0][0].weight, -_instructions(item[0][0])))
+    several.sort(key=lambda item: _shared_order(item[0][0], item[1][0].stage, report))
     # A program text shown as a digest lists no edit group that others could refer to.
     repeated = [
         ((_group(key, by[0]), ""), by)
@@ -329,6 +330,16 @@ def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
     left = sum(number not in known for number in numbers)
     more = f"{left:,} more" if marks else f"{left:,} that are not listed"
     return " and ".join(filter(None, (marks, more if left else "")))
+
+
+def _shared_order(edit_group: EditGroup, stage: Stage, report: Report) -> tuple[object, ...]:
+    """StableHLO first, causes before consequences; of others and of the compiled programs, the largest first."""
+    program, index = edit_group.edits[0]
+    diff = report.programs[program].diff
+    if stage != "stablehlo" or diff is None:
+        return True, 0, edit_group.weight, 0, (), -_instructions(edit_group)
+    rank, position = cause_order(edit_group, diff.reported[index], diff)
+    return False, min(rank, LITERAL), edit_group.weight, rank, position, -_instructions(edit_group)
 
 
 def _group(key: Key, text: ProgramText) -> EditGroup:
