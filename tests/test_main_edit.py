@@ -218,6 +218,13 @@ def test_a_loop_in_another_function_is_not_gone() -> None:
     assert "loop" not in main_edit("mixed", (), (), groups, op_counts={"while": (4, 4)})
 
 
+def test_as_many_loops_are_added_as_the_program_has_more() -> None:
+    """One that is too different from the old one is listed as removed, and the new one follows from another."""
+    groups = [one("added", "", "while", count=2), one("removed", "while", "")]
+    assert main_edit("mixed", (), (), groups) == "1 loop added"
+    assert main_edit("mixed", (), (), groups, op_counts={"while": (9, 11)}) == "2 loops added"
+
+
 def test_operations_of_the_edited_line_come_first() -> None:
     line, long = ChangedLine("a.py:1", "", "y = (", f"y = {'long_' * 20}("), [one("added", "", "add", where="a.py:1")]
     others = [one("removed", "divide", "", where="b.py:9", count=40), one("added", "", "sine", where="b.py:9")]

@@ -213,15 +213,17 @@ _GOES_WITH = frozenset(["shape", "operands", "literal", "layout", "element_type"
 def _loops(
     edit_groups: Iterable[EditGroup], lines: Sequence[ChangedLine], op_counts: Mapping[str, tuple[int, int]]
 ) -> str:
-    """The net number of added or removed loops, with the first one's line if no line is known to have been edited."""
+    """How many loops the program has more or fewer, with the line of the first one if no line is known to be edited."""
+    found = [
+        (group, 1 if group.kind == "added" else -1)
+        for group in edit_groups
+        if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*LOOPS}
+    ]
     counts = [op_counts[opcode] for opcode in LOOPS if opcode in op_counts]
-    if counts and all(old == new for old, new in counts):  # in another function
-        return ""
-    net, where = 0, ""
-    for group in edit_groups:
-        if len(group.group) > 2 and group.kind in ("added", "removed") and {*group.group[1:3]} & {*LOOPS}:
-            net += group.count if group.kind == "added" else -group.count
-            where = where or group.where.partition(" (")[0]
+    # Where few of its operations are the same, a loop may be listed as removed, and the new one follows from another.
+    net = sum(new - old for old, new in counts) if counts else sum(way * group.count for group, way in found)
+    net = net if found else 0
+    where = next((at for group, _ in found if (at := group.where.partition(" (")[0])), "")
     is_edited = bool(lines) and lines[0].is_edited
     return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where and not is_edited else ''}" if net else ""
 
