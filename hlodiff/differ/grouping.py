@@ -158,15 +158,15 @@ class Origins:
 
         A literal passed to a loop or a call has the line of that; its user's stack continues there. In a fusion the
         compiler leaves many instructions without a frame: that of the fusion is its root's, so the user's counts, else
-        that of an operand. A fusion without one has that of what it computes last, a collective that of its first
-        operand, which XLA gives to those it combines, but not on GPUs. Of equal literals the compiler keeps one, with
-        the frame of any.
+        that of an operand. A fusion without one has that of what it computes last, a collective of several arrays that
+        of the first one, which XLA gives to those it combines, but not on GPUs. Of equal literals the compiler keeps
+        one, with the frame of any.
         """
         instructions = self.module.computations[computation].instructions
         own = instructions[instruction]
         if own.frame < 0 and own.opcode == "fusion" and own.called:
             return self._operand_frame(own.called[0], self.module.computations[own.called[0]].root)
-        if own.frame < 0 and family(own.opcode):
+        if own.frame < 0 and family(own.opcode) and self._is_combined(instructions, own):
             return self._operand_frame(computation, instruction)
         is_literal = own.opcode == "constant" or (own.opcode in _FEEDERS and own.frame < 0)
         is_fused = not is_literal and own.frame < 0 and self._is_fused(computation)
@@ -180,6 +180,16 @@ class Origins:
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
         is_on_the_way = not outer or any((frame.file, frame.line) == (outer[0].file, outer[0].line) for frame in inner)
         return user if is_on_the_way else own.frame
+
+    def _is_combined(self, instructions: Sequence[Instruction], it: Instruction) -> bool:
+        """Whether a collective carries several arrays, as a tuple or put together."""
+        if len(it.operands) != 1:
+            return len(it.operands) > 1
+        source = instructions[it.operands[0]]
+        if source.opcode == "fusion" and source.called:
+            inside = self.module.computations[source.called[0]]
+            source = inside.instructions[inside.root]
+        return source.opcode == "concatenate"
 
     def _operand_frame(self, computation: int, instruction: int) -> int:
         """The frame of an instruction or of the first one that has one among those it is computed from; -1 if none."""
