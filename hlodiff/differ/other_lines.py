@@ -74,8 +74,10 @@ class _OtherLines:
                 self.weak.add(one)
                 worklist += self._near(0, one)
         for near in worklist:  # the list grows
+            if near in self.edited:
+                continue
             match = self.mapping[0].get(near)
-            if match is not None and near not in self.edited and near not in pairs and self._is_other(near, match):
+            if match is not None and near not in pairs and self._is_other(near, match):
                 pair = self.matches.get((near[0], match[0]))
                 if pair and pair.pairing and pair.pairing.old[near[1]] == match[1]:
                     matcher, key = pair.pairing.matchers.get(near[1], ""), (pair.old, pair.new)
@@ -90,15 +92,13 @@ class _OtherLines:
         They may share an operand or a user as such, but a line that is the same has its own.
         """
         for edit in self.edits:
-            fields = {change.field for change in edit.changes}
-            if edit.kind == "changed" and "shape" in fields and edit.old and edit.new and not edit.is_weak:
-                is_product = all(
-                    at(module, place).opcode in PRODUCTS
-                    for module, place in zip(self.modules, (edit.old, edit.new), strict=True)
-                )
-                if is_product and (self._line(0, edit.old), self._line(1, edit.new)) in self._other_lines:
-                    edit.is_weak = True
-                    self.weak.add(edit.old)
+            one, other = edit.old, edit.new
+            if one and other and edit.kind == "changed" and not edit.is_weak:
+                opcodes = at(self.modules[0], one).opcode, at(self.modules[1], other).opcode
+                is_product = opcodes[0] in PRODUCTS and opcodes[1] in PRODUCTS
+                if is_product and any(change.field == "shape" for change in edit.changes):
+                    edit.is_weak = (self._line(0, one), self._line(1, other)) in self._other_lines
+                    self.weak |= {one} if edit.is_weak else set()
 
     def _near(self, side: int, place: Place) -> Iterator[Place]:
         """The old places of the operands and users that are matched."""
@@ -112,9 +112,10 @@ class _OtherLines:
     def _is_other(self, one: Place, other: Place) -> bool:
         """Whether two matched instructions share no neighbour, and their lines mostly correspond to others."""
         it = at(self.modules[0], one)
-        if not it.operands or it.opcode in CARRIERS | CALLS or it.called or self._share(one, other):
+        if not it.operands or it.opcode in CARRIERS or it.opcode in CALLS or it.called:
             return False
-        return (self._line(0, one), self._line(1, other)) in self._other_lines
+        lines = self._line(0, one), self._line(1, other)
+        return lines[0] != lines[1] and not self._share(one, other) and lines in self._other_lines
 
     def _line(self, side: int, place: Place) -> Line:
         module, known = self.modules[side], self._lines[side]
