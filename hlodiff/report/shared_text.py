@@ -11,7 +11,6 @@ from itertools import islice
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
-from hlodiff.report.causes import LITERAL, cause_order
 from hlodiff.report.edits import NAMED
 from hlodiff.report.grouping import (
     REPLACED,
@@ -26,6 +25,7 @@ from hlodiff.report.grouping import (
 )
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import sections
+from hlodiff.report.order import LITERAL, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
 from hlodiff.report.view import MANY, Section
