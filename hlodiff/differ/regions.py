@@ -384,10 +384,8 @@ class _Regions:
         if self._hands_on_another(edit.old, edit.new, fields):
             return True
         sums_along_others = one.opcode in PRODUCTS and not fields.isdisjoint(_CONTRACTED)
-        if (
-            sums_along_others and "shape" in fields
-        ):  # what a fusion holds alone shares operands and users with any other
-            return True
+        if sums_along_others and "shape" in fields:
+            return True  # a product that is alone in its fusion shares operands and users with any other
         is_of_others = (sums_along_others and "operands" in fields) or (
             "shape" in fields and not _are_alike(one, other)
         )
