@@ -570,12 +570,19 @@ def listed_changes(edit: Edit) -> list[FieldChange]:
     Example:
         >>> listed_changes(Edit("changed", ("layout",), changes=(FieldChange("layout", "{0}", "{1}"),)))[0].new
         '{1}'
+
+        A mesh of other sizes has another name, and is a change of its own:
+
+        >>> names = [f"#sdy.sharding<@mesh_data{n}, [{{?}}]>" for n in (2, 4)]
+        >>> changes = FieldChange("sharding", *names), FieldChange("shape", "f32[8]", "f32[4]")
+        >>> [one.field for one in listed_changes(Edit("changed", ("sharding", "shape"), changes=changes))]
+        ['shape']
     """
     beside = {"opcode", "computation", *_of_one_opcode(edit)}
     listed = [change for change in edit.changes if change.field not in beside]
     if any(change.field in _WITH_LAYOUT for change in listed):
         listed = [change for change in listed if change.field != "layout"]
-    others = [change for change in listed if change.field not in _MEANINGLESS_BESIDE]
+    others = [change for change in listed if change.field not in _MEANINGLESS_BESIDE and not _is_of_mesh(change)]
     if others or "opcode" in edit.fields:
         listed = others
     if sum(change.field == "literal" for change in listed) > 1:  # a table on one side alone is stored as its hash
@@ -689,6 +696,15 @@ _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
 _LONG_ALIASING = re.compile(r"(output_to_operand_aliasing): [^;]{40,}")
 # Names that the compiler chose: they mean nothing without the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
+
+
+_MESH = re.compile(r"(?<=[@<])mesh\w*")
+
+
+def _is_of_mesh(change: FieldChange) -> bool:
+    """Whether only the name of the mesh differs, which is made of its axes and is a change of its own."""
+    is_sharding = change.field.removeprefix("attribute:") in ("sharding", "in_shardings", "out_shardings")
+    return is_sharding and _MESH.sub("", change.old) == _MESH.sub("", change.new)
 
 
 def format_left(stage: StageView) -> str:
