@@ -206,3 +206,26 @@ def test_fusions_of_which_a_program_has_as_many_as_before_are_not_added() -> Non
     found = [NAMES.sub("", one) for one in listed(both(*map(read_text, texts)))]
     assert "changed 1 fusion f32[32,64]: holds other operations" in found
     assert not [one for one in found if one.startswith(("added 1 fusion f32[32,64]", "removed 1 fusion f32[32,64]"))]
+
+
+def test_equal_fusions_of_which_others_undo_a_part_say_how_many_fewer_there_are() -> None:
+    """Three went, and a fourth one has their shape now."""
+
+    def program(is_old: bool) -> Module:
+        size, inner = ("4", "  %k = f32[4] slice(%q), slice={[0:4]}\n") if is_old else ("8", "")
+        rows = "".join(f"  %f{n} = f32[8] fusion(%x{n}), kind=kLoop, calls=%a\n" for n in range(3)) if is_old else ""
+        results = ", ".join(f"%{'f' if is_old else 'x'}{n}" for n in range(3))
+        return read_text(
+            "HloModule m\n\n%a {\n  %p = f32[8] parameter(0)\n  ROOT %t = f32[8] tanh(%p)\n}\n\n" * is_old
+            + "HloModule m\n\n" * (not is_old)
+            + f"%b {{\n  %q = f32[8] parameter(0)\n{inner}"
+            f"  ROOT %s = f32[{size}] sine({'%k' if is_old else '%q'})\n}}\n\nENTRY %e {{\n"
+            + "".join(f"  %x{n} = f32[8] parameter({n})\n" for n in range(4))
+            + f"{rows}  %g = f32[{size}] fusion(%x3), kind=kLoop, calls=%b\n"
+            f"  ROOT %r = (f32[8], f32[8], f32[8], f32[{size}]) tuple({results}, %g)\n}}\n"
+        )
+
+    assert any(
+        "fusion" in one and one.endswith("; 2 fewer of this shape in all")
+        for one in listed(both(program(True), program(False)))
+    )

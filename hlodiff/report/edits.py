@@ -544,6 +544,8 @@ def format_edit(edit: Edit) -> str:
         # Operand names are omitted if the edit has several sites.
         is_of_one = change.field in ("operands", "attribute:root") and change.literals is None
         of_several = is_of_one and edit.count > 1 and not (change.of_copies or change.of_casts)
+        if of_several and change.field == "operands" and "shape" in edit.fields:
+            continue  # another size follows from what is taken, or equal ones are crossed by it
         words.append(change.field.removeprefix("attribute:") if of_several else format_field_change(change, edit))
     if edit.fields == ("alias",):
         return "; ".join(words)

@@ -1011,6 +1011,8 @@ def _in_common(edits: Sequence[Edit]) -> str:
             or all(any(c == change for c in edit.changes) for edit in edits)
         )
         words.append(shown_change if same else shown_change.partition(":")[0])
+    if "shape" in first.fields:  # another size follows from what is taken, or equal ones are crossed by it
+        words = [one for one in words if one != "operands"]
     return f"{head}: {'; '.join(words)}" if words else head
 
 
@@ -1305,7 +1307,7 @@ def _in_all(
     largest, listed = max(range(len(by)), key=lambda n: abs(by[n])), sum(by)
     undone = listed - whole
     # What is against the change of the whole misleads sooner.
-    least = _LEAST_PART if listed * whole >= 0 else 10 * _LEAST_PART
+    least = _LEAST_PART if listed * whole > 0 else 100 * _LEAST_PART
     is_large = by[largest] and least * abs(by[largest]) >= max(old, new)
     if not (is_large and undone * listed > 0 and 2 * abs(undone) >= abs(listed)):
         return None

@@ -331,16 +331,20 @@ def without_rearranged(edit_groups: Sequence[EditGroup], report: Report, program
             found.append(group)
             continue
         left: list[GroupMember] = []
+        real = 0
         for member, kind in own:
             if kind.opcode in _UNCOUNTED or more[kind, _WAYS[side]] > 0:
+                real += min(more[kind, _WAYS[side]], member.edit.count)
                 more[kind, _WAYS[side]] -= member.edit.count
                 left.append(member)
             else:
                 kept.setdefault(kind, ([], []))[side].append(member)
-        if len(left) == len(own):
-            found.append(group)
-        elif left:
-            found.append(edit_group_of(group.key, left, *lines, is_numeric=is_numeric))
+        if left:
+            shown = group if len(left) == len(own) else edit_group_of(group.key, left, *lines, is_numeric=is_numeric)
+            is_of_one = len({kind.shape for member, kind in own if member in left}) == 1
+            if is_of_one and 0 < real < shown.count:  # equal edits are one, of which others undo a part
+                shown = replace(shown, what=f"{shown.what}; {real:,} {('fewer', 'more')[side]} of this shape in all")
+            found.append(shown)
     return [*found, *(_rearranged(*both, *lines) for both in kept.values())]
 
 
@@ -376,7 +380,7 @@ class _Kinds:
         if site is None:
             return _Kind("", "", "", "")
         line = place(edit.source, *self._lines).partition(" (")[0] or edit.op_name or ""
-        where = "" if site.opcode in _ANYWHERE else line
+        where = "" if site.opcode in _ANYWHERE | FUSIONS else line
         where += " in a fusion" * (site.opcode in FUSIONS and site.computation in fused)
         along = [one for one in member.followers if one.kind == edit.kind] if site.opcode in FUSIONS else []
         return _Kind(site.opcode, format_shape(site), where, collective_in(along))
