@@ -1338,6 +1338,31 @@ ROOT %r = f32[1,{size}] slice(%d), slice={{[0:1], [0:{size}]}}""")
     }
 
 
+@pytest.mark.parametrize(("sizes", "kinds"), [((4, 2, 8), {"removed", "added"}), ((4, 16), {"changed"})])
+def test_slices_in_a_function_that_gets_an_array_of_another_rank_are_two(
+    sizes: tuple[int, ...], kinds: set[str]
+) -> None:
+    def module(*sizes: int) -> hlodiff.Module:
+        array, part = ("x".join(map(str, (*of, "f32"))) for of in (sizes, (1, *sizes[1:])))
+        starts = ", ".join(["%i", *["%z"] * (len(sizes) - 1)])
+        types = ", ".join(["tensor<i32>"] * len(sizes))
+        return hlodiff.read_text(
+            f"module @m {{\n  func.func public @main(%a: tensor<{array}>, %i: tensor<i32>) -> tensor<{part}> {{\n"
+            f"    %s = stablehlo.sine %a : tensor<{array}>\n"
+            f"    %r = call @pick(%s, %i) : (tensor<{array}>, tensor<i32>) -> tensor<{part}>\n"
+            f"    return %r : tensor<{part}>\n  }}\n"
+            f"  func.func private @pick(%a: tensor<{array}>, %i: tensor<i32>) -> tensor<{part}> {{\n"
+            "    %z = stablehlo.constant dense<0> : tensor<i32>\n"
+            f"    %d = stablehlo.dynamic_slice %a, {starts}, sizes = [{', '.join(map(str, (1, *sizes[1:])))}] : "
+            f"(tensor<{array}>, {types}) -> tensor<{part}>\n    return %d : tensor<{part}>\n  }}\n}}\n"
+        )
+
+    found = hlodiff.diff(module(4, 8), module(*sizes))
+    assert found.replay().complete
+    slices = [edit for edit in found.reported for it in (edit.new or edit.old,) if it and it.opcode == "dynamic_slice"]
+    assert {edit.kind for edit in slices} == kinds
+
+
 def test_another_direction_of_a_comparison_of_other_values_is_another_comparison() -> None:
     def compared(left: str, right: str, direction: str) -> hlodiff.Module:
         return program(f"""%y = f32[8] sine(%x)

@@ -66,6 +66,7 @@ _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are othe
 _OF_FIRST = frozenset(
     ["gather", "dynamic-slice", "dynamic-update-slice", "slice", "scatter", "transpose", "reshape", "bitcast", "copy"]
 )
+_SLICES = frozenset(["dynamic-slice", "slice", "gather"])
 # Their callee only defines how two numbers are combined.
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
 _STARTS_AND_ENDS = frozenset(["copy-start", "copy-done"])
@@ -435,7 +436,10 @@ class _Regions:
         Or whether two reshapes, slices or the like are of values that have nothing in common but this pair.
         """
         one, other = at(self.modules[0], old), at(self.modules[1], new)
-        if one.opcode in _OF_FIRST and "shape" in fields and not _are_alike(one, other):
+        opcode = one.opcode.replace("_", "-")
+        if opcode in _SLICES and "shape" in fields and self._are_of_other_arguments(old, new):
+            return True  # as of a weight, and of what the forward pass saved
+        if opcode in _OF_FIRST and "shape" in fields and not _are_alike(one, other):
             return not (self._rests_on_operands(old, new) or self._shares_user(old, new))
         if one.opcode not in BROADCASTS:
             return False
@@ -444,6 +448,16 @@ class _Regions:
         if not fields.isdisjoint(_REPEATING) and not self._rests_on_operands(old, new):  # a vector, or a number
             return not self._shares_user(old, new)
         return self._is_literal(0, old) != self._is_literal(1, new) and not self._shares_user(old, new)
+
+    def _are_of_other_arguments(self, old: Place, new: Place) -> bool:
+        """Whether two slices in functions are of arguments of other ranks: their calls pass other arrays."""
+        arguments = [
+            at(module, (place[0], at(module, place).operands[0]))
+            for module, place in zip(self.modules, (old, new), strict=True)
+            if place[0] != module.entry
+        ]
+        ranks = {len(_first(it).dimensions) for it in arguments if it.opcode == "parameter"}
+        return len(ranks) == len(arguments) == 2
 
     def _is_other_constant(self, edit: RawEdit, fields: set[str], alone: bool) -> bool:
         assert edit.old and edit.new
