@@ -41,8 +41,6 @@ def pairs_of_other_lines(old: Module, new: Module, found: ProgramMatch, edits: S
         >>> pairs_of_other_lines(empty, empty, ProgramMatch((), {}, {}), [])
         []
     """
-    if not old.frames or not new.frames or all(edit.kind == "changed" and not edit.is_weak for edit in edits):
-        return []
     return _OtherLines((old, new), found, edits).pairs()
 
 

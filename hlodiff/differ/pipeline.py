@@ -50,7 +50,6 @@ from hlodiff.differ.metrics import (
     own_counts,
     static_costs,
 )
-from hlodiff.differ.other_lines import edits_of_script, pairs_of_other_lines
 from hlodiff.differ.prepare import CHANNELS, DiffInput, prepare_pair
 from hlodiff.differ.regions import mark_regions, reported_edits
 from hlodiff.differ.result import FusionChange, ModuleDiff
@@ -212,6 +211,8 @@ def _result(
     shown, script_edits = edits, list(range(len(edits)))
     if found.others:
         shown = group_edits(*ready.printed, [*found.edits, *found.others], opened, origins)
+        from hlodiff.differ.other_lines import edits_of_script
+
         script_edits = edits_of_script(edits, shown)
     reported, reported_from = reported_edits(
         shown, lambda side, *place: origins[side].origin(*place), lambda side, *place: origins[side].part(*place)
@@ -312,8 +313,12 @@ def _edits_of(
 
             with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
-        others = pairs_of_other_lines(old.module, new.module, found, edits)
-        with_costs(old.module, new.module, found, others, whole)
+        is_apart = any(edit.kind != "changed" or edit.is_weak for edit in edits)
+        if is_apart and old.module.frames and new.module.frames:  # lines of Python are known
+            from hlodiff.differ.other_lines import pairs_of_other_lines
+
+            others = pairs_of_other_lines(old.module, new.module, found, edits)
+            with_costs(old.module, new.module, found, others, whole)
         fusions = fusion_changes(old, new, found, edits)
     else:
         hits = (unrelated_hit(limits, canonical.unrelated), *hits)
