@@ -700,13 +700,13 @@ _LONG_ALIASING = re.compile(r"(output_to_operand_aliasing): [^;]{40,}")
 _OPERANDS = re.compile(r"operands: %[^;]*")
 
 
-_MESH = re.compile(r"(?<=[@<])mesh\w*")
+_MESH_NAME = re.compile(r"(?<=[@<])mesh\w*")
 
 
 def _is_of_mesh(change: FieldChange) -> bool:
     """Whether only the name of the mesh differs, which is made of its axes and is a change of its own."""
     is_sharding = change.field.removeprefix("attribute:") in ("sharding", "in_shardings", "out_shardings")
-    return is_sharding and _MESH.sub("", change.old) == _MESH.sub("", change.new)
+    return is_sharding and _MESH_NAME.sub("", change.old) == _MESH_NAME.sub("", change.new)
 
 
 def format_left(stage: StageView) -> str:
