@@ -3,7 +3,7 @@
 The shortest script keeps whatever it can. If an array grew, and a new operation elsewhere has the size that the old one
 had, one of the two is an edit either way, and the script is an edit shorter if the old one becomes the new one. If
 numbers are cast after a product now and no longer before it, the shortest script moves the product and keeps the cast.
-Readers are told what happened at each line. So such a pair is one removed and one added operation in reports.
+A report says what each line of Python lost and got, so it shows such a pair as one removed and one added operation.
 
 Names and lines alone decide nothing: a pair that shares an operand or a user with its match, as it was, is what it was.
 """

@@ -21,9 +21,11 @@ from hlodiff.report.grouping import (
     EditGroup,
     Key,
     change_view,
+    changed_fields,
     collective_of,
     compared_with_all,
     importance,
+    operation_of,
     with_both_halves,
     with_loop_moves,
     without_moves,
@@ -490,8 +492,8 @@ def _numbers(
 ) -> list[str]:
     """The decisive numbers of the first target, and of one that has none of these, where they are largest.
 
-    A number names its target if others have it with another value, or not at all; those of the group are all its
-    targets if there are `total` targets, of which the group has fewer.
+    A number names its target if others have it with another value, or not at all. If the function has `total` targets,
+    more than the group, a number that all of the group have names them all.
 
     With sizes, by how much a number changed that is a range or per iteration.
     """
@@ -700,8 +702,7 @@ def _stage_views(
 
 def _is_of_copies(edit_group: EditGroup, report: Report) -> bool:
     """Whether operations only take other copies of the values that they took."""
-    diffs = ((report.programs[program].diff, index) for program, index in edit_group.edits)
-    changes = [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
+    changes = changed_fields(edit_group, report)
     return bool(changes) and all(one.of_copies for one in changes)
 
 
@@ -710,12 +711,12 @@ def _without_undone(groups: list[_Listed], report: Report) -> list[_Listed]:
     from hlodiff.report.net_work import NetWork
 
     work = NetWork(report)
-    halves = Counter((one.kind, *work.operation_at(one)) for one, _ in groups)
+    halves = Counter((one.kind, operation_of(one), one.where) for one, _ in groups)
     other = {"added": "removed", "removed": "added"}
     left = [
         item
         for item in groups
-        if not work.is_undone(item[0]) or halves[other.get(item[0].kind, ""), *work.operation_at(item[0])]
+        if not work.is_undone(one := item[0]) or halves[other.get(one.kind, ""), operation_of(one), one.where]
     ]
     return left or groups
 

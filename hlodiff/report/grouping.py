@@ -20,7 +20,7 @@ from hlodiff.differ.grouping import ARRANGING, weight_of
 from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
-from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
+from hlodiff.differ.result import Cost, Edit, FieldChange, ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
@@ -412,14 +412,14 @@ def with_both_halves(
     halves: dict[str, list[EditGroup]] = {}
     for edit_group in edit_groups:
         is_half = edit_group.kind in ("added", "removed") and any(edit_group.group[1:3])
-        if is_half and _operation_of(edit_group) != "constant":  # another number is of another user
-            halves.setdefault(_operation_of(edit_group), []).append(edit_group)
+        if is_half and operation_of(edit_group) != "constant":  # another number is of another user
+            halves.setdefault(operation_of(edit_group), []).append(edit_group)
     joined: dict[EditGroup, EditGroup | None] = {}
     keys: tuple[Callable[[EditGroup], object], ...] = (
         part_of,
         lambda one: (part_of(one)[0], one.count, _untyped(one.what)),
         lambda one: (part_of(one)[0], _untyped(one.what)),
-        lambda one: (part_of(one)[0], one.count) if _operation_of(one) in PRODUCTS else one.key,
+        lambda one: (part_of(one)[0], one.count) if operation_of(one) in PRODUCTS else one.key,
     )
     for alike, key_of, place_of in product(halves.values(), keys, places):
         at: dict[object, tuple[list[EditGroup], list[EditGroup]]] = {}
@@ -533,7 +533,7 @@ def with_loop_moves(
     halves: dict[str, tuple[list[EditGroup], list[EditGroup]]] = {}
     for one in known:
         if one.kind != "moved":
-            halves.setdefault(_operation_of(one), ([], []))[one.kind == "added"].append(one)
+            halves.setdefault(operation_of(one), ([], []))[one.kind == "added"].append(one)
     for removed, added in (pair for both in halves.values() for pair in product(*both)):
         if removed in joined or added in joined:
             continue
@@ -543,7 +543,7 @@ def with_loop_moves(
             was = f" (was {shapes[0]})" if shapes[0] != shapes[1] else ""
             head = shape_of(added.what)
             what = f"{head}{was}: {way}"
-            operation, loops = _operation_of(added), _moved_loops(old, new)
+            operation, loops = operation_of(added), _moved_loops(old, new)
             both = _both_halves(removed, added)
             joined |= {removed: None}
             joined[added] = replace(
@@ -557,7 +557,7 @@ _FROM_TO = re.compile(r"[:;] from \S+ to \S+$")
 
 
 def _has_flops(edit_group: EditGroup) -> bool:
-    operation = _operation_of(edit_group).partition(" ")[0]
+    operation = operation_of(edit_group).partition(" ")[0]
     return operation not in CALLS | HANDED_ON and any(cost and cost.flops for cost in edit_group.cost)
 
 
@@ -619,13 +619,13 @@ def _moved(removed: EditGroup, added: EditGroup) -> EditGroup:
     if removed.count != added.count:
         more = added.count - removed.count
         return replace(both, kind="added" if more > 0 else "removed", count=abs(more), what=added.what)
-    operation = _operation_of(added)
+    operation = operation_of(added)
     return replace(both, kind="moved", what=added.what, group=("moved", operation, operation, OTHER_PART))
 
 
 def _are_halves(removed: EditGroup, added: EditGroup) -> bool:
     sizes = [set(_SIZES.findall(one.what)) for one in (removed, added)]
-    return _operation_of(added) not in CARRIERS | ARRANGING or not sizes[0].isdisjoint(sizes[1])
+    return operation_of(added) not in CARRIERS | ARRANGING or not sizes[0].isdisjoint(sizes[1])
 
 
 def shape_of(what: str) -> str:
@@ -670,7 +670,7 @@ def _retyped(removed: EditGroup, added: EditGroup) -> str:
 def _other_types(removed: EditGroup, added: EditGroup) -> str:
     """Both element types, if each side has one and they differ; no cast is another one."""
     types = [set(ELEMENT_TYPES.findall(one.what)) for one in (removed, added)]
-    if [len(one) for one in types] != [1, 1] or _operation_of(added) == "convert":
+    if [len(one) for one in types] != [1, 1] or operation_of(added) == "convert":
         return ""
     (old,), (new,) = types
     return format_pair(old, new) if old != new else ""
@@ -706,11 +706,27 @@ def _both_halves(removed: EditGroup, added: EditGroup) -> EditGroup:
     )
 
 
-def _operation_of(edit_group: EditGroup) -> str:
-    """The operation that a change is of: asynchronous or not, a collective is one."""
+def operation_of(edit_group: EditGroup) -> str:
+    """The operation that a change is of: asynchronous or not, a collective is one.
+
+    Example:
+        >>> operation_of(EditGroup((), "added", 1, "all-gather-start f32[8]", ""))
+        'all-gather'
+    """
     opcode = next((str(one) for one in edit_group.group[1:3] if one), edit_group.what.partition(" ")[0])
     name = stem(opcode)
     return name if name in FAMILIES else opcode
+
+
+def changed_fields(edit_group: EditGroup, report: Report) -> list[FieldChange]:
+    """The changed fields of all edits of a change.
+
+    Example:
+        >>> changed_fields(EditGroup((), "added", 1, "add f32[8]", ""), Report("diff", "a", "b", ()))
+        []
+    """
+    diffs = ((report.programs[program].diff, index) for program, index in edit_group.edits)
+    return [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
 
 
 def _is_collective(edit: Edit) -> bool:
@@ -734,7 +750,7 @@ def collective_of(edit_group: EditGroup) -> str:
     fields = edit_group.fields if edit_group.kind == "changed" else ()
     if fields and _OF_SAME_TRAFFIC.issuperset(map(str, fields)):
         return ""
-    name = edit_group.collective or _operation_of(edit_group)
+    name = edit_group.collective or operation_of(edit_group)
     if any(str(opcode).endswith("-done") for opcode in edit_group.group[1:3]):  # it only waits for one
         return ""
     return name if name in FAMILIES and edit_group.weight < LAST else ""
@@ -1224,7 +1240,7 @@ def compared_with_all(
     halves = [one for one in others if is_half_of_work(one)]
     nets = flops_by_line(program.diff, root, packages) if program.diff is not None and halves else {}
     for edit_group in halves:
-        operation, own = _operation_of(edit_group), edit_group.by(_flops)
+        operation, own = operation_of(edit_group), edit_group.by(_flops)
         net = nets.get((operation, edit_group.where), 0)
         if net * own <= 0 or abs(net) < _MOST_UNDONE * abs(own):
             yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
@@ -1240,7 +1256,7 @@ def _launches_of_fusions(
     """
     is_said = False
     for edit_group in edit_groups:
-        if edit_group.kind not in ("added", "removed") or _operation_of(edit_group) not in FUSIONS or not program.diff:
+        if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or not program.diff:
             continue
         way = 1 if edit_group.kind == "added" else -1
         costs = (program.diff.reported[index].cost or (None, None) for _, index in edit_group.edits)
@@ -1269,7 +1285,7 @@ def is_half_of_work(edit_group: EditGroup) -> bool:
         >>> is_half_of_work(EditGroup((), "added", 1, "dot f32[8]", "net.py:4", cost=(None, Cost(1, 8))))
         True
     """
-    operation = _operation_of(edit_group)
+    operation = operation_of(edit_group)
     is_one = operation not in CARRIERS | {*FAMILIES} and operation.partition(" ")[0] not in CALLS
     is_half = edit_group.kind in ("added", "removed") and is_one
     return is_half and bool(edit_group.where and edit_group.by(_flops))

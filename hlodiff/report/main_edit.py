@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from hlodiff.differ.loops import LOOPS
+from hlodiff.differ.regions import PRODUCTS
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
@@ -373,13 +374,10 @@ def _amount(counts: OperationCounts, edit_groups: Sequence[EditGroup]) -> str:
 
 def _listed(counts: Counter[str], callee: str = "", few: int = _FEW) -> str:
     """`2 dot, 4 multiply, tanh, 2 more`: the new callee first, then products, then the most frequent operations."""
-    found = sorted(_by_count(counts), key=lambda one: (_shown(one[0]) != f"{callee}()", one[0] not in _PRODUCTS))
+    found = sorted(_by_count(counts), key=lambda one: (_shown(one[0]) != f"{callee}()", one[0] not in PRODUCTS))
     words = [f"{count:,} {_shown(opcode)}" if count > 1 else _shown(opcode) for opcode, count in found[:few]]
     rest = sum(count for _, count in found[few:])
     return ", ".join([*words, f"{rest:,} more"] if rest else words)
-
-
-_PRODUCTS = frozenset(["dot_general", "convolution", "dot"])
 
 
 def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:

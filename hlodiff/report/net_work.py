@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hlodiff.differ.classify import FLOAT
 from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
-from hlodiff.differ.regions import CARRIERS
+from hlodiff.differ.regions import CARRIERS, PRODUCTS
 from hlodiff.differ.result import Cost, Edit, ModuleDiff
 from hlodiff.report.edits import format_shape
 from hlodiff.report.grouping import (
@@ -24,6 +24,7 @@ from hlodiff.report.grouping import (
     REPLACED,
     EditGroup,
     GroupMember,
+    changed_fields,
     collective_in,
     collective_of,
     edit_group_of,
@@ -31,6 +32,7 @@ from hlodiff.report.grouping import (
     is_half_of_work,
     is_of_one_size,
     members_of,
+    operation_of,
     shape_of,
     sides_added_up,
 )
@@ -42,7 +44,6 @@ _Operation = tuple[str, str, bool]
 """An opcode, and its element type or its shape, and whether it is the shape."""
 _BRANCHES_AND_LOOPS = frozenset(["while", "conditional", "case"])
 _COPIES = ("copy", "copy-start")
-_PRODUCTS = ("dot", "convolution")
 # They store what is computed in them or elsewhere, however many there are.
 _STORING = FUSIONS | _BRANCHES_AND_LOOPS | {*_COPIES}
 # They store, pass on or group values: a fusion is what it computes.
@@ -153,7 +154,7 @@ class NetWork:
         is_kept = not sum(count for (name, _, of_shape), count in net.items() if name == opcode and not of_shape)
         flops = abs(edit_group.by(lambda cost: cost.flops))
         on_both = program.diff is not None and all(program.diff.op_counts.get(opcode, (0, 0)))
-        is_other = opcode in FUSIONS or (opcode in _PRODUCTS and on_both) or is_kept
+        is_other = opcode in FUSIONS or (opcode in PRODUCTS and on_both) or is_kept
         return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
     def explains(self, edit_group: EditGroup) -> bool:
@@ -168,7 +169,7 @@ class NetWork:
         old, new = edit_group.group[1:3]
         return bool(
             collective_of(edit_group)
-            or (self._rounds(edit_group) and (not self.is_retyped or new in _PRODUCTS))
+            or (self._rounds(edit_group) and (not self.is_retyped or new in PRODUCTS))
             or (self.is_retyped and "convert" in (old, new))
             or self._accounts(edit_group)
             or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))
@@ -176,23 +177,16 @@ class NetWork:
 
     def _rounds(self, edit_group: EditGroup) -> bool:
         """Whether numbers have another precision, or are of another floating-point type."""
-        diffs = ((self.report.programs[program].diff, index) for program, index in edit_group.edits)
-        changes = [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
         return any(
             one.field == "precision"
             or (one.field == "element_type" and all(FLOAT.match(side) for side in (one.old, one.new)))
-            for one in changes
+            for one in changed_fields(edit_group, self.report)
         )
 
     def is_undone(self, edit_group: EditGroup) -> bool:
         """Whether what came or went at a line is computed there as before, in another loop or function."""
-        opcode, _ = self.operation_at(edit_group)
-        return bool(edit_group.edits) and is_half_of_work(edit_group) and not self._flops_here(edit_group, opcode)
-
-    @staticmethod
-    def operation_at(edit_group: EditGroup) -> tuple[str, str]:
-        """The opcode of a change, on the new side if it has one, and its line."""
-        return (str(edit_group.group[2] or edit_group.group[1]) if edit_group.group else "", edit_group.where)
+        is_half = bool(edit_group.edits) and is_half_of_work(edit_group)
+        return is_half and not self._flops_here(edit_group, operation_of(edit_group))
 
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
         """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""
@@ -331,18 +325,19 @@ def without_rearranged(edit_groups: Sequence[EditGroup], report: Report, program
             found.append(group)
             continue
         left: list[GroupMember] = []
+        shapes_left: set[str] = set()
         real = 0
         for member, kind in own:
             if kind.opcode in _UNCOUNTED or more[kind, _WAYS[side]] > 0:
                 real += min(more[kind, _WAYS[side]], member.edit.count)
                 more[kind, _WAYS[side]] -= member.edit.count
                 left.append(member)
+                shapes_left.add(kind.shape)
             else:
                 kept.setdefault(kind, ([], []))[side].append(member)
         if left:
             shown = group if len(left) == len(own) else edit_group_of(group.key, left, *lines, is_numeric=is_numeric)
-            is_of_one = len({kind.shape for member, kind in own if member in left}) == 1
-            if is_of_one and 0 < real < shown.count:  # equal edits are one, of which others undo a part
+            if len(shapes_left) == 1 and 0 < real < shown.count:  # equal edits are one, of which others undo a part
                 shown = replace(shown, what=f"{shown.what}; {real:,} {('fewer', 'more')[side]} of this shape in all")
             found.append(shown)
     return [*found, *(_rearranged(*both, *lines) for both in kept.values())]
