@@ -24,7 +24,6 @@ from hlodiff.differ.instruction_costs import (
     traffic,
 )
 from hlodiff.differ.loops import (
-    LoopSolver,
     UncountedLoop,
     condition_runs,
     scan_length,
@@ -42,6 +41,8 @@ from hlodiff.hlo.traversal import preorder
 if TYPE_CHECKING:
     import networkx as nx
 
+    from hlodiff.differ.loop_solver import LoopSolver
+
 _MOST = 10**15  # sharing can nest: a short file can call one computation 2**60 times
 
 
@@ -57,6 +58,8 @@ class LoopTurns:
 
     @cached_property
     def _solver(self) -> LoopSolver:
+        from hlodiff.differ.loop_solver import LoopSolver
+
         return LoopSolver(self._whole)
 
     @cached_property
@@ -88,10 +91,10 @@ class LoopTurns:
             )
             if owner is None or position is None:
                 return UncountedLoop("", it.name)
-            known = self._solver.trip_count(owner, position)
-            if known is None or not known.exact:
+            bounds = self._solver.bounds(owner, position)
+            if bounds is None or bounds[0] != bounds[1]:
                 return uncounted_loop(self._whole, (owner, position))
-            turns = known.turns
+            turns = bounds[0]
         return condition_runs(it, turns) if called in ("condition", "cond") else turns
 
 

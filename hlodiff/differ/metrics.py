@@ -15,7 +15,6 @@ from hlodiff.differ.loops import (
     LoopPlace,
     TripCount,
     UncountedLoop,
-    condition_and_body,
     condition_fingerprint,
     condition_runs,
     scan_length,
@@ -24,7 +23,7 @@ from hlodiff.differ.loops import (
 )
 from hlodiff.hlo import collectives as ir_collectives
 from hlodiff.hlo.model import CONDITIONALS, Computation, Instruction, Module, Shape
-from hlodiff.hlo.traversal import KINDS, called_by, callees_first, is_continuation, multiplicities
+from hlodiff.hlo.traversal import KINDS, called_by, callees_first, condition_and_body, is_continuation, multiplicities
 
 # Moves no data and computes nothing; counted separately from the ops that cost.
 BOOKKEEPING = frozenset(

@@ -15,7 +15,7 @@ from hlodiff.differ.instruction_costs import (
     instruction_flops,
     is_launched,
 )
-from hlodiff.differ.loops import TripCount, condition_and_body, trip_counts
+from hlodiff.differ.loops import TripCount, trip_counts
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ExecutedCount, runs
 from hlodiff.differ.repeats import (
     FrameTree,
@@ -30,7 +30,14 @@ from hlodiff.differ.repeats import (
 )
 from hlodiff.hlo.fingerprint import computation_hashes, digest
 from hlodiff.hlo.model import Computation, Instruction, Module
-from hlodiff.hlo.traversal import callees_first, is_continuation, multiplicities, preorder, source_through
+from hlodiff.hlo.traversal import (
+    callees_first,
+    condition_and_body,
+    is_continuation,
+    multiplicities,
+    preorder,
+    source_through,
+)
 
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 _SHAPE_ONLY = frozenset(["convert", "reshape", "broadcast_in_dim", "broadcast", "bitcast", "copy", "transpose"])

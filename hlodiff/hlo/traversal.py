@@ -198,6 +198,19 @@ def without_callers(module: Module) -> list[int]:
     return [n for n in range(len(module.computations)) if n not in called and n != module.entry]
 
 
+def condition_and_body(it: Instruction) -> tuple[int, int] | None:
+    """The computations of a `while`, as indices into the module; None if it does not have both.
+
+    Example:
+        >>> from hlodiff.hlo.model import Shape
+        >>> condition_and_body(Instruction("w", "while", Shape("s32"), calls=(("body", (1,)), ("condition", (0,)))))
+        (0, 1)
+    """
+    groups = {name: group for name, group in it.calls if group}
+    condition, body = groups.get("condition") or groups.get("cond"), groups.get("body")
+    return (condition[0], body[0]) if condition and body else None
+
+
 def call_sites(module: Module) -> list[list[tuple[int, int, str]]]:
     """For each computation its call sites: caller, position of the calling instruction, attribute name."""
     sites: list[list[tuple[int, int, str]]] = [[] for _ in module.computations]
