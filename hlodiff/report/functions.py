@@ -25,7 +25,6 @@ from hlodiff.report.grouping import (
     collective_of,
     compared_with_all,
     importance,
-    operation_of,
     with_both_halves,
     with_loop_moves,
     without_moves,
@@ -635,7 +634,11 @@ def _stage_views(
     is_compiled = bool(own) and own[0].stage == "compiled"
     if not report.all and count > 1:
         chosen = [item for item in chosen if not _is_of_copies(item[0], report)] or chosen
-        chosen = chosen if is_compiled else _without_undone(chosen, report)
+        if not is_compiled:
+            from hlodiff.report.net_work import NetWork
+
+            left = {*NetWork(report).without_undone(edit_group for edit_group, _ in chosen)}
+            chosen = [item for item in chosen if item[0] in left]
     arranged: list[ProgramText] = []
     if len(chosen) > 1:
         chosen, arranged = _chosen(chosen, own, most, lines, known, is_retyped)
@@ -704,21 +707,6 @@ def _is_of_copies(edit_group: EditGroup, report: Report) -> bool:
     """Whether operations only take other copies of the values that they took."""
     changes = changed_fields(edit_group, report)
     return bool(changes) and all(one.of_copies for one in changes)
-
-
-def _without_undone(groups: list[_Listed], report: Report) -> list[_Listed]:
-    """Leaves out operations that are in another loop or function now, where that came or went as a whole."""
-    from hlodiff.report.net_work import NetWork
-
-    work = NetWork(report)
-    halves = Counter((one.kind, operation_of(one), one.where) for one, _ in groups)
-    other = {"added": "removed", "removed": "added"}
-    left = [
-        item
-        for item in groups
-        if not work.is_undone(one := item[0]) or halves[other.get(one.kind, ""), operation_of(one), one.where]
-    ]
-    return left or groups
 
 
 def _is_of_types(edit_group: EditGroup) -> bool:

@@ -42,7 +42,7 @@ from hlodiff.report.edits import (
     literal_of,
     other_arrays,
 )
-from hlodiff.report.numbers import executed_change, executed_pair, most_executed, of_which_turns
+from hlodiff.report.numbers import entered_otherwise, executed_change, executed_pair, most_executed, of_which_turns
 from hlodiff.report.report import Report
 from hlodiff.report.view import ChangeView, Scope
 from hlodiff.report.wording import (
@@ -713,7 +713,10 @@ def operation_of(edit_group: EditGroup) -> str:
         >>> operation_of(EditGroup((), "added", 1, "all-gather-start f32[8]", ""))
         'all-gather'
     """
-    opcode = next((str(one) for one in edit_group.group[1:3] if one), edit_group.what.partition(" ")[0])
+    return _operation(next((str(one) for one in edit_group.group[1:3] if one), edit_group.what.partition(" ")[0]))
+
+
+def _operation(opcode: str) -> str:
     name = stem(opcode)
     return name if name in FAMILIES else opcode
 
@@ -1306,6 +1309,23 @@ def flops_by_line(diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()
     return found
 
 
+def counts_by_line(diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()) -> Counter[tuple[str, str]]:
+    """By how many a program has more or fewer of an operation at a line of Python; calls are counted by callee.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> counts_by_line(ModuleDiff(Module("m", "stablehlo", (), 0), Module("m", "stablehlo", (), 0)))
+        Counter()
+    """
+    found = Counter[tuple[str, str]]()
+    for edit in diff.reported:
+        where = place(edit.source, root, packages)
+        for opcode, cost, sign in zip(_opcodes(edit), edit.cost or (None, None), (-1, 1), strict=True):
+            if opcode:
+                found[_operation(opcode), where] += sign * (cost.runs if cost else edit.count)
+    return found
+
+
 def _in_all(
     edit_groups: Sequence[EditGroup],
     program: ProgramComparison,
@@ -1317,7 +1337,7 @@ def _in_all(
     sides = executed_pair(program, metric)
     old, new = (one.once for one in sides)
     counts_one_turn = {len(one.loop_turns()) > 1 for one in sides}
-    if old is None or new is None or not edit_groups or len(counts_one_turn) > 1:
+    if old is None or new is None or not edit_groups or len(counts_one_turn) > 1 or entered_otherwise(*sides):
         return None
     by, whole = [one.by(measure) for one in edit_groups], new - old
     largest, listed = max(range(len(by)), key=lambda n: abs(by[n])), sum(by)

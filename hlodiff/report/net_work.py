@@ -7,7 +7,7 @@ and element type the program has more or fewer, and its flops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from hlodiff.report.grouping import (
     changed_fields,
     collective_in,
     collective_of,
+    counts_by_line,
     edit_group_of,
     flops_by_line,
     is_half_of_work,
@@ -82,6 +83,7 @@ class NetWork:
     is_retyped: bool = False
     _known: dict[int, tuple[Counter[_Operation], dict[int, list[Edit]]]] = field(default_factory=dict)
     _by_line: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
+    _counts: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
 
     def rank(self, edit_group: EditGroup, is_elsewhere: bool) -> tuple[object, ...]:
         """Sort key: changes of the edited lines first, and of these what accounts for more or fewer flops or bytes.
@@ -183,10 +185,39 @@ class NetWork:
             for one in changed_fields(edit_group, self.report)
         )
 
-    def is_undone(self, edit_group: EditGroup) -> bool:
-        """Whether what came or went at a line is computed there as before, in another loop or function."""
-        is_half = bool(edit_group.edits) and is_half_of_work(edit_group)
-        return is_half and not self._flops_here(edit_group, operation_of(edit_group))
+    def without_undone(self, edit_groups: Iterable[EditGroup]) -> list[EditGroup]:
+        """Leaves out what is in another loop or function now, where that came or went as a whole.
+
+        Args:
+            edit_groups: the changes of StableHLO that may be listed.
+
+        Example:
+            >>> group = EditGroup((), "changed", 1, "add f32[8]", "")
+            >>> NetWork(Report("diff", "a", "b", ())).without_undone([group]) == [group]
+            True
+        """
+        edit_groups = list(edit_groups)
+        halves = {(one.kind, operation_of(one), one.where) for one in edit_groups}
+        other = {"added": "removed", "removed": "added"}
+        left = [
+            one
+            for one in edit_groups
+            if (other.get(one.kind), operation_of(one), one.where) in halves or not self._is_undone(one)
+        ]
+        return left or edit_groups
+
+    def _is_undone(self, edit_group: EditGroup) -> bool:
+        """Whether its line has as many of the operation as before, or as many flops of it."""
+        if edit_group.kind not in ("added", "removed") or not edit_group.where or not edit_group.edits:
+            return False
+        number, way = edit_group.edits[0][0], 1 if edit_group.kind == "added" else -1
+        if number not in self._counts:
+            diff = self.report.programs[number].diff
+            known = counts_by_line(diff, self.report.root, self.report.packages) if diff is not None else Counter()
+            self._counts[number] = known
+        operation = operation_of(edit_group)
+        is_as_much = is_half_of_work(edit_group) and way * self._flops_here(edit_group, operation) <= 0
+        return is_as_much or way * self._counts[number][operation, edit_group.where] <= 0
 
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
         """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""

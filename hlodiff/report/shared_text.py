@@ -160,6 +160,11 @@ class ReportTexts:
             return self.shared
         written = [one for one in self.shared if one.stage == "stablehlo"]
         compiled = [one for one in self.shared if one.stage == "compiled"]
+        if len(written) > 1:
+            from hlodiff.report.net_work import NetWork
+
+            left = {*NetWork(self.report).without_undone(one.edit_group for one in written)}
+            written = [one for one in written if one.edit_group in left]
         if written and compiled:
             from hlodiff.report.net_work import NetWork
 
