@@ -136,7 +136,7 @@ def emit_report(report: Report, form: str, output: str | None) -> None:
     below = root.relative_to(top_of(root)).as_posix() if report.root else "."
     folder = "" if below == "." else below
 
-    from hlodiff.report.view_builder import ReportParts
+    from hlodiff.report.parts import ReportParts
 
     parts = ReportParts(report, folder)  # computed once, for however many forms
 

@@ -22,9 +22,9 @@ from hlodiff.errors import StoreError, UsageError
 from hlodiff.report.forms import to_form
 from hlodiff.report.headline import class_meanings
 from hlodiff.report.lines import Line, lay_out, printable
+from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report
 from hlodiff.report.text import to_terminal
-from hlodiff.report.view_builder import ReportParts
 from hlodiff.report.wording import format_names, many
 from hlodiff.snapshots import PendingRecord
 from hlodiff.workflows import Freshness, PendingReview, Selection, decisions_json, load, pending_folder

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from hlodiff.report.forms import SAVED_FORM_NAMES as SAVED_FORM_NAMES
     from hlodiff.report.forms import saved_to_form as saved_to_form
     from hlodiff.report.forms import to_form as to_form
+    from hlodiff.report.function_view import ChangedLine as ChangedLine
+    from hlodiff.report.function_view import ChangeView as ChangeView
+    from hlodiff.report.function_view import Mark as Mark
+    from hlodiff.report.function_view import Number as Number
     from hlodiff.report.grouping import EditGroup as EditGroup
     from hlodiff.report.growth import growing_tables as growing_tables
     from hlodiff.report.growth import growth_json as growth_json
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from hlodiff.report.parity import explained as explained
     from hlodiff.report.parity import parity_markdown as parity_markdown
     from hlodiff.report.parity import parity_text as parity_text
+    from hlodiff.report.parts import build_view as build_view
     from hlodiff.report.passes import edit_words as edit_words
     from hlodiff.report.program_analysis import AnalysisNote as AnalysisNote
     from hlodiff.report.program_analysis import analysis_notes as analysis_notes
@@ -51,12 +56,7 @@ if TYPE_CHECKING:
     from hlodiff.report.upgrade_table import upgrade_json as upgrade_json
     from hlodiff.report.upgrade_table import upgrade_markdown as upgrade_markdown
     from hlodiff.report.upgrade_table import upgrade_text as upgrade_text
-    from hlodiff.report.view import ChangedLine as ChangedLine
-    from hlodiff.report.view import ChangeView as ChangeView
-    from hlodiff.report.view import Mark as Mark
-    from hlodiff.report.view import Number as Number
     from hlodiff.report.view import ReportView as ReportView
-    from hlodiff.report.view_builder import build_view as build_view
     from hlodiff.report.wording import format_bytes as format_bytes
     from hlodiff.report.wording import format_count as format_count
 

@@ -16,7 +16,7 @@ from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import called_function, is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
-from hlodiff.report.view import ChangeView, StageView
+from hlodiff.report.function_view import ChangeView, StageView
 from hlodiff.report.wording import format_bytes, format_count, format_pair, many
 
 # Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.policy.findings import SEVERITIES, Judgement, is_rule
-from hlodiff.report.view import ProgramView
+from hlodiff.report.function_view import ProgramView
 from hlodiff.report.wording import format_names, many
 
 F = TypeVar("F", bound=Judgement)

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `--help` lists the forms and renders none
+    from hlodiff.report.parts import ReportParts
     from hlodiff.report.report import Report
     from hlodiff.report.view import ReportView
-    from hlodiff.report.view_builder import ReportParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def to_form(
         >>> to_form(Report("diff", "a", "b", ()), "github")
         'nothing to compare\\n'
     """
-    from hlodiff.report.view_builder import ReportParts
+    from hlodiff.report.parts import ReportParts
 
     renderer, parts = _BY_NAME[form].load(), parts or ReportParts(report, folder)
     if form == "text":

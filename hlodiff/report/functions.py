@@ -17,6 +17,16 @@ from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.edits import NAMED, format_beside, format_listed
+from hlodiff.report.function_view import (
+    ChangedLine,
+    FunctionView,
+    Number,
+    NumberTotals,
+    ProgramView,
+    StageView,
+    TargetVerdict,
+    Verdict,
+)
 from hlodiff.report.grouping import (
     EditGroup,
     Key,
@@ -77,16 +87,6 @@ from hlodiff.report.verdict import (
     other_memory,
     other_work,
     verdict_of,
-)
-from hlodiff.report.view import (
-    ChangedLine,
-    FunctionView,
-    Number,
-    NumberTotals,
-    ProgramView,
-    StageView,
-    TargetVerdict,
-    Verdict,
 )
 from hlodiff.report.wording import (
     ARROW,

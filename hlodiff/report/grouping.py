@@ -42,9 +42,9 @@ from hlodiff.report.edits import (
     literal_of,
     other_arrays,
 )
+from hlodiff.report.function_view import ChangeView, Scope
 from hlodiff.report.numbers import entered_otherwise, executed_change, executed_pair, most_executed, of_which_turns
 from hlodiff.report.report import Report
-from hlodiff.report.view import ChangeView, Scope
 from hlodiff.report.wording import (
     ARROW,
     format_bytes,

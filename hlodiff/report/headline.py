@@ -32,7 +32,8 @@ from hlodiff.report.sentences import (
 from hlodiff.report.wording import format_next, format_pair, format_targets, many, place
 
 if TYPE_CHECKING:
-    from hlodiff.report.view import ProgramView, ReportView
+    from hlodiff.report.function_view import ProgramView
+    from hlodiff.report.view import ReportView
     from hlodiff.tracing.compare import TraceComparison
 
 
@@ -234,7 +235,7 @@ def format_meanings(programs: Iterable[ProgramView]) -> str:
         programs: all of a report, both stages of each.
 
     Example:
-        >>> from hlodiff.report.view import ProgramView
+        >>> from hlodiff.report.function_view import ProgramView
         >>> format_meanings([ProgramView("f", "cpu", "compiled", "changed", "interface, numerics")])
         'interface: arguments or results; numerics: constants, types, precision'
     """

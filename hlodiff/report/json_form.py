@@ -12,11 +12,11 @@ from hlodiff.policy import SCENARIO_RULES
 from hlodiff.report.grouping import EditGroup
 from hlodiff.report.lines import json_text
 from hlodiff.report.numbers import share_of
+from hlodiff.report.parts import ReportParts
 from hlodiff.report.passes import blame_json
 from hlodiff.report.report import Report
 from hlodiff.report.shared_text import ReportTexts
 from hlodiff.report.text import lines_of
-from hlodiff.report.view_builder import ReportParts
 
 if TYPE_CHECKING:
     from hlodiff.tracing.compare import TraceComparison

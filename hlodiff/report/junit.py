@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.function_view import ProgramView
 from hlodiff.report.headline import format_totals
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import format_number
 from hlodiff.report.report import outcomes
-from hlodiff.report.view import Detail, FindingView, Group, ProgramView, ReportView
+from hlodiff.report.view import Detail, FindingView, Group, ReportView
 from hlodiff.report.wording import format_place
 
 _FAILING = {"broken": "error", "error": "failure"}

@@ -20,6 +20,7 @@ from hlodiff.differ.regions import Part
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame, Module
+from hlodiff.report.function_view import ChangedLine
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     HANDED_ON,
@@ -33,7 +34,6 @@ from hlodiff.report.grouping import (
 )
 from hlodiff.report.order import ARGUMENT, LEAST, LITERAL, OTHER, REPLACEMENT, cause_order
 from hlodiff.report.report import Report
-from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import Place, format_place, shown_place
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import callee_of
+from hlodiff.report.function_view import ChangedLine
 from hlodiff.report.grouping import ELEMENT_TYPES, HANDED_ON, REPLACED, EditGroup
 from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
-from hlodiff.report.view import ChangedLine
 from hlodiff.report.wording import ARROW, FIRST_LINE, format_pair, many
 
 _FEW = 3  # kinds of operations that are listed

@@ -15,9 +15,9 @@ from hlodiff.differ.metrics import OUTSIDE, ZERO, ExecutedCount, LoopTurn
 from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.edits import fusion_lines, placement_lines
+from hlodiff.report.function_view import Number, Section
 from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
-from hlodiff.report.view import Number, Section
 from hlodiff.report.wording import (
     FORMATS,
     Unit,

@@ -12,6 +12,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.edits import NAMED
+from hlodiff.report.function_view import MANY, Section
 from hlodiff.report.grouping import (
     REPLACED,
     EditGroup,
@@ -28,7 +29,6 @@ from hlodiff.report.numbers import sections
 from hlodiff.report.order import LITERAL, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
-from hlodiff.report.view import MANY, Section
 from hlodiff.report.wording import format_names, many
 
 MORE = "--all lists everything"

@@ -14,6 +14,15 @@ from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
 from hlodiff.report.edits import COSTS, format_beside, format_left, format_listed
+from hlodiff.report.function_view import (
+    MANY,
+    ChangedLine,
+    ChangeView,
+    FunctionView,
+    NumberTotals,
+    ProgramView,
+    StageView,
+)
 from hlodiff.report.functions import overall, totals_by_number, verdict_rows, without_lines
 from hlodiff.report.grouping import EditGroup, digest_of, format_follows
 from hlodiff.report.headline import (
@@ -27,6 +36,7 @@ from hlodiff.report.headline import (
 )
 from hlodiff.report.lines import NEXT, Line, lay_out, lay_out_html
 from hlodiff.report.numbers import MOST_ROWS, format_share, format_shares, share
+from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report, cause_lines, format_causes, toolchain_by_kind
 from hlodiff.report.shared_text import (
     MORE,
@@ -48,8 +58,6 @@ from hlodiff.report.verdict import (
     other_work,
     unlisted,
 )
-from hlodiff.report.view import MANY, ChangedLine, ChangeView, FunctionView, NumberTotals, ProgramView, StageView
-from hlodiff.report.view_builder import ReportParts
 from hlodiff.report.wording import format_classes, format_names, format_next, format_pair, format_targets, many
 
 if TYPE_CHECKING:

@@ -10,17 +10,18 @@ from typing import Any, Literal
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.report.function_view import Number, Verdict
 from hlodiff.report.functions import WORST
 from hlodiff.report.headline import class_meanings
 from hlodiff.report.lines import Line, clip, code, escape_markdown, json_text, lay_out, printable
 from hlodiff.report.markdown import SIGNS, numbers_table, to_markdown, verdict_words
 from hlodiff.report.numbers import key_numbers
+from hlodiff.report.parts import build_view
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import reordered_write
 from hlodiff.report.text import number_lines, to_terminal, written_lines
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES, both_sides, judged, other_work, verdict_of
-from hlodiff.report.view import Number, ReportView, Verdict
-from hlodiff.report.view_builder import build_view
+from hlodiff.report.view import ReportView
 from hlodiff.report.wording import Unit, format_names, format_pair, many
 
 FORMAT_VERSION = "1.1"

@@ -23,6 +23,7 @@ from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
+from hlodiff.report.function_view import Mark, Number, Verdict
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import (
     MEMORY,
@@ -35,7 +36,6 @@ from hlodiff.report.numbers import (
     part_of,
     short_part,
 )
-from hlodiff.report.view import Mark, Number, Verdict
 from hlodiff.report.wording import format_arrow, format_bytes, format_change, format_count, many
 
 THRESHOLD = 0.01

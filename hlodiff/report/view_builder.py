@@ -1,17 +1,17 @@
-"""Makes what the forms of a report are rendered from: its groups of edits, its functions, and the view of all of it."""
+"""Makes the view of a whole report, from its groups of edits and the views of its functions."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import fields, replace
 
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
-from hlodiff.report.functions import ChangedFunctions, changed_functions, overall, totals_by_number
+from hlodiff.report.function_view import ProgramView, Section
+from hlodiff.report.functions import ChangedFunctions, overall, totals_by_number
 from hlodiff.report.grouping import Digest, change_view, digest_of, most_changed
 from hlodiff.report.headline import format_checked, headline
 from hlodiff.report.numbers import format_share, share
@@ -24,61 +24,19 @@ from hlodiff.report.shared_text import (
     differs,
     format_programs,
     format_shared,
-    texts_of,
 )
-from hlodiff.report.view import Detail, FindingView, Group, Overview, ProgramView, ReportView, Section
+from hlodiff.report.view import Detail, FindingView, Group, Overview, ReportView
 from hlodiff.report.wording import Place, many, shown_place
 
 _DIGITS = re.compile(r"[\d.,]+")
 
 
-@dataclass(frozen=True)
-class ReportParts:
-    """What the forms of a report are made from, computed on first use and once for all of them.
+def view_of(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportView:
+    """The view of a report: plain values, the same for the same report.
 
     Args:
-        report: the report.
-        folder: the project's folder below the top of the repository, with `/`; "" if they are the same.
-
-    Example:
-        >>> ReportParts(Report("diff", "a", "b", ())).texts.program_texts
-        ()
+        texts, found, folder: see `ReportParts`.
     """
-
-    report: Report
-    folder: str = ""
-
-    @cached_property
-    def texts(self) -> ReportTexts:
-        """Its edits in groups."""
-        return texts_of(self.report)
-
-    @cached_property
-    def functions(self) -> ChangedFunctions:
-        """Its programs, changed functions and edited lines."""
-        return changed_functions(self.texts)
-
-    @cached_property
-    def view(self) -> ReportView:
-        """Its view."""
-        return _view(self.texts, self.functions, self.folder)
-
-
-def build_view(report: Report, folder: str = "") -> ReportView:
-    """Build the view of a report: plain values, the same for the same report.
-
-    Args:
-        report: the report.
-        folder: see `ReportParts`.
-
-    Example:
-        >>> build_view(Report("diff", "a", "b", ())).totals()["programs"]
-        0
-    """
-    return ReportParts(report, folder).view
-
-
-def _view(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportView:
     report = texts.report
     programs, functions, written = tuple(_whole_programs(found[0], texts)), *found[1:]
     return ReportView(

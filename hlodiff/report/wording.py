@@ -305,7 +305,6 @@ def format_place(where: Place | None) -> str:
     """`model.py:31 (loss)`; "" for no place.
 
     Example:
-        >>> from hlodiff.report.view import Place
         >>> format_place(Place("model.py", 31, "loss"))
         'model.py:31 (loss)'
         >>> format_place(Place("optax/_a.py", 3, "update", library=True, caller="model.py:31 (loss)"))
@@ -377,7 +376,6 @@ def line_in_repository(where: Place | None, folder: str) -> tuple[str, int] | No
         folder: the project's folder below the top, see `ReportView`.
 
     Example:
-        >>> from hlodiff.report.view import Place
         >>> line_in_repository(Place("model.py", 31), "packages/ml"), line_in_repository(Place("../x.py", 1), "")
         (('packages/ml/model.py', 31), None)
     """

@@ -11,13 +11,14 @@ from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy import PROGRAM_RULES, over_programs
 from hlodiff.policy.findings import SEVERITIES
 from hlodiff.report.addresses import program_address
+from hlodiff.report.function_view import Number, ProgramView, Verdict
 from hlodiff.report.functions import WORST
 from hlodiff.report.headline import format_status
 from hlodiff.report.lines import printable
 from hlodiff.report.numbers import executed_pair, format_by, format_executed, format_number, key_numbers
 from hlodiff.report.report import Report, outcomes
 from hlodiff.report.verdict import THRESHOLD, VERDICT_NAMES, judged
-from hlodiff.report.view import FindingView, Number, ProgramView, ReportView, Verdict
+from hlodiff.report.view import FindingView, ReportView
 from hlodiff.report.wording import FORMATS, Place, Unit, format_change, format_place, format_sides, many
 
 # The order of the table and of the totals' colours: what a reviewer has to look at first.

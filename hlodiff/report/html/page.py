@@ -16,6 +16,7 @@ from markupsafe import Markup
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.report.addresses import fragment, program_address
 from hlodiff.report.edits import format_beside, format_left, format_listed
+from hlodiff.report.function_view import MANY, ChangedLine, ChangeView
 from hlodiff.report.functions import verdict_rows, without_lines
 from hlodiff.report.grouping import REPLACED
 from hlodiff.report.headline import format_meanings, format_totals
@@ -33,10 +34,10 @@ from hlodiff.report.html.overview import (
 )
 from hlodiff.report.lines import Span, changed_spans, value_spans
 from hlodiff.report.numbers import format_by, format_number
+from hlodiff.report.parts import ReportParts
 from hlodiff.report.report import Report
 from hlodiff.report.verdict import MARKS, VERDICT_NAMES
-from hlodiff.report.view import MANY, ChangedLine, ChangeView, ReportView
-from hlodiff.report.view_builder import ReportParts
+from hlodiff.report.view import ReportView
 from hlodiff.report.wording import split_next
 
 MOST_VERDICTS = 100
