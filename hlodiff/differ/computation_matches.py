@@ -16,17 +16,11 @@ from hlodiff.differ import parameters
 from hlodiff.differ.elements import (
     CARRIERS,
     RETURNS,
-    ElementContext,
-    Roles,
     are_all_known,
-    carried_elements,
     hands_on,
     keeps_elements,
     match_elements,
-    match_indistinguishable,
-    may_renumber,
     of_tuple,
-    result_elements,
 )
 from hlodiff.differ.instruction_matches import (
     EXACT,
@@ -51,6 +45,8 @@ from hlodiff.hlo.model import BINDS, Computation, Instruction, Module, Place, at
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from hlodiff.differ.element_matches import ElementContext, Roles
 
 
 # Fused computations hold tens of instructions, large ones a thousand; one that is larger after flattening stays nested.
@@ -117,7 +113,6 @@ class ProgramSide:
     contents: tuple[Content, ...]
     hashes: tuple[str, ...]
     bodies: Bodies
-    roles: Roles
     copies: Mapping[int, int] = field(default_factory=dict)
     _operand_symmetric: dict[tuple[int, tuple[int, ...]], bool] = field(default_factory=dict)
     _functions: dict[int, str] = field(default_factory=dict)
@@ -126,6 +121,13 @@ class ProgramSide:
     def calls(self) -> nx.DiGraph[int]:
         """The call graph."""
         return call_graph(self.module)
+
+    @cached_property
+    def roles(self) -> Roles:
+        """What it does with the values that its computations are given and return."""
+        from hlodiff.differ.element_matches import Roles
+
+        return Roles(self.module)
 
     def functions(self, frame: int) -> str:
         """The Python functions through which a frame was called, with their files; lines come and go."""
@@ -184,7 +186,7 @@ class ProgramSide:
         module, found = hashed.module, hashed.contents
         hashes = tuple(content.hash for content in found)
         bodies = Bodies(whole or module.computations.__getitem__, hashes)
-        return ProgramSide(module, found, hashes, bodies, Roles(module), copies or {})
+        return ProgramSide(module, found, hashes, bodies, copies or {})
 
 
 @dataclass(slots=True)
@@ -395,8 +397,12 @@ def _open(
     parameters.pair_rest(pair.old_side, pair.new_side, pair.pairing, entry=entry)
     if not assign(pair.old_side, pair.new_side, pair.pairing, limits):
         pair.limits_hit.append("assignment")
-    if may_renumber(pair.old_side.computation):
-        pair.held = _held(old, new, pair)
+    calling = (it for _, it in pair.old_side.computation.calling)
+    if any(it.shape.tuple_shapes or it.opcode in CARRIERS for it in calling):  # whose elements have numbers
+        from hlodiff.differ.element_matches import ElementContext, match_indistinguishable
+
+        down = old.contents[pair.old].operand_hashes, new.contents[pair.new].operand_hashes
+        pair.held = ElementContext((old.roles, new.roles), down, (old.hashes, new.hashes))
         match_indistinguishable(pair.old_side, pair.new_side, pair.pairing, pair.held)
     elements = _likely_elements(old, pair, call.elements if call else None)
     for source, which in elements.items():
@@ -442,11 +448,6 @@ def _freeze(
     return first, second, pair.pairing
 
 
-def _held(old: ProgramSide, new: ProgramSide, pair: ComputationMatch) -> ElementContext:
-    down = old.contents[pair.old].operand_hashes, new.contents[pair.new].operand_hashes
-    return ElementContext((old.roles, new.roles), down, (old.hashes, new.hashes))
-
-
 _Child = tuple[tuple[int, int], parameters.CallContext, bool]
 
 
@@ -466,6 +467,8 @@ def _likely_elements(old: ProgramSide, pair: ComputationMatch, given: Elements |
     pair.pairing.results.clear()
     if pair.held is None:
         return {}
+    from hlodiff.differ.element_matches import carried_elements, result_elements
+
     both, held = (pair.old_side, pair.new_side, pair.pairing), pair.held
     is_numbered = old.module.stage == "stablehlo"
     found: dict[int, Elements] = {}
