@@ -369,3 +369,5 @@ def test_a_first_line_without_a_place_for_each_kind_has_the_bytes_of_all_and_the
     assert "all collectives 640.0 KiB -> 2.2 MiB (cpu-1)" in first_line(
         came, came + [("collective-permute", 65536)] * 8
     )
+    exchanged = [("all-gather", 32768), ("collective-permute", 16384), ("all-to-all", 16384)]
+    assert "all collectives 640.0 KiB as before" in first_line(exchanged)

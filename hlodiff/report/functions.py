@@ -91,9 +91,9 @@ from hlodiff.report.verdict import (
 from hlodiff.report.wording import (
     ARROW,
     Place,
+    format_arrow,
     format_bytes,
     format_classes,
-    format_pair,
     format_place,
     format_targets,
     many,
@@ -448,7 +448,8 @@ def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | Non
         target, (old, new) = next(iter(known.items()))
         if old is not None and new is not None:
             of = f" ({target})" if target and len(set(known.values())) > 1 else ""
-            yield f"all collectives {format_pair(format_bytes(old), format_bytes(new))}{of}"
+            as_before = " as before" if old == new else ""
+            yield f"all collectives {format_arrow(old, new, format_bytes)}{as_before}{of}"
 
 
 def _unknown_work(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> str:

@@ -27,6 +27,7 @@ from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_literal, format_shape, shardings_of_values
 from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import (
+    format_arrow,
     format_bytes,
     format_count,
     format_memory_space,
@@ -930,7 +931,7 @@ def _constants(diff: ModuleDiff, packages: Sequence[str] = (), with_place: bool 
     where = place(first.source, packages=packages) if with_place else ""
     at = f", {where}" if where else ""
     if old_count:
-        sizes = format_pair(format_bytes(old_size), format_bytes(size))
+        sizes = format_arrow(old_size, size, format_bytes)
         words = f"{many(count, 'large constant')} instead of {old_count} ({sizes}{at})"
     else:
         words = f"{many(count, 'large constant')} added ({format_bytes(size)}{at})"
