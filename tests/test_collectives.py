@@ -13,7 +13,7 @@ from hlodiff.differ import (
     count,
     diff,
     metrics_by_kind,
-    module_metrics,
+    metrics_of,
     op_counts,
     placements,
 )
@@ -89,7 +89,7 @@ def steps(*, begun: bool) -> str:
 
 @pytest.mark.parametrize("begun", [True, False])
 def test_two_chains_on_one_channel_are_two_collectives(begun: bool) -> None:
-    metrics = module_metrics(read_hlo(steps(begun=begun)))
+    metrics = metrics_of(count(read_hlo(steps(begun=begun))))
     assert (metrics["collectives"], metrics["async_collectives"], metrics["collective_bytes"]) == (2, 2, 64)
 
 

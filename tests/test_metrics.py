@@ -13,7 +13,7 @@ from hlodiff.differ import (
     format_memory_space,
     format_sharding,
     metrics_by_kind,
-    module_metrics,
+    metrics_of,
     op_counts,
     placements,
     platform_of,
@@ -53,7 +53,7 @@ def test_op_counts_see_through_fusions_of_one_op() -> None:
     assert op_counts(module) == {"exponential": 1, "fusion": 1, "multiply": 1, "negate": 1}
     assert count(module).fusions == {"kInput": 1, "kLoop": 1}
     assert count(module).bookkeeping == {"parameter": 3}
-    metrics = module_metrics(module)
+    metrics = metrics_of(count(module))
     assert (metrics["ops.entry"], metrics["ops.fusion"], metrics["fusions"]) == (1, 3, 2)
 
 
@@ -65,7 +65,7 @@ def test_a_computation_counts_at_every_call_site() -> None:
     copy = FUSIONS.replace("%real", "%copy").replace("%wrapped", "%unused")
     twice = entry(body + "  ROOT %v = f32[8]{0} fusion(%w), kind=kLoop, calls=%copy", FUSIONS + copy)
     assert op_counts(once) == op_counts(twice) == {"exponential": 2, "fusion": 2, "multiply": 2}
-    assert module_metrics(once) == module_metrics(twice)
+    assert metrics_of(count(once)) == metrics_of(count(twice))
 
 
 def test_computations_that_nothing_calls_do_not_count() -> None:
@@ -100,7 +100,7 @@ def test_what_lies_in_loops() -> None:
         "  ROOT %w = (s32[], f32[8]{0}) while(%start), condition=%condition, body=%body",
         FUSIONS + LOOP,
     )
-    metrics = module_metrics(module)
+    metrics = metrics_of(count(module))
     assert (metrics["loops"], metrics["copies"], metrics["copies_in_loops"], metrics["copy_bytes"]) == (1, 2, 1, 64)
     # copy, fusion and its two ops in the body; constant and compare in the condition
     assert metrics["ops_in_loops"] == 6
@@ -131,9 +131,9 @@ def test_a_collective_is_one_record_whatever_its_spelling() -> None:
     assert count(plain).collectives == {"all-reduce": {"count": 1, "async": 0, "bytes": 32}}
     assert count(started).collectives == {"all-reduce": {"count": 1, "async": 1, "bytes": 32}}
     assert op_counts(plain) == op_counts(started) == {"add": 1, "all-reduce": 1}
-    changed = {k for k, v in module_metrics(plain).items() if v != module_metrics(started)[k]}
+    changed = {k for k, v in metrics_of(count(plain)).items() if v != metrics_of(count(started))[k]}
     assert changed == {"instructions", "async_collectives"}
-    assert module_metrics(plain)["ops.reduction"] == 1
+    assert metrics_of(count(plain))["ops.reduction"] == 1
 
 
 def test_collectives_inside_async_wrappers_count_once() -> None:
@@ -159,7 +159,7 @@ def test_transfers_literals_and_custom_calls() -> None:
         '  %k = f32[8]{0} custom-call(%small), custom_call_target="xla_ffi_python_cpu_callback"\n'
         '  ROOT %m = f32[8]{0} custom-call(%k), custom_call_target="MoveToHost"',
     )
-    metrics = module_metrics(module)
+    metrics = metrics_of(count(module))
     assert count(module).custom_calls == {"MoveToHost": 1, "xla_ffi_python_cpu_callback": 1}
     assert (metrics["large_literals"], metrics["large_literal_bytes"]) == (1, 4096)
     assert (metrics["memory_moves"], metrics["memory_move_bytes"], metrics["copies"]) == (2, 8192, 2)
@@ -200,7 +200,7 @@ def test_there_are_fixtures() -> None:
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name + "/" + path.name)
 def test_normalizing_does_not_change_the_metrics(path: Path) -> None:
     module = read_text(path.read_text())
-    raw, clean = module_metrics(module), module_metrics(normalize(module))
+    raw, clean = metrics_of(count(module)), metrics_of(count(normalize(module)))
     assert {name: value for name, value in raw.items() if clean.get(name) != value} == {}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hlodiff
-from hlodiff.differ import module_metrics
+from hlodiff.differ import count, metrics_of
 from hlodiff.hlo import read_hlo, read_stablehlo
 from hlodiff.normalizer import normalize
 
@@ -129,7 +129,7 @@ def test_one_all_reduce_in_every_spelling(before: str, lines: str, asynchronous:
     body = "\n".join("  " + line for line in ("x = f32[8]{0} parameter(0)\n" + lines).splitlines())
     module = read_hlo(f"{HEAD}{before}ENTRY main {{\n{body}\n}}\n")
     for one in (module, normalize(module)):
-        found = module_metrics(one)
+        found = metrics_of(count(one))
         assert (found["collectives"], found["collectives.all-reduce"]) == (1, 1)
         assert (found["collective_bytes.all-reduce"], found["async_collectives"]) == (32, asynchronous)
         program = hlodiff.Program("f", "cpu-4", read_stablehlo(MESH), one)
@@ -163,7 +163,7 @@ OTHERS = [
 def test_other_families(lines: str, family: str, size: int, dimension: int | None) -> None:
     body = "\n".join("  " + line for line in ("x = f32[8,8]{1,0} parameter(0)\n" + lines).splitlines())
     module = read_hlo(f"HloModule m\n\nENTRY main {{\n{body}\n}}\n")
-    found = module_metrics(module)
+    found = metrics_of(count(module))
     assert (found["collectives"], found[f"collectives.{family}"], found[f"collective_bytes.{family}"]) == (1, 1, size)
     over = "" if dimension is None else f" over dimension {dimension} of 16"
     with pytest.raises(AssertionError, match=rf" is of the kind {family}{over}$"):

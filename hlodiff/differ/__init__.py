@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from hlodiff.differ.metrics import executed_table as executed_table
     from hlodiff.differ.metrics import metrics_by_kind as metrics_by_kind
     from hlodiff.differ.metrics import metrics_of as metrics_of
-    from hlodiff.differ.metrics import module_metrics as module_metrics
     from hlodiff.differ.metrics import op_counts as op_counts
     from hlodiff.differ.metrics import raw_metrics as raw_metrics
     from hlodiff.differ.metrics import runs as runs

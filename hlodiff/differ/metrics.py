@@ -201,11 +201,11 @@ def op_counts(module: Module) -> dict[str, int]:
     return dict(sorted(count(module).ops.items()))
 
 
-def module_metrics(module: Module) -> dict[str, float]:
+def metrics_of(counts: Counts) -> dict[str, float]:
     """All metrics of a program; the same for its raw and its normalized text.
 
     Args:
-        module: a program of either stage.
+        counts: of a program of either stage, see `count`.
 
     Returns:
         whole numbers by name: fixed names first, then one for each fusion kind, collective family and custom call
@@ -214,14 +214,9 @@ def module_metrics(module: Module) -> dict[str, float]:
     Example:
         >>> from hlodiff.hlo.parser import read_hlo
         >>> text = "HloModule m\\nENTRY e {\\n  p = f32[2] parameter(0)\\n  ROOT c = f32[2] copy(p)\\n}"
-        >>> module_metrics(read_hlo(text))["copy_bytes"]
+        >>> metrics_of(count(read_hlo(text)))["copy_bytes"]
         8
     """
-    return metrics_of(count(module))
-
-
-def metrics_of(counts: Counts) -> dict[str, float]:
-    """The metrics of counts by name; see `module_metrics`."""
     metrics: dict[str, float] = {name: counts.plain[name] for name in _FIXED}
     metrics["fusions"] = counts.fusions.total()
     metrics["custom_calls"] = counts.custom_calls.total()

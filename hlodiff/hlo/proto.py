@@ -11,34 +11,24 @@ from collections.abc import Callable, Iterator
 
 from hlodiff.errors import ReadError
 from hlodiff.hlo import mlir
-from hlodiff.hlo.model import Module, without_config
-from hlodiff.hlo.parser import read_hlo
 
 
-def read_proto(data: bytes, *, path: str = "") -> Module:
-    """Read a serialized HloModuleProto or HloProto.
+def proto_text(data: bytes, *, path: str = "") -> str:
+    """Full HLO text of a serialized HloModuleProto or HloProto.
 
     Args:
         data: the whole file.
         path: the file as the user named it, for errors.
-
-    Returns:
-        The module with `stage == "compiled"`, with Python frames where the proto has them.
 
     Raises:
         ReadError: the bytes are not an HLO proto.
         HlodiffError: jaxlib is missing or of a version that hlodiff does not know.
 
     Example:
-        >>> read_proto(b"no proto", path="a.pb")
+        >>> proto_text(b"no proto", path="a.pb")
         Traceback (most recent call last):
         hlodiff.errors.ReadError: a.pb: the file is not an HLO proto...
     """
-    return without_config(read_hlo(proto_text(data, path=path), path=path))
-
-
-def proto_text(data: bytes, *, path: str = "") -> str:
-    """Full HLO text of a serialized HloModuleProto or HloProto; arguments and errors as in `read_proto`."""
     module_bytes = unwrap(data)
     if not module_bytes or not _is_module(module_bytes):
         raise ReadError(
