@@ -167,6 +167,24 @@ def test_another_product_outside_of_a_loop_did_not_move(precision: str | None) -
     assert re.search(r"\bremoved dot_general.*added dot_general|\badded dot_general.*removed dot_general", words), words
 
 
+def test_a_product_moves_out_of_the_loop_with_its_gradient() -> None:
+    """They are of one line, and in two loops: the product of each step, and the sum of products of the gradient."""
+
+    def lengths(w: jax.Array, u: jax.Array, x: jax.Array, is_inside: bool) -> jax.Array:
+        def step(h: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
+            return jnp.tanh((x @ w if is_inside else x) + h @ u), None
+
+        h, _ = jax.lax.scan(step, jnp.zeros((4, 16)), x if is_inside else x @ w)
+        return h.sum()
+
+    gradient = [jax.grad(partial(lengths, is_inside=is_inside)) for is_inside in (True, False)]
+    sides = [lowered(function, (7, 16), (16, 16), (20, 4, 7)) for function in gradient]
+    moved = r"moved 2x dot_general f32\[\S+\], f32\[\S+\]: out of the loop at \S+; runs once instead of 20 times"
+    words = report(compared(*sides, with_lines=True))
+    assert re.search(moved, words) and not re.search(r"(added|removed) (\d+x )?dot_general", words), words
+    assert "2 dot_general moved out of the loop" in words, words
+
+
 def wave(x: jax.Array) -> jax.Array:
     return jnp.sin(jnp.exp(x))
 

@@ -494,8 +494,14 @@ class Turns:
     work: frozenset[Work] = frozenset()
 
 
+BothTurns = tuple[Turns | None, Turns | None]
+"""Where and how often a change's instructions run, before and after; None for a side of none, or of several loops."""
+
+
 def with_loop_moves(
-    edit_groups: Sequence[EditGroup], turns_of: Callable[[EditGroup], tuple[Turns | None, Turns | None]]
+    edit_groups: Sequence[EditGroup],
+    turns_of: Callable[[EditGroup], BothTurns],
+    edits_of: Callable[[EditGroup], Sequence[EditGroup]] = lambda one: (one,),
 ) -> list[EditGroup]:
     """Joins work that was removed from a loop and added outside of it, the reverse, or in another loop: it only moved.
 
@@ -504,8 +510,8 @@ def with_loop_moves(
 
     Args:
         edit_groups: the changes of one program.
-        turns_of: where and how often a change's instructions run, before and after; None for a side that has none, or
-            where they are in several loops.
+        turns_of: where and how often a change's instructions run.
+        edits_of: each edit of a change as one of its own: a product and its gradient are of one line and in two loops.
 
     Example:
         >>> products = [
@@ -537,14 +543,15 @@ def with_loop_moves(
     for removed, added in (pair for both in halves.values() for pair in product(*both)):
         if removed in joined or added in joined:
             continue
-        old, new = known[removed][0], known[added][1]
-        if old and new and _is_as_much(removed, added, old, new) and (way := _loop_move(old, new)):
+        if way := _way_of(removed, added, known[removed], known[added]):
             shapes = [one.what.partition(", ")[0].rpartition(" ")[2] for one in (removed, added)]
             was = f" (was {shapes[0]})" if shapes[0] != shapes[1] else ""
-            head = shape_of(added.what)
-            what = f"{head}{was}: {way}"
-            operation, loops = operation_of(added), _moved_loops(old, new)
+        else:
+            way, was = _way_of_each(edits_of(removed), edits_of(added), turns_of), ""
+        if way:
+            operation, loops = operation_of(added), OTHER_PART if _TO_ANOTHER.match(way) else LOOP_MOVE
             both = _both_halves(removed, added)
+            what = f"{shape_of(added.what)}{was}: {way}"
             joined |= {removed: None}
             joined[added] = replace(
                 both, kind="moved", count=added.count, what=what, group=("moved", operation, operation, loops)
@@ -553,6 +560,31 @@ def with_loop_moves(
     return [edit_group for edit_group in shown if edit_group is not None]
 
 
+def _way_of(removed: EditGroup, added: EditGroup, before: BothTurns, after: BothTurns) -> str:
+    """From where to where an operation moved, and how often it runs now; "" if it is another one."""
+    old, new = before[0], after[1]
+    return _loop_move(old, new) if old and new and _is_as_much(removed, added, old, new) else ""
+
+
+def _way_of_each(
+    removed: Sequence[EditGroup], added: Sequence[EditGroup], turns_of: Callable[[EditGroup], BothTurns]
+) -> str:
+    """The way that all of some edits moved; "" if there is none, or several."""
+    if len(removed) < 2 or len(removed) != len(added):
+        return ""
+    known = {one: turns_of(one) for one in (*removed, *added)}
+    left, ways = [*added], set[str]()
+    for one in removed:
+        found = ((other, _way_of(one, other, known[one], known[other])) for other in left)
+        other, way = next((item for item in found if item[1]), (None, ""))
+        if other is None:
+            return ""
+        left.remove(other)
+        ways.add(way)
+    return ways.pop() if len(ways) == 1 else ""
+
+
+_TO_ANOTHER = re.compile("to another|from")
 _FROM_TO = re.compile(r"[:;] from \S+ to \S+$")
 
 

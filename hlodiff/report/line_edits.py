@@ -30,7 +30,9 @@ from hlodiff.report.grouping import (
     Work,
     change_view,
     collective_of,
+    edit_group_of,
     importance,
+    members_of,
 )
 from hlodiff.report.order import ARGUMENT, LEAST, LITERAL, OTHER, REPLACEMENT, cause_order
 from hlodiff.report.report import Report
@@ -84,7 +86,10 @@ class ChangedLines:
         edit_groups = tuple(edit_groups)
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
-            found.setdefault(self.by_edit(edit_group), []).append(edit_group)
+            old, new = self.by_edit(edit_group)
+            if edit_group.kind == "moved" and new is not None:  # from another line: it is listed where it is now
+                old = None
+            found.setdefault((old, new), []).append(edit_group)
         # Removed operations belong to the line that replaced theirs, if another change shows which line that is.
         whole = [(old, new) for old, new in found if old is not None and new is not None]
         of_old, of_new = {pair[0]: pair for pair in whole}, {pair[1]: pair for pair in whole}
@@ -475,6 +480,15 @@ class ChangedLines:
             turns = Turns(tuple(words), sum(cost.runs for cost in own), is_known, nesting, frozenset(work[side]))
             found.append(turns if len(around) == 1 and own else None)
         return found[0], found[1]
+
+    def edits_of(self, edit_group: EditGroup) -> tuple[EditGroup, ...]:
+        """Each edit of a change as one of its own."""
+        if len(edit_group.edits) < 2 or not edit_group.key[:1]:
+            return (edit_group,)
+        numbers = {program for program, _ in edit_group.edits}
+        members = (one for n in numbers if (d := self.report.programs[n].diff) for one in members_of(d.reported, n))
+        own = [member for member in members if (member.program, member.index) in edit_group.edits]
+        return tuple(edit_group_of(edit_group.key, [one], self.report.root, self.report.packages) for one in own)
 
     def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
         """The line of a change, by the number that it has now if only the old program has operations of it."""
