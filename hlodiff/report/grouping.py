@@ -760,8 +760,18 @@ def changed_fields(edit_group: EditGroup, report: Report) -> list[FieldChange]:
         >>> changed_fields(EditGroup((), "added", 1, "add f32[8]", ""), Report("diff", "a", "b", ()))
         []
     """
+    return [one for edit in edits_of(edit_group, report) for one in edit.changes]
+
+
+def edits_of(edit_group: EditGroup, report: Report) -> Iterator[Edit]:
+    """The edits of a change, in the order of the programs.
+
+    Example:
+        >>> list(edits_of(EditGroup((), "added", 1, "add f32[8]", ""), Report("diff", "a", "b", ())))
+        []
+    """
     diffs = ((report.programs[program].diff, index) for program, index in edit_group.edits)
-    return [one for diff, index in diffs if diff is not None for one in diff.reported[index].changes]
+    return (diff.reported[index] for diff, index in diffs if diff is not None)
 
 
 def _is_collective(edit: Edit) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.result import KINDS
 from hlodiff.hlo.metadata import shown_file
 from hlodiff.policy import SCENARIO_RULES
-from hlodiff.report.grouping import EditGroup
+from hlodiff.report.grouping import EditGroup, edits_of
 from hlodiff.report.lines import json_text
 from hlodiff.report.numbers import share_of
 from hlodiff.report.parts import ReportParts
@@ -118,8 +119,7 @@ def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
     """One change with all its occurrences: equal changes from one line, in all programs of the report."""
     programs = dict.fromkeys(number for number, _ in edit_group.edits)
     diffs = [(number, report.programs[number].diff, index) for number, index in edit_group.edits]
-    known = [(number, diff, index) for number, diff, index in diffs if diff is not None]
-    frames = [diff.reported[index].source for _, diff, index in known[:1]]
+    listed = [(number, diff.reported_from[index]) for number, diff, index in diffs if diff is not None]
     old, new = (cost.to_json() if cost else None for cost in edit_group.cost)
     return {
         "id": edit_group.id,
@@ -131,13 +131,13 @@ def _pattern(edit_group: EditGroup, report: Report) -> dict[str, Any]:
         "cost": {"old": old, "new": new},
         "source": [
             {"file": shown_file(f.file, report.root), "line": f.line, "function": f.function}
-            for stack in frames
-            for f in stack
+            for edit in islice(edits_of(edit_group, report), 1)
+            for f in edit.source
         ],
         "where": edit_group.where,
         "programs": list(programs),
         # Indices in the edit list of each program.
-        "edits": [list(pair) for pair in dict.fromkeys((n, diff.reported_from[index]) for n, diff, index in known)],
+        "edits": [list(pair) for pair in dict.fromkeys(listed)],
     }
 
 

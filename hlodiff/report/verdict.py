@@ -19,6 +19,7 @@ from hlodiff.differ.instruction_costs import instruction_flops
 from hlodiff.differ.loops import has_data_loop
 from hlodiff.differ.metrics import ASSUMED, OUTSIDE, ExecutedCount, LoopTurn, runs
 from hlodiff.differ.placement import donations
+from hlodiff.differ.regions import PRODUCTS
 from hlodiff.differ.result import ModuleDiff, Site
 from hlodiff.hlo.collectives import FAMILIES, parse_groups, stem
 from hlodiff.hlo.model import Instruction, Module
@@ -821,7 +822,6 @@ def _group_size(site: Site, module: Module) -> int:
 # NVIDIA states 989, 495 and 67 TFLOP/s for an H100. How much longer float32 takes depends on the product. With `HIGH`,
 # cuBLAS uses TF32 and Triton float32. A CPU has no cheaper products of narrow types.
 
-_PRODUCTS = frozenset(["dot", "convolution"])
 _ON_TPU = {"1 pass": 1.0, "3 passes": 3.0, "6 passes": 6.0}
 _ON_GPU = {"bfloat16": 1.0, "float16": 1.0, "TF32": 2.0, "float32": 4.0}
 _PASSES = {"high": "3 passes", "highest": "6 passes"}
@@ -882,7 +882,7 @@ def _products(module: Module, kind_of: _KindOf) -> defaultdict[str, _Products]:
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             target = it.attribute("custom_call_target") if it.opcode == "custom-call" else None
-            if it.opcode in _PRODUCTS or _OF_LIBRARIES.search(target or ""):
+            if it.opcode in PRODUCTS or _OF_LIBRARIES.search(target or ""):
                 often = often or runs(module)
                 types = {computation.instructions[n].shape.element_type for n in it.operands[:2]}
                 one = found[kind_of(it, types, index in in_triton)]

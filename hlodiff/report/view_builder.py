@@ -12,7 +12,7 @@ from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
 from hlodiff.report.function_view import ProgramView, Section
 from hlodiff.report.functions import ChangedFunctions, overall, totals_by_number
-from hlodiff.report.grouping import Digest, change_view, digest_of, most_changed
+from hlodiff.report.grouping import Digest, change_view, digest_of, edits_of, most_changed
 from hlodiff.report.headline import format_checked, headline
 from hlodiff.report.numbers import format_share, share
 from hlodiff.report.report import Report, format_causes
@@ -93,10 +93,8 @@ def _whole_programs(programs: Iterable[ProgramView], texts: ReportTexts) -> Iter
 
 def _cause(text: ProgramText, report: Report) -> Place | None:
     """The user's line of the first change that has one; a library's line if none has, or if requested."""
-    edits = [edit for edit_group in text.edit_groups for edit in edit_group.edits]
-    diffs = [(report.programs[number].diff, index) for number, index in edits]
-    sources = [diff.reported[index].source for diff, index in diffs if diff]
-    known = [place for one in sources if (place := shown_place(one, report.root, report.packages))]
+    edits = (edit for edit_group in text.edit_groups for edit in edits_of(edit_group, report))
+    known = [place for edit in edits if (place := shown_place(edit.source, report.root, report.packages))]
     return next((place for place in known if report.packages or not place.library), known[0] if known else None)
 
 
