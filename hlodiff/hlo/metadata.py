@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from hlodiff.hlo.grammar import STRING, unquote
-from hlodiff.hlo.model import Frame, Instruction, Module
+from hlodiff.hlo.model import Frame, Instruction
 
 _ROW = re.compile(r"(\d{1,18}) (.*)")
 _PAIR = re.compile(rf'(?<!\w)([A-Za-z_]\w*+)=({STRING}|\{{[^{{}}]*\}}|[^\s{{}}"]+)')
@@ -184,11 +184,6 @@ def is_library(file: str) -> bool:
         (True, True)
     """
     return bool(_PACKAGES.match(file) or _PYTHON.match(file)) or file.startswith("<")
-
-
-def is_rematerialised(module: Module) -> bool:
-    """Whether any operation is in the scope of what a backward pass computes again."""
-    return any(REMATERIALISED in it.op_name for one in module.computations for it in one.instructions)
 
 
 def own_frame(source: Iterable[Frame]) -> Frame | None:

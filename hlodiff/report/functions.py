@@ -346,7 +346,8 @@ def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[Prog
         one = TargetVerdict((), "same") if target in kept else one
         same = found.setdefault(one, one)
         found[one] = replace(same, targets=(*same.targets, *([target] if target else [])))
-    return tuple(sorted(found.values(), key=lambda one: (WORST.index(one.verdict), -_rank(one))))
+    largest_first = sorted(found.values(), key=lambda one: -one.numbers[0].rank if one.numbers else 0.0)
+    return tuple(sorted(largest_first, key=lambda one: WORST.index(one.verdict)))
 
 
 def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
@@ -355,10 +356,6 @@ def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
     ranks = [number.rank for one in view.targets for number in one.numbers if number.mark in marks]
     ranks += [work.rank for one in programs if one.diff for work in other_work(one) if work.way in marks]
     return max(ranks, default=0.0)
-
-
-def _rank(one: TargetVerdict) -> float:
-    return max((number.rank for number in one.numbers), default=0.0)
 
 
 def _verdict_in_words(

@@ -20,7 +20,7 @@ from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.collectives import parse_groups
-from hlodiff.hlo.metadata import REMATERIALISED, is_rematerialised, path_of
+from hlodiff.hlo.metadata import REMATERIALISED, path_of
 from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
@@ -862,7 +862,10 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     compiler wrote in another way, has no equal to be found by. If there is none at all, JAX's scope of what is computed
     again tells: of what came into it, or left it.
     """
-    is_old, is_new = (is_rematerialised(module) for module in (diff.old, diff.new))
+    is_old, is_new = (
+        any(REMATERIALISED in it.op_name for computation in module.computations for it in computation.instructions)
+        for module in (diff.old, diff.new)
+    )
     if is_old == is_new:
         return
     scoped = [(edit, edit.new or edit.old) for edit in diff.reported if REMATERIALISED in (edit.op_name or "")]
