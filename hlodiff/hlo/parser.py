@@ -135,9 +135,8 @@ class AttributeReader:
             return Tail()
         if not body.startswith(",") or has_long_number(body):
             raise NotAttributes
-        known = [self._known_attribute(part) for part in body.split(", ")[1:]] if body.startswith(", ") else [None]
-        each = [one for one in known if one is not None]
-        if len(each) < len(known):
+        each = self._known_attributes(body) if body.startswith(", ") else None
+        if each is None:
             parts = attribute_texts(without_comments(body[1:]))
             each = [self._attribute(part, _attribute_key(part)) for part in parts]
         given: set[str] = set()
@@ -157,22 +156,39 @@ class AttributeReader:
             calls.reverse()  # XLA prints them in one order and reads them in any
         return Tail(tuple(attributes), tuple(calls), predecessors, metadata)
 
-    def _known_attribute(self, text: str) -> tuple[str, Tail] | None:
+    def _known_attributes(self, body: str) -> list[tuple[str, Tail]] | None:
+        """Parse attributes, each after `, `; None if some text is not certainly one whole attribute."""
+        each: list[tuple[str, Tail]] = []
+        text = ""
+        for part in body.split(", ")[1:]:
+            text = f"{text}, {part}" if text else part
+            found = _shared_attributes.get(text) or self._attributes.get(text)
+            if found is None:
+                if len(text) < _LONG and not _is_plain(text):
+                    continue  # this comma is inside of the value
+                found = self._read_attribute(text)
+                if found is None:
+                    return None
+            each.append(found)
+            text = ""
+        return None if text else each
+
+    def _read_attribute(self, text: str) -> tuple[str, Tail] | None:
         """Parse one attribute; returns its name and content, or None if the text is not one whole attribute."""
-        found = _shared_attributes.get(text) or self._attributes.get(text)
-        if found is None:
-            call = _ONE_CALL.fullmatch(text)
-            if call is not None:
-                return call[1], Tail(calls=((call[1], self._called([call[2]])),))
-            key = ATTRIBUTE_KEY.match(text)
-            if key is not None and text.startswith('{"', key.end()) and _is_json(text[key.end() :]):
-                found = self._attribute(text, key)
-            elif _is_whole(text):
-                found = self._attribute(text, _attribute_key(text))
-            if found is not None and "%" not in text and '"' not in text:  # else hardly any instruction shares it
-                is_shared = found[0] not in CALLING_ATTRIBUTES and len(text) < _SHORT
-                is_shared = is_shared and len(_shared_attributes) < _MOST_SHARED
-                (_shared_attributes if is_shared else self._attributes)[text] = found
+        call = _ONE_CALL.fullmatch(text)
+        if call is not None:
+            return call[1], Tail(calls=((call[1], self._called([call[2]])),))
+        key = ATTRIBUTE_KEY.match(text)
+        if key is not None and text.startswith('{"', key.end()) and _is_json(text[key.end() :]):
+            found = self._attribute(text, key)
+        elif _is_whole(text):
+            found = self._attribute(text, _attribute_key(text))
+        else:
+            return None
+        if "%" not in text and found[0] != "backend_config":  # else hardly any instruction shares it
+            is_shared = found[0] not in CALLING_ATTRIBUTES and len(text) < _SHORT and '"' not in text
+            is_shared = is_shared and len(_shared_attributes) < _MOST_SHARED
+            (_shared_attributes if is_shared else self._attributes)[text] = found
         return found
 
     def _attribute(self, text: str, key: re.Match[str] | None) -> tuple[str, Tail]:
@@ -213,6 +229,8 @@ def _is_json(text: str) -> bool:
 # Attributes that name no computation mean the same in every program, and both sides of a diff have mostly the same.
 _shared_attributes: dict[str, tuple[str, Tail]] = {}
 _MOST_SHARED, _SHORT = 10_000, 200
+# A longer value is not put together from the parts between commas: each would be searched again from its start.
+_LONG = 1_000
 # The usual form of a call: (1) the attribute, (2) the name of the computation.
 _ONE_CALL = re.compile(r"(calls|to_apply|condition|body)=%([\w.\-]++)")
 _MARKS = re.compile(r'["{}()\[\],/]')
@@ -252,7 +270,7 @@ _STRING = re.compile(STRING, re.DOTALL)
 
 def _is_plain(text: str) -> bool:
     """Whether no string or bracket is open at the end of a text, as far as counting can tell."""
-    if '"' in text and "/*" not in text and "//" not in text:
+    if '"' in text and "/*" not in text and "//" not in text and not text.count('"') % 2:
         text = _STRING.sub("", text)
     if '"' in text or text.count("{") != text.count("}"):
         return False
