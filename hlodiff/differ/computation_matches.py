@@ -725,20 +725,21 @@ def _alone(side: ProgramSide, other: Module, pairs: tuple[ComputationMatch, ...]
     # Matched computations, and everything called from those with an equal match.
     matched_ones = {(pair.old, pair.new)[which] for pair in pairs}
     equal = {(pair.old, pair.new)[which] for pair in pairs if pair.pairing is None}
-    below = nx.restricted_view(side.calls, matched_ones - equal, [])
-    paired = matched_ones.union(*nx.bfs_layers(below, equal))
+    unopened = nx.restricted_view(side.calls, matched_ones - equal, [])
+    paired = matched_ones.union(*nx.bfs_layers(unopened, equal))
     calls: nx.DiGraph[int] = nx.DiGraph()
     for it, count, met in left:
         _add_calls(calls, _START, it, count, paired, met)
     if not calls:
         return {}
-    for caller, computation in enumerate(side.module.computations):
-        for _, it in computation.calling:
+    below = nx.bfs_layers(side.calls, calls.adj[_START])
+    for caller in sorted(set[int]().union(*below)):
+        for _, it in side.module.computations[caller].calling:
             _add_calls(calls, caller, it, 1, paired, set())
     reached = [callee for _, callee in nx.bfs_edges(calls, _START)]
     counts = {_START: 1}
-    for callee in nx.topological_sort(calls.subgraph([_START, *reached])):
-        callers = [(caller, data) for caller, _, data in calls.in_edges(callee, data=True) if caller in counts]
+    for callee in nx.topological_sort(calls):
+        callers = [(caller, data) for caller, data in calls.pred[callee].items() if caller in counts]
         if callers:  # a function or reducer is added or removed once, however many call it
             once = any(data["embedded"] for _, data in callers)
             counts[callee] = sum(counts[caller] * data["times"] for caller, data in callers) + once

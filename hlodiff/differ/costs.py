@@ -407,11 +407,12 @@ def _summed(
     """
     import networkx as nx
 
-    asked = set(wanted)
-    callers = calls.reverse(copy=False)
-    asked |= {node for layer in nx.bfs_layers(callers, [one for one in asked if one in calls]) for node in layer}
+    asked, callers_first = set(wanted), list(nx.topological_sort(calls))
+    for node in reversed(callers_first):
+        if not asked.isdisjoint(calls.adj[node]):
+            asked.add(node)
     runs = {entry: of_entry}
-    for caller in nx.topological_sort(nx.subgraph_view(calls, filter_node=asked.__contains__)):
+    for caller in callers_first:
         outer = runs.get(caller)
         for callee, edge in calls.adj[caller].items() if outer is not None else ():
             if callee in asked and outer is not None:

@@ -186,11 +186,26 @@ class CostModel:
         self._known: list[tuple[int, int, int]] = []
         # Results of `_slack`, negative if unknown: before any move, and while several moves are compared.
         self._settled = self._passing = self._unknown()
-        self.costs = (
-            [self.cost(n) for n in range(old.size + 2)],
-            [self.cost_of_new(n) for n in range(new.size)],
-        )
+        self.costs = self._first_costs()
         self.total = sum(map(sum, self.costs))
+
+    def _first_costs(self) -> tuple[list[int], list[int]]:
+        """The costs of both sides; most instructions have an equal match with the matches of their operands: none."""
+        mapping, (ours, theirs) = self.pairing.old, self._taken
+        costs = [0] * (self._size + 2)
+        changed: Iterable[int] = range(self._size)
+        if self._is_plain and not self._elements:
+            changed = [
+                n
+                for n, (matched, label) in enumerate(zip(mapping, self._exact_old, strict=True))
+                if matched < 0
+                or label != self._exact_new[matched]
+                or [mapping[operand] for operand in ours[n]] != theirs[matched]
+                or self._is_parameter[n]
+            ]
+        for n in (*changed, self._size, self._size + 1):
+            costs[n] = self.cost(n)
+        return costs, [0 if matched >= 0 else self._cost_alone(1, n) for n, matched in enumerate(self.pairing.new)]
 
     @property
     def outside(self) -> tuple[object, ...]:
@@ -398,6 +413,11 @@ class CostModel:
         # An upper limit of the bound; it falls as the cheapest matches become known.
         most = [self._cost_alone(0, position) + alone for position in edited]
         bound = EDIT * max(size - self._size, 0) + sum(most)
+        # An equal one may cost nothing: that needs no pair cost, and is often enough.
+        equal = set(new.labels[EXACT])
+        bound -= sum([before for n, before in zip(edited, most, strict=True) if old.labels[EXACT][n] in equal])
+        if self.total > bound:
+            return False
         # One of each, by opcode and possible matches: equal ones cost the same.
         labels = zip(new.labels[EXACT], new.labels[ANY], new.labels[STRUCTURE], strict=True)
         kinds = {each: n for n, each in enumerate(labels)}
@@ -406,11 +426,6 @@ class CostModel:
         for (_, call, opcode), n in kinds.items():
             by_opcode.setdefault(opcode, []).append(n)
             by_call.setdefault(call, []).append(n)
-        # An equal one may cost nothing: that needs no pair cost, and is often enough.
-        equal = {exact for exact, _, _ in kinds}
-        bound -= sum([before for n, before in zip(edited, most, strict=True) if old.labels[EXACT][n] in equal])
-        if self.total > bound:
-            return False
         of_other_opcode = 0 if self._elements else EDIT + _FIELD + _OPCODE
         # Those first that may cost much less: mostly they show that the bound is not reached.
         for position, before in sorted(zip(edited, most, strict=True), key=itemgetter(1), reverse=True):
@@ -1081,7 +1096,7 @@ def _exchange_numbers(model: CostModel) -> None:
     Each has its constant and its broadcasts, which have to move together: more steps than a chain of the search has.
     """
     pairing, labels = model.pairing, (model.old.labels[EXACT], model.new.labels[EXACT])
-    for one in [n for n in range(model.old.size) if model.operands_cost(n)]:
+    for one in [n for n in range(model.old.size) if model.costs[0][n] and model.operands_cost(n)]:
         slots = zip(model.old.operands[one], model.new.operands[pairing.old[one]], strict=False)
         for (a, _), (b, _) in slots:
             moves: list[Move] = []
