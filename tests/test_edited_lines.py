@@ -6,7 +6,10 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import hlodiff
@@ -651,3 +654,35 @@ def test_the_line_of_a_function_and_its_lambda_is_shown_once() -> None:
     text = to_terminal(Report("check", "a", "b", (compared,), source_line=Sources(edited(13, "    return mix("))))
     lines = [line.strip() for line in text.splitlines()]
     assert lines.count("+ return mix(") == 1
+
+
+DECODER = '''"""A decoder."""
+import jax
+import jax.numpy as jnp
+
+
+def decode(x):
+    def step(h, _):
+        return jnp.tanh(h), h.sum()
+
+    return jax.lax.scan(step, x, None, length=48)[1]
+
+
+def batch(x):
+    return jax.vmap(decode)(x)
+'''
+
+
+def test_the_length_of_a_loop_is_not_that_of_the_loop_around_it() -> None:
+    """The old loop is paired with the new one around it, and a loop of 48 steps is inside of that now."""
+    sides = DECODER, DECODER.replace("jax.vmap(decode)(x)", "jax.lax.map(decode, x)")
+    texts = []
+    for source in sides:
+        names: dict[str, Any] = {}
+        exec(compile(source, "model.py", "exec"), names)
+        lowered = jax.jit(names["batch"]).lower(jax.ShapeDtypeStruct((12, 4), jnp.float32))
+        texts.append(hlodiff.read_text(lowered.as_text(debug_info=True)))
+    found = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*texts))
+    old, new = (source.splitlines() for source in sides)
+    words = to_terminal(Report("diff", "a", "b", (found,), source_line=Sources(new, old=old)))
+    assert "jax.lax.map(decode, x)" in words and "48 -> 12" not in words, words

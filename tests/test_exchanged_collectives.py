@@ -223,14 +223,14 @@ def test_counts_of_the_text_are_told_as_such() -> None:
 def test_the_legend_has_each_threshold_that_left_a_number_out() -> None:
     left = [
         Number("launches", 100, 104, least="launches below 5 % off GPUs"),
-        Number("temp", 1000, 1015, least="temp and peak below 2 %"),
+        Number("temp", 1000, 1015, least="temp and peak below 3 %"),
         Number("aliased", 8, 4),
     ]
     assert unlisted([Number("flops", 8, 9, mark="worse", rank=1), *left, Number("fusions", 2, 3)]) == left
     assert unlisted([Number("launches", 4, 5), Number("fusions", 2, 3)]) == [], "a row lists or counts them"
     legend = format_legend(0.01, 2, ["copies below 1 % of all bytes"], left)
     assert legend.partition("not listed: ")[2] == (
-        "2 below 1 %, launches below 5 % off GPUs, temp and peak below 2 %, copies below 1 % of all bytes, 1 unmarked"
+        "2 below 1 %, launches below 5 % off GPUs, temp and peak below 3 %, copies below 1 % of all bytes, 1 unmarked"
     )
 
 

@@ -398,6 +398,28 @@ class ChangedLines:
         old, new = (count.most_common(1)[0][0] if count else None for count in counts)
         return old, new
 
+    def is_of_two_lines(self, edit_group: EditGroup) -> bool:
+        """Whether a change pairs an operation of one line with one of another, and the first line has a new one.
+
+        Where a loop was put around another one, the shortest script may keep the old loop as the new one around it,
+        and its length reads as changed.
+        """
+        old, new = self.places(edit_group)
+        if edit_group.kind != "changed" or old is None or new is None or not self._knows_sources():
+            return False
+        program = self.report.programs[edit_group.edits[0][0]]
+        number = self._file(program, old.stored).on_other_side(0, old.line)
+        if not number or (number, old.file) == (new.line, new.file):
+            return False
+        (edit, diff), origins = self._edit(edit_group.edits[0]), self._origins
+        return any(
+            place.file == old.file and place.line == number
+            for one in diff.reported
+            if one.kind == "added" and one.new and edit.new and one.new.opcode == edit.new.opcode
+            for stack in [origins(diff.new).stack(one.new.computation, one.new.instruction).frames]
+            if (place := shown_place(stack, self.report.root))
+        )
+
     def near(self, edit_group: EditGroup) -> Place | None:
         """The line of its operands, users or callees, for a group that has no line itself; None if they differ."""
         edit, diff = self._edit(edit_group.edits[0])
@@ -482,13 +504,15 @@ class ChangedLines:
         return found[0], found[1]
 
     def edits_of(self, edit_group: EditGroup) -> tuple[EditGroup, ...]:
-        """Each edit of a change as one of its own."""
-        if len(edit_group.edits) < 2 or not edit_group.key[:1]:
+        """Each edit of a change as one of its own; the change itself if it joins what was removed and added."""
+        edits, kind = edit_group.edits, edit_group.kind
+        if len(edits) < 2 or any(self._edit(number)[0].kind != kind for number in edits):
             return (edit_group,)
-        numbers = {program for program, _ in edit_group.edits}
+        numbers = {program for program, _ in edits}
         members = (one for n in numbers if (d := self.report.programs[n].diff) for one in members_of(d.reported, n))
-        own = [member for member in members if (member.program, member.index) in edit_group.edits]
-        return tuple(edit_group_of(edit_group.key, [one], self.report.root, self.report.packages) for one in own)
+        key = (*edit_group.key[:1], kind)
+        own = [member for member in members if (member.program, member.index) in edits]
+        return tuple(edit_group_of(key, [one], self.report.root, self.report.packages) for one in own)
 
     def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
         """The line of a change, by the number that it has now if only the old program has operations of it."""

@@ -54,7 +54,7 @@ _TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make
 _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes microseconds
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
 # Times the threshold up to which numbers are listed and decide nothing, see `_is_by_chance`; of launches on a GPU none.
-_UNCERTAIN = {"temp": 2.0, "peak": 2.0, "launches": 5.0}
+_UNCERTAIN = {"temp": 3.0, "peak": 3.0, "launches": 5.0}
 _WAITS_FOR = 1.25  # so many times more doublings of the number of collectives leave open what fewer bytes are worth
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
