@@ -124,6 +124,21 @@ def test_each_place_of_the_loop_is_proved() -> None:
             assert not replay(replace(script, pairs=pairs)).complete
 
 
+def test_an_element_that_went_is_not_the_one_that_has_its_number_now() -> None:
+    script = compare(NEW, OLD).script
+    entry = script.old.entry_computation
+    instructions = [
+        replace(it, attributes=(("index", "1"),)) if it.name == "first" else it for it in entry.instructions
+    ]
+    computations = list(script.old.computations)
+    computations[script.old.entry] = replace(entry, instructions=tuple(instructions))
+    wrong = replace(script, old=replace(script.old, computations=tuple(computations)))
+    assert replay(script).complete
+    assert replay(wrong).failures == (
+        "the elements of %loop (while) of %main are renumbered, and not everywhere in a loop",
+    )
+
+
 TWINS = """
 asks {
   t = (s32[], f32[8]{0}, f32[8]{0}, f32[8]{0}) parameter(0)
@@ -350,6 +365,14 @@ def test_a_loop_of_stablehlo_carries_its_values_in_another_order(
         found = hlodiff.diff(hlodiff.read_text(one), hlodiff.read_text(other))
         assert lines(found) == story
         assert found.replay().complete
+
+
+def test_values_that_each_iteration_exchanges_are_an_edit() -> None:
+    new = hlodiff.read_text(_NUMBERED.replace(*_BEGUN))
+    script = hlodiff.diff(hlodiff.read_text(_NUMBERED), new).script
+    assert replay(replace(script, steps=(), reported=())).failures == (
+        "%l (while) of %main takes its values in another order than it returns them, and no edit says so",
+    )
 
 
 def test_a_loop_that_begins_with_one_value_twice_may_read_and_return_them_in_other_orders() -> None:

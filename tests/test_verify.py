@@ -530,6 +530,50 @@ def test_an_operand_that_nothing_reads_is_an_edit() -> None:
     assert both_ways(read_text(TWO), read_text(new)) == []
 
 
+UNREAD = """HloModule m
+
+f {
+  a = f32[2]{0} parameter(0)
+  b = f32[2]{0} parameter(1)
+  ROOT s = f32[2]{0} sine(a)
+}
+
+ENTRY main {
+  x = f32[2]{0} parameter(0)
+  y = f32[2]{0} parameter(1)
+  u = f32[2]{0} fusion(x, y), kind=kLoop, calls=f
+  ROOT t = (f32[2]{0}, f32[2]{0}) tuple(u, y)
+}
+"""
+
+
+def test_a_parameter_that_nothing_reads_does_not_come_or_go_unseen() -> None:
+    fewer = UNREAD.replace("  b = f32[2]{0} parameter(1)\n", "").replace("fusion(x, y)", "fusion(x)")
+    for old, new, argument, failure in (
+        (fewer, UNREAD, OperandRewiring(2, None, 1, (1, 0)), "parameter %b of %f came and nothing reads it"),
+        (UNREAD, fewer, OperandRewiring(2, 1, None, None), "%b (parameter) of %f, which nothing read, went"),
+    ):
+        script = diff(read_text(old), read_text(new)).script
+        entry, body = script.pairs
+        unread = read_text(UNREAD).computations[body.old].instructions[1]
+        told = {"added": ((1, unread),)} if new == UNREAD else {"removed": (1,)}
+        pairs = replace(entry, arguments=(argument,)), replace(body, **told)
+        wrong = replace(script, pairs=pairs, steps=(), reported=())
+        assert replay(wrong).failures == (f"{failure}, and no edit says so",)
+
+
+def test_the_user_of_a_removed_value_takes_what_that_was_made_of() -> None:
+    text = "p = f32[2]{0} parameter(0)\nz = f32[2]{0} cosine(p)\ns = f32[2]{0} sine(p)\nROOT r = f32[2]{0} add(s, z)"
+    old, new = module(text), module(text.replace("s = f32[2]{0} sine(p)\n", "").replace("add(s, z)", "add(z, z)"))
+    script = diff(old, new).script
+    pairs = (replace(script.pairs[0], mapping=(0, 1, -1, 2)),)
+    step = RemoveStep(SITE, 0, 2, (OperandRewiring(2, 0, 0, (1, 0)),))
+    wrong = replace(script, pairs=pairs, steps=(step,), reported=(("edits", "removed", 1, 1),))
+    assert replay(wrong).failures == (
+        "%r (add) of %main reads something else, and nothing on the way to it came or went",
+    )
+
+
 def test_another_result_is_an_edit() -> None:
     """Found by replaying: a program that returned another of its instructions was called identical."""
     new = TWO.replace("  s = f32", "  ROOT s = f32").replace("  ROOT r", "  r")

@@ -375,8 +375,6 @@ class _ReplayedComputation:
 
 def _name(owner: Computation, place: int) -> str:
     """`%tanh.3 (tanh) of %fused`."""
-    if owner is _NOTHING:
-        return "nothing"
     it = owner.instructions[place]
     return f"%{it.name} ({it.opcode}) of %{owner.name}"
 
@@ -389,8 +387,7 @@ def _apply_steps(made: _ReplayedComputation) -> None:
         rewirings.setdefault(rewiring.user, []).append(rewiring)
     made.root = made.places[made.old.root] if made.pair.old >= 0 else made.pair.root
     made.root = next((rewiring.reads[0] for rewiring in rewirings.get(_ROOT, ()) if rewiring.reads), made.root)
-    if made.is_paired:
-        _keep(made, rewirings)
+    _keep(made, rewirings)
     for place, it in made.pair.added:
         _add(made, place, _ResultNode(Row(it.opcode, it.shape, it.literal, it.attributes)))
     for step in made.steps:
