@@ -789,8 +789,8 @@ def test_a_loop_within_one_that_data_ends_at_another_tolerance_turns_less_often(
 
 def test_other_loops_are_said_by_how_often_they_turn() -> None:
     old, new = (hlodiff.read_text(text) for text in (within(0.5, 7), loop(turns=5)))
-    assert "1 outer loop added (5 turns), 1 gone (of unknown length)" in said(old, new)
-    assert "1 outer loop added (of unknown length), 1 gone (5 turns)" in said(new, old)
+    assert "1 loop added (5 turns), 1 gone (of unknown length, inner ones not counted)" in said(old, new)
+    assert "1 loop added (of unknown length, inner ones not counted), 1 gone (5 turns)" in said(new, old)
 
 
 def test_a_loop_that_is_not_matched_with_what_it_was_turns_more_often_too() -> None:

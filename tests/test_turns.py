@@ -281,7 +281,7 @@ def test_a_loop_in_a_loop_is_counted_apart_and_said_to_be() -> None:
     steps = "".join(f"sine(%y{n})\n  %y{n} = f32[8]{{0}} " for n in range(30))
     twice = around(open_loop(), 9, known=False, then=f"{steps}cosine")
     program = replace(compared(around(open_loop(), 9, known=False), twice), old_facts={}, new_facts={})
-    assert "per turn, without inner loops, of the loop %v" in first_line(program)
+    assert "per turn, without inner loops of unknown length, of the loop %v" in first_line(program)
     assert "inner loops" not in first_line(compared(open_loop(), open_loop(inside=3)))
 
 

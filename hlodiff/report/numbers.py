@@ -301,7 +301,7 @@ def _which_loop(loop: UncountedLoop, number: ExecutedCount) -> str:
     return f"the {place}{ending} of {len(alike):,} loops{words.removeprefix('the loop')}"
 
 
-_WITHOUT_INNER = ", without inner loops,"
+_WITHOUT_INNER = f", without inner loops{OF_LOOPS},"
 _EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
 _AT_MOST = " at most"
 _LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none

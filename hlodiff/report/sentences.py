@@ -701,12 +701,16 @@ def _other_loops(diff: ModuleDiff) -> Iterator[str]:
         return
     if not all(sides) and any(_is_own_loop(edit) for edit in diff.reported):
         return  # listed as such
-    came, gone = (", ".join(f"{turns} turns" if turns else "of unknown length" for turns in side) for side in sides)
-    noun = "outer loop" if any(inner) else "loop"
+    came, gone = (
+        ", ".join(f"{turns} turns" if turns else "of unknown length" for turns in side)
+        + (", inner ones not counted" if held else "")
+        for side, held in zip(sides, inner, strict=True)
+    )
     if not all(sides):
-        yield f"{many(len(sides[0] or sides[1]), noun)} {'added' if came else 'gone'} ({came or gone})"
-    elif came != gone:
-        yield f"{many(len(sides[0]), noun)} added ({came}), {len(sides[1])} gone ({gone})"
+        is_new = bool(sides[0])
+        yield f"{many(len(sides[1 - is_new]), 'loop')} {'added' if is_new else 'gone'} ({came if is_new else gone})"
+    elif sides[0] != sides[1]:
+        yield f"{many(len(sides[0]), 'loop')} added ({came}), {len(sides[1])} gone ({gone})"
 
 
 def _is_own_loop(edit: Edit) -> bool:
