@@ -520,6 +520,9 @@ def test_sharing_is_seen() -> None:
     script = diff(module(twice), module(twice)).script
     assert not replay(replace(script, new=module(two))).complete
     assert both_ways(module(twice), module(two)) == []
+    script = diff(module(two), module(two)).script
+    joined = replace(script, new=module(twice), pairs=(replace(script.pairs[0], mapping=(0, 1, 1, 2)),))
+    assert replay(joined).failures == ("two old instructions are one new one: %t (sine) of %main",)
 
 
 def test_an_operand_that_nothing_reads_is_an_edit() -> None:
