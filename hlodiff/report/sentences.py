@@ -21,7 +21,7 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import REMATERIALISED, path_of
-from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape
+from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape, Stage
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_literal, format_shape, shardings_of_values
@@ -63,14 +63,15 @@ _P = ParamSpec("_P")
 _Writer = Callable[Concatenate[ModuleDiff, _P], Iterator[str]]
 
 
-def _about(*words: str) -> Callable[[_Writer[_P]], _Writer[_P]]:
-    """Skips a sentence unless the diff has an edit of one of these kinds, opcodes or changed fields."""
+def _about(*words: str, stage: Stage | None = None) -> Callable[[_Writer[_P]], _Writer[_P]]:
+    """Skips a sentence unless the diff has an edit of one of these kinds, opcodes or changed fields, in this stage."""
     needed = frozenset(words)
 
     def limit(write: _Writer[_P]) -> _Writer[_P]:
         @wraps(write)
         def limited(diff: ModuleDiff, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[str]:
-            return iter(()) if needed.isdisjoint(diff.contents) else write(diff, *args, **kwargs)
+            is_about = stage in (None, diff.old.stage) and not needed.isdisjoint(diff.contents)
+            return write(diff, *args, **kwargs) if is_about else iter(())
 
         return limited
 
@@ -311,10 +312,10 @@ def _result_names(diff: ModuleDiff) -> list[str]:
     return [new if old == new or old == f"result {n}" else f"result {n}" for n, (old, new) in enumerate(pairs)]
 
 
-@_about("operands", "added", "removed", "opcode")
+@_about("operands", "added", "removed", "opcode", stage="stablehlo")
 def _result_constants(diff: ModuleDiff) -> Iterator[str]:
     """Results that are a constant number now and were computed, or the reverse: a gradient that is stopped is 0."""
-    if diff.old.stage != "stablehlo" or not all(one.computations for one in (diff.old, diff.new)):
+    if not all(one.computations for one in (diff.old, diff.new)):
         return
     names = [module.result_names() for module in (diff.old, diff.new)]
     values = [_constants_of_results(module) for module in (diff.old, diff.new)]
@@ -373,14 +374,14 @@ def _constant_of(module: Module, computation: int, position: int, result: int) -
     return ""
 
 
-@_about("operands", "removed")
+@_about("operands", "removed", stage="stablehlo")
 def _independent_results(diff: ModuleDiff) -> Iterator[str]:
     """Results that depend on at most half as many arguments as before, as where the gradient of a weight became zero.
 
     Whatever runs inside a loop or a call depends on all of its operands.
     """
     modules, arguments = (diff.old, diff.new), diff.arguments
-    if diff.old.stage != "stablehlo" or not (arguments.are_named and all(one.computations for one in modules)):
+    if not (arguments.are_named and all(one.computations for one in modules)):
         return
     if arguments.added or arguments.removed or arguments.renamed or arguments.reordered:
         return
@@ -517,14 +518,14 @@ def _mapped(diff: ModuleDiff) -> Iterator[str]:
             yield f"{name} of shard_map are {RESHARDED} ({', '.join(shown)})"
 
 
-@_about("replica_groups")
+@_about("replica_groups", stage="stablehlo")
 def _over_other_axes(diff: ModuleDiff) -> Iterator[str]:
     """Over which axes of the mesh the collectives of StableHLO are now, if all that changed do so alike."""
     meshes = [
         {text for name, text in module.attributes if name.startswith("sdy.mesh @") and _AXIS.search(text)}
         for module in (diff.old, diff.new)
     ]
-    if diff.new.stage != "stablehlo" or meshes[0] != meshes[1] or len(meshes[0]) != 1:
+    if meshes[0] != meshes[1] or len(meshes[0]) != 1:
         return
     axes = [f"{axis}={size}" for axis, size in _AXIS.findall(meshes[0].pop())]
     names: dict[object, str] = {}
@@ -796,10 +797,10 @@ def _how_often(turns: str) -> str:
     return f"at most {most[0]}" if most else ""
 
 
-@_about("literal", "constant", "shape")
+@_about("literal", "constant", "shape", stage="stablehlo")
 def _means(diff: ModuleDiff) -> Iterator[str]:
     """Means over more or fewer elements, if no argument was retyped and only one such change exists."""
-    if diff.old.stage != "stablehlo" or diff.arguments.retyped:
+    if diff.arguments.retyped:
         return
     old, new = map(means, (diff.old, diff.new), diff.touched)
     removed, added = old - new, new - old
@@ -1095,7 +1096,7 @@ def _minor_to_major(shape: Shape) -> Sequence[int]:
     return known if len(known) == len(shape.dimensions) else range(len(shape.dimensions))[::-1]
 
 
-@_about("while")
+@_about("while", stage="stablehlo")
 def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
     """One sentence if copies of a body, or operations on all turns, replaced a loop or some turns, or the reverse.
 
@@ -1105,8 +1106,6 @@ def format_unrolled(diff: ModuleDiff) -> Iterator[str]:
     Returns:
         at most one sentence without markup; none for compiled programs, where XLA splits and merges copies.
     """
-    if diff.old.stage != "stablehlo":
-        return
     sides = (diff.old, diff.new, "became"), (diff.new, diff.old, "was")
     found = (*(_sentence(*side) for side in sides), _partly(diff), *(_batched(*side) for side in sides))
     yield from islice(chain.from_iterable(found), 1)
