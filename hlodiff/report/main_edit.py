@@ -127,8 +127,9 @@ def main_edit(
     attribute = _attribute(lines, edit_groups)
     replaced = [f"{REPLACED} {one.what.partition(' (was ')[0]}" for one in edit_groups if one.kind == REPLACED]
     # Changes of other lines follow from those of edited lines, if these have any.
-    edited = {line.edit[0] for line in lines if line.is_edited and not line.is_elsewhere}
-    at_edited = [group for group in edit_groups if group.where.partition(" (")[0] in edited] or edit_groups
+    edited = [line.edit[0] for line in lines if line.is_edited and not line.is_elsewhere]
+    # The first line names one place: what it says is of that place.
+    at_edited = [group for group in edit_groups if group.where.partition(" (")[0] in edited[:1]] or edit_groups
     words = (
         name
         or (text if _TYPES.match(cause) else "")  # `.astype(...) added`: the list has the counts
