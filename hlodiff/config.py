@@ -817,11 +817,8 @@ _CHANGES = Kind(
     "tables",
 )
 _BUDGETS = Kind(budgets, {"type": "array", "items": {"$ref": "#/$defs/budget"}}, "tables")
-
-
-def _rules_kind(known: RuleTypes) -> Kind:
-    return Kind(lambda value, where: rules(value, where, known), {"$ref": "#/$defs/rules"}, "table")
-
+# The rules that there are depend on who reads the table, see `read_table`.
+_RULES = Kind(lambda value, where: rules(value, where, {}), {"$ref": "#/$defs/rules"}, "table")
 
 # Defined here because it needs `amount`, which also reads budgets.
 _MEMORY = Kind(
@@ -913,16 +910,10 @@ class Config:
         _CHANGES, "`fail_on` for some functions and targets, see [policy](policy.md#what-fails)", ()
     )
     budgets: tuple[Budget, ...] = _key(_BUDGETS, "limits of metrics, see [policy](policy.md#budgets)", ())
-    rules: tuple[RuleUse, ...] = _key(_rules_kind({}), "graph rules, see [policy](policy.md#rules)", (), "`{}`")
+    rules: tuple[RuleUse, ...] = _key(_RULES, "graph rules, see [policy](policy.md#rules)", (), "`{}`")
 
 
 _KEYS = {key.name: key for key in fields(Config) if key.name != "root"}
-
-
-def _kind_of(key: Field[Any], graph_rules: RuleTypes) -> Kind:
-    """The kind of a key's value; for `rules` it depends on the known rules."""
-    kind: Kind = _rules_kind(graph_rules) if key.name == "rules" else key.metadata["kind"]
-    return kind
 
 
 def read_table(table: Mapping[str, object], file: Path, graph_rules: RuleTypes) -> Config:
@@ -938,11 +929,11 @@ def read_table(table: Mapping[str, object], file: Path, graph_rules: RuleTypes) 
     """
     where = os.path.relpath(file)
     reject_unknown_keys(table, _KEYS, TABLE, where)
-    read = {
-        name: _kind_of(key, graph_rules).read(table[name], f"{where}: [{TABLE}] {name}")
-        for name, key in _KEYS.items()
-        if name in table
-    }
+    read: dict[str, Any] = {}
+    for name, key in _KEYS.items():
+        if name in table:
+            value, at = table[name], f"{where}: [{TABLE}] {name}"
+            read[name] = rules(value, at, graph_rules) if name == "rules" else key.metadata["kind"].read(value, at)
     config = Config(root=file.parent, **read)
     return replace(config, snapshots=config.root / config.snapshots)
 
@@ -957,7 +948,7 @@ def schema(graph_rules: RuleTypes) -> dict[str, Any]:
         graph_rules: the records of the rules by name.
     """
     properties = {
-        name: {**_kind_of(key, graph_rules).schema, "description": _plain(key.metadata["meaning"])}
+        name: {**key.metadata["kind"].schema, "description": _plain(key.metadata["meaning"])}
         for name, key in _KEYS.items()
     }
     return {
