@@ -100,16 +100,18 @@ def main_edit(
         >>> main_edit("worse: flops +2.9 %", (), (line,), groups)
         'jax.nn.gelu -> jax.nn.silu'
     """
-    sides = _edited_sources(lines)
-    name = text = in_call = ""
-    if any(sides):  # a comparison of two files knows no lines of Python
+    edited = [line for line in lines if line.is_edited]
+    name = text = in_call = attribute = ""
+    if edited:  # a comparison of two files knows no lines of Python
         from hlodiff.report.line_text import in_brackets, replaced_name, written
 
-        name, text, in_call = replaced_name(*sides), written(*sides), in_brackets(*sides)
-    moved = {line.edit: line for line in lines if line.is_moved}
-    if len(moved) == 1 and not any(line.is_edited and not line.is_moved for line in lines):
-        name = _moved_line(*moved.values())
-    name = name or _of_two_lines(lines)
+        if any(sides := _edited_sources(edited)):
+            name, text, in_call = replaced_name(*sides), written(*sides), in_brackets(*sides)
+        moved = {line.edit: line for line in edited if line.is_moved}
+        if len(moved) == 1 and all(line.is_moved for line in edited):
+            name = _moved_line(*moved.values())
+        name = name or _of_two_lines(edited)
+        attribute = _attribute(lines, edit_groups)
     if _BUFFER in sentence:  # the verdict explains the change already; only the cause is missing
         return name
     sentences = [words for words in sentences if not _AT_ANOTHER_PATH.match(words) and _is_of_first(words, lines)]
@@ -124,12 +126,11 @@ def main_edit(
     both = f"{text}, {loops}"
     if loops and text and len(both) <= FIRST_LINE:
         loops = both
-    attribute = _attribute(lines, edit_groups)
     replaced = [f"{REPLACED} {one.what.partition(' (was ')[0]}" for one in edit_groups if one.kind == REPLACED]
     # Changes of other lines follow from those of edited lines, if these have any.
-    edited = [line.edit[0] for line in lines if line.is_edited and not line.is_elsewhere]
+    places = [line.edit[0] for line in edited if not line.is_elsewhere]
     # The first line names one place: what it says is of that place.
-    at_edited = [group for group in edit_groups if group.where.partition(" (")[0] in edited[:1]] or edit_groups
+    at_edited = [group for group in edit_groups if group.where.partition(" (")[0] in places[:1]] or edit_groups
     words = (
         name
         or (text if _TYPES.match(cause) else "")  # `.astype(...) added`: the list has the counts
@@ -190,15 +191,15 @@ def _moved_line(line: ChangedLine) -> str:
 
 
 def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
-    """Both sides of the only edited line, even if several functions use it; ("", "") if there is no such line."""
-    edited = {line.edit for line in lines if line.is_edited}
-    _, old, new = next(iter(edited), ("", "", ""))
-    return (old, new) if len(edited) == 1 else ("", "")
+    """Both sides of the only edit of edited lines, even if several functions use it; ("", "") if there are more."""
+    edits = {line.edit for line in lines}
+    _, old, new = next(iter(edits), ("", "", ""))
+    return (old, new) if len(edits) == 1 else ("", "")
 
 
 def _of_two_lines(lines: Sequence[ChangedLine]) -> str:
     """What was written in the first of two edited lines, and where the other one is; "" of any other number."""
-    edited = {line.edit: line for line in lines if line.is_edited}
+    edited = {line.edit: line for line in lines}
     if len(edited) != 2 or any(line.is_elsewhere for line in edited.values()):
         return ""
     (first, line), ((other, *_), _) = edited.items()
