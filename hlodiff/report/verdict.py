@@ -60,6 +60,7 @@ _EACH_WAITS = 0.125  # weight of the number of collectives against that of their
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
+_OFFSET = 0.5  # share of the change of a part of the memory that all of it has where other parts offset most of it
 _MORE_AND_LESS = 2.0  # times the threshold up to which more in one loop and less in another is little
 _SMALL = 0.25
 _ALMOST = 0.95  # the share of the largest number that counts as the largest
@@ -133,7 +134,7 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     def has_no_direction(number: Number) -> bool:
         # What is no longer donated stays in memory after the call, whatever the call itself needs.
         is_kept = number.name == "aliased" and is_donated_otherwise
-        return (not is_kept and _is_moved_memory(number, needed)) or _is_prefetched(program, number)
+        return (not is_kept and _is_moved_memory(number, needed, threshold)) or _is_prefetched(program, number)
 
     found = [_judged(program, *one, wholes, threshold, is_donated_otherwise) for one in zip(numbers, ways, strict=True)]
     return tuple(replace(one, mark="", rank=0.0) if has_no_direction(one) else one for one in found)
@@ -168,15 +169,18 @@ def _needed_memory(program: ProgramComparison) -> tuple[float, float] | None:
     return old, new
 
 
-def _is_moved_memory(number: Number, needed: tuple[float, float] | None) -> bool:
+def _is_moved_memory(number: Number, needed: tuple[float, float] | None, threshold: float) -> bool:
     """Whether a change of one part of memory is offset by another part.
 
-    For example, a buffer that is no longer donated is no longer temporary memory, if the compiler used it as such.
+    For example, a buffer that is no longer donated is no longer temporary memory, if the compiler used it as such. Less
+    than the threshold of all may be left over: parts are padded.
     """
     weight = _WEIGHTS.get(number.name)
     if weight is None or weight.whole != "memory" or not number.mark or needed is None:
         return False
-    return needed[0] <= needed[1] if number.mark == "better" else needed[1] <= needed[0]
+    part, whole = abs(number.new - number.old), needed[1] - needed[0]
+    kept = whole if number.mark == "worse" else -whole
+    return kept <= 0 or (kept < threshold * needed[0] and kept < _OFFSET * part)
 
 
 def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tuple[Number, ...]:
