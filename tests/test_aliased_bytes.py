@@ -61,7 +61,7 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 10, 20)) == ["better", ""]
     assert temp_and_aliased((1000, 1000, 500, 400), (1000, 1000, 300, 210)) == ["", ""], "10 of 200 are left over"
-    assert temp_and_aliased((1000, 1000, 60, 0), (1000, 1000, 50, 0)) == ["better", ""], "0.5 % of all, and no other part"
+    assert temp_and_aliased((1000, 1000, 60, 0), (1000, 1000, 50, 0)) == ["better", ""], "0.5 % of all, real"
     assert temp_and_aliased((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]
 
 
