@@ -257,6 +257,22 @@ def test_a_line_that_only_moved_is_not_said_to_be_added() -> None:
     assert gone == came and not lines[0].endswith("added")
 
 
+def test_a_line_that_was_moved_into_a_function_is_not_said_to_be_added() -> None:
+    old = [
+        "def f(x):",
+        "    b = bucket(x)",
+        "",
+        "    def layer(x):",
+        "        return jnp.sin(x + b)",
+        "    return layer(x)",
+    ]
+    new = [old[0], "", old[3], "        b = bucket(x)", *old[4:]]
+    lines = report(Sources(new, old=old), (("layer", 5), ("f", 6)))
+    assert "b = bucket(x) moved" in lines[0] and "added" not in lines[0]
+    at = lines.index("- b = bucket(x)")
+    assert lines[at - 1 : at + 2] == ["model.py:4 (f.layer) (was model.py:2 (f))", "- b = bucket(x)", "+ b = bucket(x)"]
+
+
 @pytest.mark.parametrize("lines", [(12, 13), (13, 12)])
 def test_a_line_that_nobody_edited_is_not_shown_in_the_place_of_one_that_was(lines: tuple[int, int]) -> None:
     """The matcher may pair an operation of the edited line with one of the next."""

@@ -147,6 +147,16 @@ def one(
         ("return x**3", "return soft(clip(y))", "x**3 -> soft(clip(y))"),
         ("y = 3 * (a + 1)", "y = 3 * (a + 2)", "a + 1 -> a + 2"),
         ("return (a + 1)", "return (a + 2)", "a + 1 -> a + 2"),
+        (
+            'y = jnp.einsum("bld,nd->bln", hidden, table[negatives], preferred_element_type=jnp.float32)',
+            'y = jnp.einsum("bld,nd->bln", hidden, table[negatives]).astype(jnp.float32)',
+            "preferred_element_type=jnp.float32 gone, .astype(jnp.float32) added",
+        ),
+        (
+            "y = jnp.sum(jnp.where(mask[..., None], values, 0.0), axis=-1).astype(jnp.float32) + bias",
+            "y = jnp.sum(jnp.where(other[..., None], values, 1.0), axis=-1) + bias.astype(jnp.float32)",
+            "",  # `jnp.sum(...)` would hide what differs
+        ),
         ("opt = o.chain(o.clip(1.0), o.adam(1e-3))", "opt = o.chain(o.adam(1e-3))", "o.clip(1.0) gone"),
         ("opt = o.chain(o.adam(1e-3))", "opt = o.chain(o.adam(1e-3), o.ema(0.9))", "o.ema(0.9) added"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import textwrap
 import tokenize
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,14 +25,14 @@ class LineEdit:
         old, new: number and text of the first line on either side; for a side without lines, the number of the line
             before and "".
         file: its name in programs.
-        function: the innermost function or class around them; "" at module level.
+        functions: the innermost function around them on either side; "" at module level, and on a side without lines.
         spans: first and last line on either side; empty if last < first.
     """
 
     old: tuple[int, str]
     new: tuple[int, str]
     file: str = ""
-    function: str = ""
+    functions: tuple[str, str] = ("", "")
     spans: tuple[Span, Span] = ((0, -1), (0, -1))
 
     @property
@@ -47,6 +48,11 @@ class _ParsedFile:
     code: list[tuple[int, str]]
     statements: list[Span]
     functions: list[tuple[Span, str]]
+
+    def function_of(self, span: Span) -> str:
+        """The innermost function around the first line of a span; "" if there is none or the span is empty."""
+        around = (item for item in self.functions if item[0][0] <= span[0] <= min(item[0][1], span[1]))
+        return max(around, default=((0, 0), ""))[1]
 
 
 @dataclass(slots=True)
@@ -207,10 +213,8 @@ class FileEdits:
         for a, b, c, d in _with_moves(exchanges, *texts):
             ends = (_first(old, a, b), _first(new, c, d))
             spans = (_span(old, a, b), _span(new, c, d))
-            side = other if d > c else one
-            at = (spans[1] if d > c else spans[0])[0]
-            inner = max((item for item in side.functions if item[0][0] <= at <= item[0][1]), default=None)
-            yield LineEdit(*ends, self.file, inner[1] if inner else "", spans)
+            functions = one.function_of(spans[0]), other.function_of(spans[1])
+            yield LineEdit(*ends, self.file, functions, spans)
 
 
 def _within(edits: Iterable[LineEdit], side: int, span: Span) -> Iterator[LineEdit]:
@@ -239,18 +243,25 @@ def _exchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, in
 def _with_moves(
     exchanges: Sequence[tuple[int, int, int, int]], old: Sequence[str], new: Sequence[str]
 ) -> list[tuple[int, int, int, int]]:
-    """The same ranges, but lines that were only deleted in one place and added in another are one range."""
+    """The same ranges, but lines that were only deleted in one place and added in another are one range.
+
+    The indentation may differ: lines that were moved into a function or a loop are the same lines.
+    """
     gone: dict[tuple[str, ...], list[tuple[int, int, int, int]]] = {}
     came: dict[tuple[str, ...], list[tuple[int, int, int, int]]] = {}
     for one in exchanges:
         a, b, c, d = one
         if c == d:
-            gone.setdefault(tuple(old[a:b]), []).append(one)
+            gone.setdefault(_dedented(old[a:b]), []).append(one)
         elif a == b:
-            came.setdefault(tuple(new[c:d]), []).append(one)
+            came.setdefault(_dedented(new[c:d]), []).append(one)
     moved = {came[text][0]: one for text, (one, *more) in gone.items() if not more and len(came.get(text, ())) == 1}
     lost = set(moved.values())
     return [(*moved[one][:2], *one[2:]) if one in moved else one for one in exchanges if one not in lost]
+
+
+def _dedented(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(textwrap.dedent("\n".join(lines)).split("\n"))
 
 
 def _first(code: Sequence[tuple[int, str]], start: int, end: int) -> tuple[int, str]:

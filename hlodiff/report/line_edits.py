@@ -310,10 +310,12 @@ class ChangedLines:
         return found[0] if len(found) == 1 and all(file.is_known() for file in files) else None
 
     def _edited_line(self, edit: LineEdit) -> ChangedLine:
-        new = edit.new if edit.new[1] else edit.old
-        place, old = (
-            Place(shown_file(edit.file, self.report.root), line, edit.function) for line in (new[0], edit.old[0])
+        file = shown_file(edit.file, self.report.root)
+        old, new = (
+            Place(file, line, function)
+            for (line, _), function in zip((edit.old, edit.new), edit.functions, strict=True)
         )
+        place = new if edit.new[1] else old
         where = format_place(place)
         self.edited[where] = place
         was = format_place(old) if old != place and edit.old[1] else ""

@@ -73,8 +73,12 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         ('n -> n - 1', '* scale added')
         >>> written("y = x @ w + h @ u + b", "y = jnp.concatenate([x, h], -1) @ jnp.concatenate([w, u]) + b", 60)
         'x @ w + h @ u -> jnp.concatenate(...) @ jnp.concatenate(...)'
-        >>> written("return sum(jnp.where(mask, x, 0)) + y", "return sum(where(m, x, 1)).astype(jnp.int8) + z.real", 50)
+        >>> written("y = sum(where(m, x * x, 0)) + y", "y = sum(where(m, x * x, 0)).astype(jnp.int8) + z.real", 50)
         'sum(...) + y -> sum(...).astype(jnp.int8) + z.real'
+        >>> written("y = sum(where(m, x * x, 0)) + y", "y = sum(where(m, x * x, 1)).astype(jnp.int8) + z.real", 50)
+        ''
+        >>> written("y = f(x, out=t) + 1", "y = f(x).astype(t) + 1", 28)
+        'out=t gone, .astype(t) added'
         >>> written("self.mlp = eqx.nn.MLP(2, 2, 32, 2)", "self.mlp = eqx.nn.MLP(2, 2, 32, 3)")
         '2 -> 3 in MLP()'
         >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
@@ -109,7 +113,7 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         if words and len(words) + len(status) < most:
             whole = _rewritten(sides, lines, most) if _MINUS.fullmatch(words) else ""
             return whole or f"{words} {status}"
-    return _rewritten(sides, lines, most)
+    return _rewritten(sides, lines, most) or _two_pieces(sides, lines, most)
 
 
 def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
@@ -154,6 +158,27 @@ def _returned(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
             return line[side[start + first].start : side[start + end - 1].end]
         start -= 1
     return ""
+
+
+def _two_pieces(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
+    """An edit that deleted one piece of text and added another one: `out=t gone, .astype(t) added`; else ""."""
+    old, new = ([token.text for token in side] for side in sides)
+    start, least = common_ends(old, new)
+    for behind in range(least, -1, -1):
+        one, other = (side[start : len(side) - behind] for side in (old, new))
+        for kept in range(min(len(one), len(other)) - 1, 0, -1):
+            if one[-kept:] == other[:kept] or one[:kept] == other[-kept:]:
+                between = one[-kept:] if one[-kept:] == other[:kept] else one[:kept]
+                both = [*old[:start], *between, *old[len(old) - behind :]]
+                gone = _argument(old, both) or _suffixed(_inserted(both, sides[0], lines[0]), "gone")
+                came = _argument(both, new) or _suffixed(_inserted(both, sides[1], lines[1]), "added")
+                if gone and came and len(words := f"{gone}, {came}") <= most:
+                    return words
+    return ""
+
+
+def _suffixed(words: str, status: str) -> str:
+    return f"{words} {status}" if words else ""
 
 
 def _call_around(short: Sequence[str], long: Sequence[str]) -> str:
@@ -243,8 +268,9 @@ def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], 
     """
     texts = [line[span[0].start : span[-1].end] for line, span in zip(lines, spans, strict=True)]
     short = [_called_names(span, line) for line, span in zip(lines, spans, strict=True)]
-    if short[0] == short[1]:  # what differs is among the arguments
-        return ""
+    old_calls, new_calls = map(_called, spans)
+    if any(new_calls[name] != arguments for name, arguments in old_calls.items() if name in new_calls):
+        return ""  # `f(...) -> f(...) + 1` would hide what differs
     longer = int(len(texts[1]) > len(texts[0]))
     for sides in ((longer,), (0, 1)):
         old, new = (short[side] if side in sides else text for side, text in enumerate(texts))
@@ -256,15 +282,29 @@ def _without_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str], 
 
 def _called_names(span: Sequence[_Token], line: str) -> str:
     """An expression with `...` for the arguments of each call, unless its only one is a type, a number or a string."""
+    shown, at = "", span[0].start
+    for first, end in _long_calls([token.text for token in span]):
+        shown, at = f"{shown}{line[at : span[first].end]}...", span[end - 1].start
+    return shown + line[at : span[-1].end]
+
+
+def _called(span: Sequence[_Token]) -> dict[str, list[list[str]]]:
+    """The arguments of each name that is called in an expression, as far as they may be shortened."""
     words = [token.text for token in span]
-    shown, at, number = "", span[0].start, 0
+    found: dict[str, list[list[str]]] = {}
+    for first, end in _long_calls(words):
+        found.setdefault(words[first - 1], []).append(words[first + 1 : end - 1])
+    return found
+
+
+def _long_calls(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The brackets of outer calls with more arguments than a type, a number or a string: from the first to the end."""
+    number = 0
     while number < len(words):
         end = _bracket_end(words, number) if _is_call(words, number) else 0
         if end > number + 2 and not _PLAIN.fullmatch("".join(words[number + 1 : end - 1])):
-            shown, at, number = f"{shown}{line[at : span[number].end]}...", span[end - 1].start, end
-        else:
-            number += 1
-    return shown + line[at : span[-1].end]
+            yield number, end
+        number = max(number + 1, end)
 
 
 def _without_same_arguments(spans: Sequence[Sequence[_Token]], lines: Sequence[str]) -> str:
