@@ -728,6 +728,31 @@ def test_a_sum_over_another_axis_of_the_mesh_is_another_sum(
     assert words in to_terminal(Report("diff", "a", "b", (program,)), width=200).splitlines()[0]
 
 
+def test_a_part_of_a_sum_over_devices_is_the_same_sum() -> None:
+    """As `jax.lax.psum_scatter` instead of `jax.lax.psum`."""
+
+    def lowered(opcode: str, size: int, attribute: str) -> Module:
+        return read_text(f"""module @m {{
+  sdy.mesh @mesh = <["d"=2]>
+  func.func public @main(%x: tensor<8xf32>) -> tensor<{size}xf32> {{
+    %r = "stablehlo.{opcode}"(%x) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids{attribute}}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }}) : (tensor<8xf32>) -> tensor<{size}xf32>
+    return %r : tensor<{size}xf32>
+  }}
+}}
+""")
+
+    pair = lowered("all_reduce", 8, ""), lowered("reduce_scatter", 4, ", scatter_dimension = 0 : i64")
+    for one, other in (pair, pair[::-1]):
+        found = diff(one, other)
+        assert found.edits[0].fields[0] == "opcode"
+        assert classes_of(found) == ("interface", "structure")
+
+
 def test_results_do_not_differ_where_the_compiled_program_is_the_same() -> None:
     """Another precision of a dot product that XLA writes as a multiplication and a sum."""
     lowered = """module @m {
@@ -1069,6 +1094,25 @@ ENTRY e {
     new = text.replace("  BETWEEN\n", "").replace("%between", "%k").replace("TYPE", "bf16")
     for one, other in ((old, new), (new, old)):
         assert ("numerics" in classes_of(diff(read_text(one), read_text(other)))) == is_numeric
+
+
+@pytest.mark.parametrize(("opcode", "is_numeric"), [("convolution", False), ("multiply", True)])
+def test_a_product_that_rounds_its_result_as_the_cast_after_it_did_is_no_other_rounding(
+    opcode: str, is_numeric: bool
+) -> None:
+    text = f"""HloModule m
+
+ENTRY e {{
+  %x = f32[8,8] parameter(0)
+  %w = f32[8,8] parameter(1)
+  %k = f32[8,8] {opcode}(%x, %w){", dim_labels=bf_io->bf" if opcode == "convolution" else ""}
+  %c = bf16[8,8] convert(%k)
+  ROOT %r = bf16[8,8] negate(%c)
+}}
+"""
+    other = text.replace("  %c = bf16[8,8] convert(%k)\n", "").replace("%k = f32", "%c = bf16")
+    for one, another in ((text, other), (other, text)):
+        assert ("numerics" in classes_of(diff(read_text(one), read_text(another)))) == is_numeric
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hlodiff
-from hlodiff.differ import Edit, FieldChange, Site
+from hlodiff.differ import Edit, FieldChange, Site, classes_of
 from tests.scenarios import lines
 from tests.shown import changes, happened, words
 
@@ -62,6 +62,7 @@ def test_one_more_value_that_is_handed_on_is_no_other_body() -> None:
         assert found.replay().complete
         assert lines(found)[:2] == [f"{word} divide", f"{word} add"]
         assert {edit.kind for edit in found.edits[2:]} == {"changed"}
+        assert classes_of(found) == ("structure",)
 
 
 def test_the_shardings_of_its_values_are_counted_or_those_that_differ_are_listed() -> None:
@@ -135,8 +136,9 @@ def test_inputs_that_are_split_in_another_way_are_said_before_what_follows_from_
 """
 
     old, new = (hlodiff.read_text(text(*one)) for one in (('{"d"}', 4, 4), ("{}", 8, 8)))
-    said = happened(hlodiff.diff(old, new))
-    assert said == [
+    found = hlodiff.diff(old, new)
+    assert classes_of(found) == ("placement",)
+    assert happened(found) == [
         "inputs of shard_map are sharded differently (P('d',) -> replicated)",
         "a mean is over 8 elements instead of 4",
     ]

@@ -17,10 +17,11 @@ from hlodiff.differ.edits import INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.metrics import BOOKKEEPING
-from hlodiff.differ.placement import places_nothing
+from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
+from hlodiff.hlo.collectives import stem
 from hlodiff.hlo.metadata import REMATERIALISED, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.printer import print_instruction
@@ -402,6 +403,7 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
             places[edit.kind].update(_places_of(edit))
             if _is_work(site):
                 scopes[edit.kind].add(edit.op_name)
+    of_products = _casts_of_products(diff)
     of_other_work = _CastsOfOtherWork(diff, places) if diff.new.stage == "stablehlo" else None
     for n, edit in enumerate(diff.reported):
         site = edit.new or edit.old
@@ -415,6 +417,8 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
         is_users = "convert_element_type" in (edit.op_name or "").rpartition("/")[2]
         if is_cast and REMATERIALISED in (edit.op_name or ""):  # recomputed as before
             by_edit[n] = [("structure", False)]
+        elif is_cast and of_products.issuperset((edit.new is not None, place) for place in _places_of(edit)):
+            by_edit[n] = [("cost", True)]
         elif edit.region in retyped and _is_work(site):
             by_edit[n].append(("numerics", False))
         elif is_cast and edit.region not in retyped and (is_source_alike or (of_other_work and edit in of_other_work)):
@@ -539,14 +543,46 @@ def _rounds(edit: Edit, diff: ModuleDiff) -> bool:
 
 
 def _is_rounded_anyway(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether one side keeps values in bfloat16 and only matrix products take them, which round them anyway."""
+    """Whether a changed type rounds nothing: only matrix products take the values, or a cast of them came or went."""
+    found = _wide_and_narrow(edit, diff)
+    if found is None:
+        return False
+    (module, wide), (narrower, narrow) = found
+    return all(_only_products_take(narrower, place) for place in narrow) or all(
+        _is_cast_product(module, place) for place in wide
+    )
+
+
+def _wide_and_narrow(edit: Edit, diff: ModuleDiff) -> tuple[tuple[Module, list[_Place]], ...] | None:
+    """Where values are in float32, and in bfloat16 on the other side; None for other changes of a type."""
     types = [(change.old, change.new) for change in edit.changes if change.field == "element_type"]
     if len(types) != 1 or set(types[0]) != {"f32", "bf16"}:
-        return False
-    side = types[0].index("bf16")
-    module = (diff.old, diff.new)[side]
-    sites = [pair[side] for pair in edit.sites]
-    return all(site and _only_products_take(module, (site.computation, site.instruction)) for site in sites)
+        return None
+    return tuple(
+        ((diff.old, diff.new)[side], [(s.computation, s.instruction) for pair in edit.sites if (s := pair[side])])
+        for side in (types[0].index(name) for name in ("f32", "bf16"))
+    )
+
+
+def _is_cast_product(module: Module, place: _Place) -> bool:
+    """Whether a value is a matrix product of a TPU, and casts to bfloat16 take it: the product may round as they do."""
+    computation = module.computations[place[0]]
+    users = [computation.instructions[n] for n in computation.users[place[1]]]
+    casts = [it for it in users if it.opcode == "convert" and it.shape.element_type == "bf16"]
+    is_product = module.stage == "compiled" and computation.instructions[place[1]].opcode == "convolution"
+    return is_product and bool(users) and casts == users
+
+
+def _casts_of_products(diff: ModuleDiff) -> set[tuple[bool, _Place]]:
+    """The casts of one side, new or old, that products of the other do themselves, see `_is_cast_product`."""
+    sides = [found[0] for edit in diff.reported if edit.kind == "changed" and (found := _wide_and_narrow(edit, diff))]
+    return {
+        (module is diff.new, (place[0], user))
+        for module, places in sides
+        for place in places
+        if _is_cast_product(module, place)
+        for user in module.computations[place[0]].users[place[1]]
+    }
 
 
 def _computed_types(diff: ModuleDiff, region: int) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -652,6 +688,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("cost", True)]
     # Host memory is "pinned_host" or "unpinned_host".
     is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
+    is_placement = is_placement or bool(resharded_values(old, new))  # of what `shard_map` takes and returns
     is_of_module = site is None and field.removeprefix("attribute:").startswith(_MODULE_PLACEMENT)
     if is_placement or (is_of_module and "<[]>" not in (old, new)):  # a mesh without axes places nothing
         # A compiler's copy of an argument has its sharding.
@@ -740,7 +777,9 @@ def _is_numeric(field: str, old: str, new: str, site: Site | None) -> bool:
     ):
         return True
     if field == "opcode":
-        return {old, new} <= _ACCUMULATING and site is not None and bool(_FLOATS.search(site.text))
+        # Whether each device has all of a sum over devices or a part, it is the same sum.
+        is_other_sum = {old, new} <= _ACCUMULATING and not {stem(old), stem(new)} <= {"all-reduce", "reduce-scatter"}
+        return is_other_sum and site is not None and bool(_FLOATS.search(site.text))
     return False
 
 

@@ -24,6 +24,7 @@ _MAXIMAL = re.compile(r"\{maximal device=(\d{1,18})[^}]*\}$")
 _SDY = re.compile(r"(?:#sdy\.sharding)?<(?P<mesh>@[\w\"]+|mesh<.*?>), \[(?P<dims>[^\]]*+)\](?P<rest>.*)>$", re.DOTALL)
 _AXIS = re.compile(r'"([^"]*)"(?::\(\d{1,18}\)(\d{1,18}))?')
 _PRECISION = re.compile(r"(?:(?<=[{,])|(?<=precision ))(default|high|highest|packed_nibble)(?=[,}>])")
+_OF_VALUES = re.compile(r"<@[^<>]*>")
 _SIZES = re.compile(r'"([^"]*)"=(\d{1,18})')
 
 
@@ -142,6 +143,30 @@ def format_partition(text: str | None) -> str:
         f"'{axes[0]}'" if len(axes) == 1 else f"({', '.join(map(repr, axes))})" if axes else "None" for axes in entries
     ]
     return f"P({', '.join(words)}{',' * (len(words) == 1)})"
+
+
+def shardings_of_values(text: str) -> list[str]:
+    """The shardings in a list of values, such as those of `shard_map`; [] if the text is not such a list.
+
+    Example:
+        >>> shardings_of_values('#sdy.sharding_per_value<[<@m, [{"a"}, {}]>, <@m, [{}]>]>')
+        ["P('a', None)", 'replicated']
+    """
+    is_list = text.startswith("#sdy.sharding_per_value<")
+    return [format_partition(f"#sdy.sharding{one}") for one in _OF_VALUES.findall(text)] if is_list else []
+
+
+def resharded_values(old: str, new: str) -> list[tuple[str, str]]:
+    """The shardings of the values of a list that are sharded differently; [] if values came or went.
+
+    Example:
+        >>> one = '#sdy.sharding_per_value<[<@m, [{"a"}]>]>'
+        >>> resharded_values(one, one.replace('"a"', "")), resharded_values(one, one.replace("]>]", "]>, <@m, []>]"))
+        ([("P('a',)", 'replicated')], [])
+    """
+    before, after = shardings_of_values(old), shardings_of_values(new)
+    is_alike = len(before) == len(after)
+    return [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] if is_alike else []
 
 
 def _parts(text: str, brackets: str = "{}") -> list[str]:

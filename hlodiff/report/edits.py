@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from hlodiff.differ.edits import INSIDE, LEFT_OVER, OF_COMPUTATION, OF_WHOLE
-from hlodiff.differ.placement import format_partition, format_precision
+from hlodiff.differ.placement import format_partition, format_precision, resharded_values, shardings_of_values
 from hlodiff.differ.prepare import CHANNELS
 from hlodiff.differ.result import Cost, Edit, FieldChange, FusionChange, Site
 from hlodiff.hlo.collectives import parse_groups
@@ -179,12 +179,6 @@ def format_attributes(site: Site) -> list[str]:
     return found
 
 
-def shardings_of_values(text: str) -> list[str]:
-    """The shardings in a list of values, such as those of `shard_map`; [] if the text is not such a list."""
-    is_list = text.startswith("#sdy.sharding_per_value<")
-    return [format_partition(f"#sdy.sharding{one}") for one in _OF_VALUES.findall(text)] if is_list else []
-
-
 def _few_of(words: Sequence[str]) -> str:
     more = [f"{len(words) - _MOST_VALUES} more"] if len(words) > _MOST_VALUES else []
     return ", ".join([*words[:_MOST_VALUES], *more])
@@ -209,7 +203,7 @@ def _change_of_shardings(old: str, new: str) -> str:
     meshes = [" and ".join(dict.fromkeys(_MESH_OF_VALUE.findall(text))) for text in (old, new)]
     if before == after and meshes[0] != meshes[1]:  # the same axes in another order
         return f"{many(len(before), 'value')} of {format_pair(*meshes)}"
-    return _few_of([format_pair(*pair) for pair in zip(before, after, strict=True) if pair[0] != pair[1]])
+    return _few_of([format_pair(*pair) for pair in resharded_values(old, new)])
 
 
 def short_attribute(text: str) -> str:
@@ -368,7 +362,6 @@ _FIELD_WORDS = {
     INSIDE: "memory space inside a fusion",
 }
 _SYNCHRONOUS = "collective_backend_config.is_sync=true"  # of a `-start` on a GPU
-_OF_VALUES = re.compile(r"<@[^<>]*>")
 _ELEMENT_SHAPE = re.compile(r"\b\w++\[[^\[\]]*+\]")
 _MOST_VALUES = 3
 _MESH = re.compile(r"#sdy\.sharding<@([\w.]+),")

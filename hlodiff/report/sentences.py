@@ -14,7 +14,7 @@ from hlodiff.differ.classify import classes_of_edit, is_argument
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
-from hlodiff.differ.placement import donations, format_partition, places_nothing
+from hlodiff.differ.placement import donations, format_partition, places_nothing, resharded_values
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -24,7 +24,7 @@ from hlodiff.hlo.metadata import REMATERIALISED, path_of
 from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape, Stage
 from hlodiff.hlo.traversal import operands_first
 from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
-from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_literal, format_shape, shardings_of_values
+from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_literal, format_shape
 from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import (
     format_arrow,
@@ -507,10 +507,8 @@ def _mapped(diff: ModuleDiff) -> Iterator[str]:
     for edit in diff.reported:
         for change in edit.changes:
             if change.field in _OF_SHARD_MAP:
-                sides = shardings_of_values(change.old or ""), shardings_of_values(change.new or "")
-                if len(sides[0]) == len(sides[1]):
-                    others = (format_pair(*pair) for pair in zip(*sides, strict=True) if pair[0] != pair[1])
-                    found.setdefault(_OF_SHARD_MAP[change.field], {}).update(dict.fromkeys(others))
+                others = (format_pair(*pair) for pair in resharded_values(change.old, change.new))
+                found.setdefault(_OF_SHARD_MAP[change.field], {}).update(dict.fromkeys(others))
     for name, pairs in found.items():
         if pairs:
             more = len(pairs) - _MOST_TYPES
