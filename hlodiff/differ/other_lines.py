@@ -16,6 +16,7 @@ from functools import cached_property
 
 from hlodiff.differ.computation_matches import ProgramMatch, paired_places
 from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.loops import LOOPS
 from hlodiff.differ.regions import CARRIERS, FEEDERS, PRODUCTS
 from hlodiff.differ.result import Edit, Site
 from hlodiff.hlo.metadata import own_place
@@ -23,6 +24,7 @@ from hlodiff.hlo.model import CALLS, Module, Place, at
 from hlodiff.hlo.traversal import source_through
 
 Line = tuple[str, int] | None
+_MOSTLY = 0.8
 
 
 def pairs_of_other_lines(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> list[RawEdit]:
@@ -67,15 +69,17 @@ class _OtherLines:
         ]
         for edit in self.edits:
             one, other = edit.old, edit.new
-            if one and other and edit.kind == "changed" and not edit.is_weak and self._is_other(one, other):
+            if one and other and edit.kind == "changed" and not edit.is_weak and self._is_apart(one, other):
                 edit.is_weak = True
                 self.weak.add(one)
                 worklist += self._near(0, one)
+        worklist += (one for one in self.mapping[0] if self._is_loop(one))
         for near in worklist:  # the list grows
             if near in self.edited:
                 continue
             match = self.mapping[0].get(near)
-            if match is not None and near not in pairs and self._is_other(near, match):
+            is_other = self._is_apart if self._is_loop(near) else self._is_other
+            if match is not None and near not in pairs and is_other(near, match):
                 pair = self.matches.get((near[0], match[0]))
                 if pair and pair.pairing and pair.pairing.old[near[1]] == match[1]:
                     matcher, key = pair.pairing.matchers.get(near[1], ""), (pair.old, pair.new)
@@ -107,6 +111,12 @@ class _OtherLines:
             if one is not None:
                 yield one
 
+    def _is_loop(self, place: Place) -> bool:
+        return at(self.modules[0], place).opcode in LOOPS
+
+    def _is_apart(self, one: Place, other: Place) -> bool:
+        return (self._line(0, one), self._line(1, other)) in self._left_lines or self._is_other(one, other)
+
     def _is_other(self, one: Place, other: Place) -> bool:
         """Whether two matched instructions share no neighbour, and their lines mostly correspond to others."""
         it = at(self.modules[0], one)
@@ -133,6 +143,35 @@ class _OtherLines:
                 most[side][line] = max(times, most[side].get(line, 0))
         return {
             lines for lines, times in counts.items() if any(times < most[side][line] for side, line in enumerate(lines))
+        }
+
+    @cached_property
+    def _left_lines(self) -> set[tuple[Line, Line]]:
+        """Pairs of two lines with loops, one of which has the same operations without a match in the other program.
+
+        If a loop is put around another one, the shortest script may make the old one the new one around it: what is of
+        the line of the old one then has no match, in the new loop.
+        """
+        pairs: dict[tuple[Line, Line], Counter[str]] = {}
+        for one, other in self.mapping[0].items():
+            lines = self._line(0, one), self._line(1, other)
+            if lines[0] != lines[1] and None not in lines:
+                pairs.setdefault(lines, Counter())[at(self.modules[0], one).opcode] += 1
+        pairs = {lines: opcodes for lines, opcodes in pairs.items() if not opcodes.keys().isdisjoint(LOOPS)}
+        unmatched: tuple[dict[Line, Counter[str]], ...] = (
+            {new: Counter() for _, new in pairs}, {old: Counter() for old, _ in pairs}
+        )  # fmt: skip
+        for edit in self.edits:
+            side, place = int(edit.kind == "added"), edit.new if edit.kind == "added" else edit.old
+            if edit.kind in ("added", "removed") and place and (line := self._line(side, place)) in unmatched[side]:
+                unmatched[side][line][at(self.modules[side], place).opcode] += 1
+        return {
+            (old, new)
+            for (old, new), opcodes in pairs.items()
+            if any(
+                (opcodes & others).total() >= _MOSTLY * opcodes.total()
+                for others in (unmatched[1][old], unmatched[0][new])
+            )
         }
 
     def _share(self, one: Place, other: Place) -> bool:

@@ -636,8 +636,7 @@ def _stage_views(
             from hlodiff.report.net_work import NetWork
 
             left = {*NetWork(report).without_undone(edit_group for edit_group, _ in chosen)}
-            left -= {one for one in left if lines.is_of_two_lines(one)}
-            chosen = [item for item in chosen if item[0] in left] or chosen
+            chosen = [item for item in chosen if item[0] in left]
     arranged: list[ProgramText] = []
     if len(chosen) > 1:
         chosen, arranged = _chosen(chosen, own, most, lines, known, is_retyped)

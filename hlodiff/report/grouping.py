@@ -1351,21 +1351,26 @@ def flops_by_line(diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()
     return found
 
 
-def counts_by_line(diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()) -> Counter[tuple[str, str]]:
-    """By how many a program has more or fewer of an operation at a line of Python; calls are counted by callee.
+def counts_by_line(
+    diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()
+) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """By how many a program has more or fewer of an operation at a line of Python, in the text and executed.
+
+    Calls are counted by callee.
 
     Example:
         >>> from hlodiff.hlo.model import Module
         >>> counts_by_line(ModuleDiff(Module("m", "stablehlo", (), 0), Module("m", "stablehlo", (), 0)))
-        Counter()
+        (Counter(), Counter())
     """
-    found = Counter[tuple[str, str]]()
+    in_text, executed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for edit in diff.reported:
         where = place(edit.source, root, packages)
         for opcode, cost, sign in zip(_opcodes(edit), edit.cost or (None, None), (-1, 1), strict=True):
             if opcode:
-                found[_operation(opcode), where] += sign * (cost.runs if cost else edit.count)
-    return found
+                in_text[_operation(opcode), where] += sign * edit.count
+                executed[_operation(opcode), where] += sign * (cost.runs if cost else edit.count)
+    return in_text, executed
 
 
 def _in_all(

@@ -400,28 +400,6 @@ class ChangedLines:
         old, new = (count.most_common(1)[0][0] if count else None for count in counts)
         return old, new
 
-    def is_of_two_lines(self, edit_group: EditGroup) -> bool:
-        """Whether a change pairs an operation of one line with one of another, and the first line has a new one.
-
-        Where a loop was put around another one, the shortest script may keep the old loop as the new one around it,
-        and its length reads as changed.
-        """
-        old, new = self.places(edit_group)
-        if edit_group.kind != "changed" or old is None or new is None or not self._knows_sources():
-            return False
-        program = self.report.programs[edit_group.edits[0][0]]
-        number = self._file(program, old.stored).on_other_side(0, old.line)
-        if not number or (number, old.file) == (new.line, new.file):
-            return False
-        (edit, diff), origins = self._edit(edit_group.edits[0]), self._origins
-        return any(
-            place.file == old.file and place.line == number
-            for one in diff.reported
-            if one.kind == "added" and one.new and edit.new and one.new.opcode == edit.new.opcode
-            for stack in [origins(diff.new).stack(one.new.computation, one.new.instruction).frames]
-            if (place := shown_place(stack, self.report.root))
-        )
-
     def near(self, edit_group: EditGroup) -> Place | None:
         """The line of its operands, users or callees, for a group that has no line itself; None if they differ."""
         edit, diff = self._edit(edit_group.edits[0])

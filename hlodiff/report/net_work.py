@@ -83,7 +83,7 @@ class NetWork:
     is_retyped: bool = False
     _known: dict[int, tuple[Counter[_Operation], dict[int, list[Edit]]]] = field(default_factory=dict)
     _by_line: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
-    _counts: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
+    _counts: dict[int, tuple[Counter[tuple[str, str]], ...]] = field(default_factory=dict)
 
     def rank(self, edit_group: EditGroup, is_elsewhere: bool) -> tuple[object, ...]:
         """Sort key: changes of the edited lines first, and of these what accounts for more or fewer flops or bytes.
@@ -132,6 +132,8 @@ class NetWork:
         if edit_group.kind not in ("added", "removed"):
             return False
         opcode, way = new or old, 1 if edit_group.kind == "added" else -1
+        if opcode in _BRANCHES_AND_LOOPS and edit_group.where and way * self._counts_here(edit_group)[0] <= 0:
+            return True
         net = self._of(edit_group.edits[0][0])[0]
         own = self._operations(edit_group)
         in_all = sum(net[one] for one in own if one[0] == opcode and not one[2])  # of the same types
@@ -210,14 +212,19 @@ class NetWork:
         """Whether its line has as many of the operation as before, or as many flops of it."""
         if edit_group.kind not in ("added", "removed") or not edit_group.where or not edit_group.edits:
             return False
-        number, way = edit_group.edits[0][0], 1 if edit_group.kind == "added" else -1
+        way = 1 if edit_group.kind == "added" else -1
+        is_half = is_half_of_work(edit_group)
+        is_as_much = is_half and way * self._flops_here(edit_group, operation_of(edit_group)) <= 0
+        return is_as_much or any(way * count <= 0 for count in self._counts_here(edit_group))
+
+    def _counts_here(self, edit_group: EditGroup) -> list[int]:
+        """By how many the line of a change has more of its operation, in the text and executed."""
+        number = edit_group.edits[0][0]
         if number not in self._counts:
             diff = self.report.programs[number].diff
-            known = counts_by_line(diff, self.report.root, self.report.packages) if diff is not None else Counter()
-            self._counts[number] = known
-        operation = operation_of(edit_group)
-        is_as_much = is_half_of_work(edit_group) and way * self._flops_here(edit_group, operation) <= 0
-        return is_as_much or way * self._counts[number][operation, edit_group.where] <= 0
+            found = counts_by_line(diff, self.report.root, self.report.packages) if diff is not None else ()
+            self._counts[number] = tuple(found)
+        return [counts[operation_of(edit_group), edit_group.where] for counts in self._counts[number]]
 
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
         """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""
