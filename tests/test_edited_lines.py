@@ -273,6 +273,51 @@ def test_a_line_that_was_moved_into_a_function_is_not_said_to_be_added() -> None
     assert lines[at - 1 : at + 2] == ["model.py:4 (f.layer) (was model.py:2 (f))", "- b = bucket(x)", "+ b = bucket(x)"]
 
 
+SCANS = (
+    """def f(x):
+    def join(left, right):
+        return left + right
+    return jax.lax.associative_scan(join, (steps, x))
+""",
+    """def f(x):
+    def advance(x, now):
+        x = x + now
+        return x, x
+    return jax.lax.scan(advance, jnp.zeros_like(x[0]), (steps, x))
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("stack", "place", "source"),
+    [
+        ((("f.join", 3), ("f", 4)), "was model.py:3 (f.join)", "- return left + right"),
+        ((("f", 4),), "model.py:5 (f) (was model.py:4 (f))", "- return jax.lax.associative_scan(join, (steps, x))"),
+    ],
+)
+def test_a_removed_operation_of_a_rewritten_function_has_the_old_number_and_text_of_its_own_line(
+    stack: tuple[tuple[str, int], ...], place: str, source: str
+) -> None:
+    """Its number is that of another line now."""
+    head = f"HloModule m\n\n{debug_tables(stack)}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+    old, new = (
+        f"{head}{more}  ROOT %r = f32[8] negate(%{of})\n}}\n"
+        for more, of in (("  %s = f32[8] sine(%x), metadata={stack_frame_id=1}\n", "s"), ("", "x"))
+    )
+    compared = [
+        ProgramComparison("f", "cpu", stage, "changed", hlodiff.diff(*map(hlodiff.read_text, (old, new))))
+        for stage in STAGES
+    ]
+    sources = Sources(SCANS[1].splitlines(), old=SCANS[0].splitlines())
+    text = to_terminal(Report("check", "a", "b", tuple(compared), source_line=sources), width=160)
+    lines = [line.strip() for line in text.splitlines()]
+    at = lines.index(place)
+    assert lines[at + 1] == source
+    assert (lines[at + 2] == "+ return jax.lax.scan(advance, jnp.zeros_like(x[0]), (steps, x))") is (len(stack) == 1)
+    compiled = next(line for line in reversed(lines) if "removed sine" in line)
+    assert compiled.endswith(f"was model.py:{stack[0][1]} ({stack[0][0]})")
+
+
 @pytest.mark.parametrize("lines", [(12, 13), (13, 12)])
 def test_a_line_that_nobody_edited_is_not_shown_in_the_place_of_one_that_was(lines: tuple[int, int]) -> None:
     """The matcher may pair an operation of the edited line with one of the next."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ast
 import io
+import keyword
+import re
 import textwrap
 import tokenize
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.report.lines import common_ends
 
 _MOST_LINES = 400  # of one side from the first to the last edit; a file that differs in more was replaced, not edited
+_MOST_PAIRS = 2_500  # pairs of lines of an edit that are compared
+_ALIKE = 0.5  # of the names in two lines that replaced each other
 _MOST_NAMES_AWAY, _MOST_DEFINITIONS = 3, 200
 
 
@@ -78,6 +84,7 @@ class FileEdits:
     _parsed: tuple[_ParsedFile, _ParsedFile] | None = field(default=None)
     _edits: tuple[LineEdit, ...] | None = field(default=None)
     _exchanges: tuple[tuple[Span, Span], ...] = ()
+    _pairs: dict[LineEdit, list[tuple[int, int]]] = field(default_factory=dict)
     _names: dict[int, ParsedNames] = field(default_factory=dict)
 
     def all(self) -> tuple[LineEdit, ...]:
@@ -121,6 +128,30 @@ class FileEdits:
                 return 0
             shift = behind - end if end <= index else shift
         return other[index + shift][0]
+
+    def counterpart(self, side: int, line: int) -> int:
+        """The number of an edited line on the other side; 0 if the line has no counterpart: it was added or deleted.
+
+        Example:
+            >>> old = ["def f(x):", "    y = g(x)", "    return lax.scan(y, x)"]
+            >>> new = ["def h(a):", "    z = a + 1", "    b = z", "    return lax.scan(z, x)"]
+            >>> edits = FileEdits("model.py", (old, new))
+            >>> [edits.counterpart(0, line) for line in (1, 2, 3)], edits.counterpart(1, 4)
+            ([0, 0, 4], 3)
+        """
+        edit = self.at(side, line)
+        if edit is None or self._parsed is None:
+            return 0
+        if edit not in self._pairs:
+            lines = [self._lines(n, edit) for n in (0, 1)]
+            texts = [[text for _, text in own] for own in lines]
+            self._pairs[edit] = [(lines[0][a][0], lines[1][b][0]) for a, b in _counterparts(*texts)]
+        return next((pair[1 - side] for pair in self._pairs[edit] if pair[side] == line), 0)
+
+    def function_at(self, side: int, line: int) -> str:
+        """The innermost function around a line of a side; "" if there is none or the side is unknown."""
+        self.all()
+        return self._parsed[side].function_of((line, line)) if self._parsed else ""
 
     def of_statement(self, side: int, line: int) -> LineEdit | None:
         """The first edit of the innermost statement around a line of a side, excluding nested statements."""
@@ -205,6 +236,11 @@ class FileEdits:
             level = following
         return None
 
+    def _lines(self, side: int, edit: LineEdit) -> list[tuple[int, str]]:
+        """Number and text of the lines of an edit on a side."""
+        first, last = edit.spans[side]
+        return [item for item in self._parsed[side].code if first <= item[0] <= last] if self._parsed else []
+
     def _found(self, one: _ParsedFile, other: _ParsedFile) -> Iterator[LineEdit]:
         old, new = one.code, other.code
         texts = [text for _, text in old], [text for _, text in new]
@@ -258,6 +294,41 @@ def _with_moves(
     moved = {came[text][0]: one for text, (one, *more) in gone.items() if not more and len(came.get(text, ())) == 1}
     lost = set(moved.values())
     return [(*moved[one][:2], *one[2:]) if one in moved else one for one in exchanges if one not in lost]
+
+
+def _counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of positions in which lines replaced each other; a line without one was added or deleted.
+
+    First those with most names in common; between them, as many lines as on the other side, or several by one.
+    """
+    words = [[Counter(_names_in(text)) for text in texts] for texts in (old, new)]
+    is_compared = len(old) * len(new) <= _MOST_PAIRS
+    alike = {
+        (a, b): _likeness(words[0][a], words[1][b]) for a, b in product(*map(range, map(len, words))) if is_compared
+    }
+
+    def pairs(a: int, b: int, c: int, d: int) -> Iterator[tuple[int, int]]:
+        best = max(product(range(a, b), range(c, d)), key=lambda pair: alike.get(pair, 0), default=(a, c))
+        if alike.get(best, 0) >= _ALIKE and best[0] < b and best[1] < d:
+            yield from pairs(a, best[0], c, best[1])
+            yield best
+            yield from pairs(best[0] + 1, b, best[1] + 1, d)
+        elif b - a == d - c:
+            yield from zip(range(a, b), range(c, d), strict=True)
+        elif 1 in (b - a, d - c):
+            yield from product(range(a, b), range(c, d))
+
+    return pairs(0, len(old), 0, len(new))
+
+
+def _names_in(text: str) -> list[str]:
+    """The names and numbers in a line."""
+    return [word for word in re.findall(r"\w+", text) if not keyword.iskeyword(word)]
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    """The share of names that two lines have in common (Dice's coefficient), from 0 to 1."""
+    return 2 * (one & other).total() / max(one.total() + other.total(), 1)
 
 
 def _dedented(lines: Sequence[str]) -> tuple[str, ...]:

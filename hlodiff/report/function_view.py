@@ -160,8 +160,8 @@ class ChangedLine:
     """The changes of one Python line in a program.
 
     Args:
-        where: the line in the new program; "" if unknown.
-        was: the line on the old side, if different.
+        where: the line in the new program, or in the old one if it was deleted; "" if unknown.
+        was: the line on the old side, if different or deleted.
         old_source, new_source: the text of both lines; "" if unknown.
         changes: the changes, added and removed operations first.
         is_elsewhere: whether the operations come from other lines (given with each change) but this one was edited.
@@ -180,6 +180,22 @@ class ChangedLine:
     def is_edited(self) -> bool:
         """Whether the line was added, deleted, rewritten or moved; False if the sources are unknown."""
         return self.is_moved or self.old_source != self.new_source
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether only the old program has the line, so that its number is an old one."""
+        return bool(self.was) and self.was == self.where
+
+    def place_of(self, change: ChangeView) -> str:
+        """The line of one of its changes: `was net.py:4 (f)` if that is a line of the old program.
+
+        Example:
+            >>> line = ChangedLine("net.py:5", "net.py:4", "y = sin(x)", "y = cos(x)")
+            >>> line.place_of(ChangeView("added", 1, "cosine")), line.place_of(ChangeView("removed", 1, "sine"))
+            ('net.py:5', 'was net.py:4')
+        """
+        is_old = self.is_gone or (bool(self.was) and self.is_edited and change.kind == "removed")
+        return f"was {self.was}" if is_old else self.where
 
     @property
     def edit(self) -> tuple[str, str, str]:

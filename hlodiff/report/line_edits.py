@@ -97,9 +97,11 @@ class ChangedLines:
         for (old, new), groups in found.items():
             places = (old, new)
             if new is None and old is not None:
-                places = of_old.get(old) or ((old, old) if (None, old) in found else places)
+                is_replaced = (None, old) in found and not self._is_known(groups, old)
+                places = of_old.get(old) or ((old, old) if is_replaced else places)
             elif old is None and new is not None:
-                places = of_new.get(new) or ((new, new) if (new, None) in found else places)
+                is_replaced = (new, None) in found and not self._is_known(groups, new)
+                places = of_new.get(new) or ((new, new) if is_replaced else places)
             merged.setdefault(places, []).extend(groups)
         by_line: dict[ChangedLine, list[EditGroup]] = {}
         of_edit: dict[LineEdit, tuple[Place | None, Place | None]] = {}
@@ -210,6 +212,8 @@ class ChangedLines:
         was = ""
         if new is not None and old is not None and old != new:
             was = format_place(replace(old, caller="") if old.caller == new.caller else old)
+        elif new is None and old is not None and self._is_known(groups, old):
+            was = format_place(old)
         return ChangedLine(format_place(new or old), was, before, after)
 
     def _texts(self, program: ProgramComparison, old: Place | None, new: Place | None) -> tuple[str, str]:
@@ -318,7 +322,7 @@ class ChangedLines:
         place = new if edit.new[1] else old
         where = format_place(place)
         self.edited[where] = place
-        was = format_place(old) if old != place and edit.old[1] else ""
+        was = format_place(old) if (old != place or not edit.new[1]) and edit.old[1] else ""
         return ChangedLine(where, was, edit.old[1], edit.new[1], is_moved=edit.is_moved)
 
     def _file(self, program: ProgramComparison, file: str) -> FileEdits:
@@ -345,8 +349,9 @@ class ChangedLines:
         return side, known[0] if known else ()
 
     def _replaced_by(self, program: ProgramComparison, side: int, place: Place | None, text: str) -> str:
-        """The line at this place on `side`, if it was edited too; else ""."""
-        other = self._source(program, side, place) if text else ""
+        """The line at this place on `side`, if it was edited too; else "", also if edits are known: it has none."""
+        is_known = place is not None and self._knows_sources() and self._file(program, place.stored).is_known()
+        other = self._source(program, side, place) if text and not is_known else ""
         return "" if self._has(program, 1 - side, place, other) else other
 
     def _source(self, program: ProgramComparison, side: int, place: Place | None) -> str:
@@ -425,17 +430,18 @@ class ChangedLines:
         file = self._file(program, known.stored)
         if old is None or new is None:
             side = int(old is None)
-            if edit := file.at(side, known.line):
-                other = _other_side(known, edit, side)
+            if file.at(side, known.line):
+                other = _other_side(known, file, side)
             else:
                 number = file.on_other_side(side, known.line)
                 other = replace(known, line=number, caller="") if number else None
             return (other, known) if side else (known, other)
-        edits = file.at(0, old.line), self._file(program, new.stored).at(1, new.line)
+        files = file, self._file(program, new.stored)
+        edits = files[0].at(0, old.line), files[1].at(1, new.line)
         if edits[0] is not None and edits[1] is None:
-            return old, _other_side(old, edits[0], 0)
+            return old, _other_side(old, files[0], 0)
         if edits[1] is not None and edits[0] is None:
-            return _other_side(new, edits[1], 1), new
+            return _other_side(new, files[1], 1), new
         return old, new
 
     def line_of(self, edit_group: EditGroup) -> tuple[Place | None, Place | None] | None:
@@ -499,6 +505,11 @@ class ChangedLines:
         old, new = self.by_edit(edit_group) if edit_group.kind == "removed" else (None, None)
         return (format_place(new),) if new is not None and where == (format_place(old),) else where
 
+    def _is_known(self, groups: Sequence[EditGroup], place: Place) -> bool:
+        """Whether both sides of the file of a change are known."""
+        program = self.report.programs[groups[0].edits[0][0]]
+        return self._knows_sources() and self._file(program, place.stored).is_known()
+
     def _knows_sources(self) -> bool:
         return self.report.source_line is not None and not self.report.packages
 
@@ -552,9 +563,10 @@ def _most_work(group: EditGroup) -> tuple[bool, int]:
     return not collective_of(group), -_work(group)
 
 
-def _other_side(place: Place, edit: LineEdit, side: int) -> Place | None:
+def _other_side(place: Place, file: FileEdits, side: int) -> Place | None:
     """The place of an edited line on the other side; None if the whole line was added or deleted."""
-    (first, last), (start, end) = edit.spans[side], edit.spans[1 - side]
-    if end < start:
+    line = file.counterpart(side, place.line)
+    if not line:
         return None
-    return replace(place, line=start + place.line - first if last - first == end - start else start)
+    own, other = file.function_at(side, place.line), file.function_at(1 - side, line)
+    return replace(place, line=line, function=place.function if own == other else other)

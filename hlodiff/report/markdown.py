@@ -451,12 +451,11 @@ def _stage(stage: StageView) -> Iterator[str]:
     yield ""
     is_written = stage.stage == "stablehlo"
     for line in stage.lines:
-        where = code(clip(line.where, 2 * WIDEST)) if line.where else ""
-        if is_written and where:
+        if is_written and line.where:
             yield from (*_place(line), *_sources(line))
         for change in line.changes:
-            own = code(change.where[0]) if change.where and line.is_elsewhere else ""
-            at = own if is_written else where
+            own = change.where[0] if change.where and line.is_elsewhere else ""
+            at = code(clip(own if is_written else line.place_of(change), 2 * WIDEST))
             kind, _, words = format_listed(change).partition(" ")
             beside = format_beside(change, stage.stage)
             cost = f" ({escape_markdown(beside)})" if beside else ""
@@ -474,7 +473,7 @@ def _stage(stage: StageView) -> Iterator[str]:
 
 def _place(line: ChangedLine) -> Iterator[str]:
     where = code(clip(line.where, 2 * WIDEST))
-    yield f"{where} (was {code(line.was)})" if line.was else where
+    yield f"was {where}" if line.is_gone else f"{where} (was {code(line.was)})" if line.was else where
     yield ""
 
 

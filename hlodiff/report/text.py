@@ -394,7 +394,7 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
     left = format_left(stage)
     changes = [change for line in stage.lines for change in line.changes]
     if head and not stage.what and stage.stage == "compiled" and len(changes) == 1:
-        where = "" if report.stacks else stage.lines[0].where
+        where = "" if report.stacks else stage.lines[0].place_of(changes[0])
         yield from _change_lines(changes[0], indent, where, report, stage.stage, f"{head}: ")
         stage = replace(stage, lines=())
     else:
@@ -406,7 +406,7 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
             within = deeper + 2
             yield from _sources(line, within)
         for change in line.changes:
-            own = next(iter(change.where), "") if line.is_elsewhere else line.where
+            own = next(iter(change.where), "") if line.is_elsewhere else line.place_of(change)
             where = "" if (stage.stage == "stablehlo" and not line.is_elsewhere) or report.stacks else own
             yield from _change_lines(change, within, where, report, stage.stage)
     if stage.left:
@@ -415,6 +415,8 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
 
 
 def _place(line: ChangedLine) -> str:
+    if line.is_gone:
+        return f"was {line.was}"
     return line.where + (f" (was {line.was})" if line.was else "")
 
 
