@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import INSIDE, LEFT_OVER, RawEdit, roots_of, site_of
 from hlodiff.differ.metrics import cycles_of
 from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
-from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange
+from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.metadata import REMATERIALISED, called_function, is_library, own_frame, own_place
 from hlodiff.hlo.model import BROADCASTS, CALLS, Frame, Instruction, Module, Place, at
@@ -301,6 +302,8 @@ _CARRIERS = frozenset(
     ]
 )
 _RETYPED = (_CARRIERS - {"parameter"}) | {"func.call"}
+_Sites = tuple[tuple[Site | None, Site | None], ...]
+_Costs = tuple[Cost | None, Cost | None] | None
 # In these fields the values of one pattern may differ between sites.
 _OWN_WORDS = frozenset(["operands", "schedule", "attribute:root"])
 
@@ -349,47 +352,51 @@ def group_edits(
         groups.setdefault((signatures[index], lines[root], *apart), []).append(index)
     is_timed = printed is not None and any("backend_config" in module.words for module in printed)
     printed_sides = tuple(map(PrintedProgram, printed)) if printed and is_timed else ()
-    found: list[tuple[Edit, list[int]]] = []
+    found: list[tuple[tuple[bool, int, int, int], list[int], _Sites, _Costs]] = []
     for members in groups.values():
         alike = [edits[n] for n in members]
-        whole = _edit((old, new), origins, alike, regions[members[0]], members[0] in replaced, printed_sides)
-        found.append((whole, members))
-
-    def order(item: tuple[Edit, list[int]]) -> tuple[bool, int, int, int]:
-        whole, (first, *_) = item
-        follows = roots[first] != first
-        weight = weight_of(whole, with_cost=not follows)  # else its cost is that of its cause
-        return follows, weight, -whole.count, KINDS.index(whole.kind)  # then in program order
-
-    found.sort(key=order)
-    places = {member: place for place, (_, members) in enumerate(found) for member in members}
+        sites = tuple([(site_of(old, m.old) if m.old else None, site_of(new, m.new) if m.new else None) for m in alike])
+        cost = _cost_of(alike, sites, printed_sides)
+        follows = roots[members[0]] != members[0]  # its cost is then that of its cause
+        fields, site = [change.field for change in alike[0].changes], sites[0][1] or sites[0][0]
+        weight = _weight(alike[0].kind, fields, site, None if follows else cost)
+        count = sum([edit.count for edit in alike])
+        found.append(((follows, weight, -count, KINDS.index(alike[0].kind)), members, sites, cost))
+    found.sort(key=itemgetter(0))  # then in program order
+    places = {member: place for place, (_, members, *_) in enumerate(found) for member in members}
     return tuple(
-        edit if roots[members[0]] == members[0] else replace(edit, cause=places[roots[members[0]]])
-        for edit, members in found
+        _edit(
+            origins,
+            [edits[n] for n in members],
+            sites,
+            cost,
+            None if roots[members[0]] == members[0] else places[roots[members[0]]],
+            regions[members[0]],
+            members[0] in replaced,
+        )
+        for _, members, sites, cost in found
     )
 
 
-def weight_of(edit: Edit, *, with_cost: bool = True) -> int:
+def weight_of(edit: Edit) -> int:
     """Sort key by relevance to a reviewer: 0 placement and numerics, 1 operations, 2 what only carries values.
-
-    Args:
-        edit: the edit.
-        with_cost: whether what it costs is its own.
 
     Example:
         >>> weight_of(Edit("changed", ("memory_space",)))
         0
     """
-    site = edit.new or edit.old
-    is_carrier = edit.kind == "changed" and site is not None and site.opcode in _RETYPED
-    is_retyped = is_carrier and "element_type" in edit.fields  # as the value that it hands on
-    if not _FIRST.isdisjoint({*edit.fields} - ({"element_type"} if is_retyped else set())):
+    return _weight(edit.kind, edit.fields, edit.new or edit.old, edit.cost)
+
+
+def _weight(kind: str, fields: Sequence[str], site: Site | None, costs: _Costs) -> int:
+    is_carrier = kind == "changed" and site is not None and site.opcode in _RETYPED
+    is_retyped = is_carrier and "element_type" in fields  # as the value that it hands on
+    if not _FIRST.isdisjoint({*fields} - ({"element_type"} if is_retyped else set())):
         return 0
-    if edit.fields in ((LEFT_OVER,), (INSIDE,)) or is_retyped:
+    if [*fields] in ([LEFT_OVER], [INSIDE]) or is_retyped:
         return 2
-    if edit.kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
+    if kind in ("added", "removed") and site is not None and site.opcode in _CARRIERS:
         # XLA fills a buffer with one number by a broadcast that is no part of a fusion.
-        costs = edit.cost if with_cost else None
         return 1 if site.opcode == "broadcast" and any(cost and cost.written for cost in costs or ()) else 2
     return 1
 
@@ -413,18 +420,7 @@ def _signature(old: Module, new: Module, edit: RawEdit) -> tuple[object, ...]:
     return (edit.kind, *sides, changes)
 
 
-def _edit(
-    modules: tuple[Module, Module],
-    origins: tuple[Origins, Origins],
-    members: Sequence[RawEdit],
-    region: int | None,
-    is_replaced: bool,
-    printed: Sequence[PrintedProgram],
-) -> Edit:
-    first = members[0]
-    origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
-    old, new = modules
-    sites = tuple((site_of(old, m.old) if m.old else None, site_of(new, m.new) if m.new else None) for m in members)
+def _cost_of(members: Sequence[RawEdit], sites: _Sites, printed: Sequence[PrintedProgram]) -> _Costs:
     costs: list[Cost | None] = []
     for side in (0, 1):
         parts: list[Cost | None] = []
@@ -434,16 +430,31 @@ def _edit(
             cycles = cycles_of(it) if it else None
             parts.append(replace(cost, cycles=cycles * cost.runs) if cost and cycles is not None else cost)
         costs.append(added_up(parts))
+    return (costs[0], costs[1]) if any(costs) else None
+
+
+def _edit(
+    origins: tuple[Origins, Origins],
+    members: Sequence[RawEdit],
+    sites: _Sites,
+    cost: _Costs,
+    cause: int | None,
+    region: int | None,
+    is_replaced: bool,
+) -> Edit:
+    first = members[0]
+    origin, place = (origins[1], first.new) if first.new else (origins[0], first.old)
     return Edit(
         first.kind,
-        tuple(change.field for change in first.changes),
-        sum(member.count for member in members),
+        tuple([change.field for change in first.changes]),
+        sum([member.count for member in members]),
         sites,
         tuple([_with_cut_values(change) for change in first.changes]),
         (origin.op_name(*place) or None) if place else None,
         origin.stack(*place).frames if place else (),
         first.matcher,
-        cost=(costs[0], costs[1]) if any(costs) else None,
+        cause,
+        cost,
         users_cost=(added_up(m.users_cost[0] for m in members), added_up(m.users_cost[1] for m in members)),
         is_weak=first.is_weak,
         kept=first.kept,

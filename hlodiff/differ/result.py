@@ -183,8 +183,9 @@ class Edit:
     new: Site | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name, site in zip(("old", "new"), self.sites[0] if self.sites else (None, None), strict=True):
-            object.__setattr__(self, name, site)
+        old, new = self.sites[0] if self.sites else (None, None)
+        object.__setattr__(self, "old", old)
+        object.__setattr__(self, "new", new)
 
     def to_json(self) -> dict[str, Any]:
         """The edit in JSON, with `changes`, `matcher` and what it `follows`."""
