@@ -35,12 +35,25 @@ def has_tie(computation: Computation, hashes: Sequence[bytes]) -> bool:
     )
 
 
+def may_tie(computation: Computation) -> bool:
+    """Whether some commutative operation has two different operands of one opcode: no others can have equal hashes."""
+    opcodes = [it.opcode for it in computation.instructions]
+    return any(
+        len(it.operands) == 2
+        and it.operands[0] != it.operands[1]
+        and opcodes[it.operands[0]] == opcodes[it.operands[1]]
+        and is_commutative(it)
+        for it in computation.instructions
+    )
+
+
 def first_uses(computation: Computation, deep: Sequence[Sequence[bytes]], *, by_number: bool) -> list[int]:
     """Parameter numbers, depth first from the root, then from the rest; operands of commutative operations by content.
 
     Args:
         computation: the computation, its parameters numbered 0, 1, 2.
-        deep: hashes of its instructions; each breaks the ties of the one before.
+        deep: hashes of its instructions, which may be missing unless it `may_tie`; each breaks the ties of the one
+            before.
         by_number: whether operands that all these leave equal are ordered by parameter number; if not, they keep the
             order of the operation, which does not depend on the numbering.
 
@@ -51,7 +64,7 @@ def first_uses(computation: Computation, deep: Sequence[Sequence[bytes]], *, by_
 
     def operands(position: int) -> Sequence[int]:
         it = computation.instructions[position]
-        if len(it.operands) == 2 and is_commutative(it):
+        if len(it.operands) == 2 and it.operands[0] != it.operands[1] and is_commutative(it):
             return _in_order_of_content(computation, it.operands, deep, number if by_number else {})
         return it.operands
 
@@ -319,7 +332,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
     ordered = {n for n, body in enumerate(bodies) if fused[n] and n not in kept and len(body.parameters) > 1}
     if not ordered:
         return module, 0
-    hashes = order_free_hashes(module, fused, None if see_callers else ordered)
+    hashes = order_free_hashes(module, fused, None if see_callers else [n for n in ordered if may_tie(bodies[n])])
     sites = call_sites(module)
     passed: dict[Place, list[int]] = {}
     changed: dict[int, None] = {}
@@ -335,7 +348,7 @@ def fusion_parameters(module: Module, kept: Container[int] = (), *, see_callers:
             continue
         # These hashes cover the users of a parameter but not what callers pass, so equal bodies stay equal.
         inside: list[Sequence[bytes]] = [hashes[index]]
-        if has_tie(bodies[index], hashes[index]):
+        if hashes[index] and has_tie(bodies[index], hashes[index]):
             inside.append(neighbourhood_hashes(bodies[index], hashes[index]))
         order = first_uses(bodies[index], inside, by_number=not see_callers)
         orders = dict.fromkeys(places, order)
