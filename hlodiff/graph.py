@@ -170,6 +170,7 @@ _HANDING_ON = frozenset(["parameter", "bitcast", "copy-start", "get-tuple-elemen
 BORDERS = frozenset(["parameter", "fusion", "call", "while", "conditional", "func.call", "return"])
 # They move with all of their contents, and are nodes of the view too.
 WITH_CONTENTS = CONDITIONALS | {"fusion", "while"}
+_NO_NODES = BORDERS - WITH_CONTENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +209,17 @@ def inlined_view(module: Module, unopened: Container[int], only: Collection[Plac
         near = {n for n, place in enumerate(itself) if place is None or only is None or place in only or place in roots}
         for position, it in enumerate(instructions):
             is_asked = only is None or (index, position) in only
-            if it.opcode in BORDERS - WITH_CONTENTS or (it.opcode == "fusion" and not is_asked):
+            if it.opcode in _NO_NODES or (it.opcode == "fusion" and not is_asked):
                 continue
             if not is_asked and near.isdisjoint(it.operands):
                 continue
             numbers: Sequence[int] = (0, 0) if is_commutative(it) else range(len(it.operands))
-            resolved = [
-                (itself[operand] or _resolve(module, sites, (index, operand), result), number)
-                for (operand, result), number in zip(it.reads, numbers, strict=True)
-            ]
+            resolved: list[tuple[Place, int]] = []
+            for (operand, result), number in zip(it.reads, numbers, strict=True):
+                source = itself[operand] or _resolve(module, sites, (index, operand), result)
+                if not result:
+                    itself[operand] = source
+                resolved.append((source, number))
             if is_asked:
                 operands[index, position] = tuple(resolved)
             for place, slot in resolved if it.opcode != "fusion" else ():

@@ -230,10 +230,13 @@ class MatchGraph:
         ordered = [len(it.operands) != 2 or not is_commutative(it) for it in instructions]
         unnumbered = -1 if numbered_results else computation.root
         uses: list[tuple[tuple[int, int, int], ...]] = []
+        users: list[tuple[int, ...]] = []
         slots: list[list[tuple[int, int, int]]] = [[(-1, -1, -1)] * len(it.operands) for it in instructions]
-        for operand, users in graph.adjacency():
-            triples = []
-            for user, edges in cast("_Users", users).items():
+        for operand, around in graph.adjacency():
+            triples: list[tuple[int, int, int]] = []
+            near: list[int] = []
+            for user, edges in cast("_Users", around).items():
+                before = len(triples)
                 for number, edge in edges.items():
                     if number >= 0:  # otherwise a control edge, which passes no value
                         slot, result = number if ordered[user] else 0, edge["result"]
@@ -241,14 +244,17 @@ class MatchGraph:
                             slot = _NO_PLACE
                         triples.append((user, slot, result))
                         slots[user][number] = (operand, slot, result)
+                if len(triples) > before:
+                    near.append(user)
             uses.append(tuple(triples))
+            users.append(tuple(near))
         return MatchGraph(
             computation,
             len(instructions),
             computation.parameters,
             tuple(zip(*rows, strict=True)),
             tuple(uses),
-            tuple(tuple(dict.fromkeys([user for user, _, _ in triples])) for triples in uses),
+            tuple(users),
             tuple(map(tuple, slots)),
             tuple(tuple([(operand, result) for operand, _, result in triples]) for triples in slots),
             tuple(operands_first(computation)),
