@@ -909,7 +909,7 @@ def candidates(
         # An unedited instruction gives up its match only for an equal one.
         fitting = {
             n: None
-            for n in dict.fromkeys(_near(old, new, pairing, one))
+            for n in _near(old, new, pairing, one)
             if calls[n] == call
             and (n in wanted or own[n] == label)
             and (kinds[n] == kind or may_pair(old, new, one, n) or may_replace(old, new, pairing, one, n))
@@ -1290,32 +1290,24 @@ class _LocalSearch:
         checkpoint = model.checkpoint()
         start = model.total
         fixed: tuple[set[int], set[int]] = (set(), set())
-        displaced: list[Move] = []
-        last: Move | None = None
-        for number in range(depth + 1):
-            # The last step of a chain must lower the total, any other must stay within the limit.
-            limit = start if number == depth else start + _DEAREST + 1
-            step = self._first((one, other), limit) if last is None else self._best(last, displaced, fixed, limit)
-            if step is None:
+        limit = start if not depth else start + _DEAREST + 1
+        displaced, last = self._apply((one, other), limit), (one, other)
+        for number in range(1, depth + 1):
+            if displaced is None or model.total < start:
                 break
-            model.repeat(step)
-            if model.total < start:
-                self._note(model.forget())
-                return True
-            displaced = step.left + displaced
-            last = step.move
-            fixed[0].add(step.move[0])
-            fixed[1].update([n for n in step.move[1:] if n >= 0])
+            fixed[0].add(last[0])
+            fixed[1].update([n for n in last[1:] if n >= 0])
+            # The last step of a chain must lower the total, any other must stay within the limit.
+            step = self._best(last, displaced, fixed, start if number == depth else limit)
+            displaced = None if step is None else step.left + displaced
+            if step is not None:
+                model.repeat(step)
+                last = step.move
+        if displaced is not None and model.total < start:
+            self._note(model.forget())
+            return True
         model.rollback(checkpoint)
         return False
-
-    def _first(self, move: Move, limit: int) -> ChainStep | None:
-        """The first step of a chain; None if the total is not below the limit."""
-        point = self.model.point()
-        left = self._apply(move, limit)
-        step = None if left is None else self.model.step(move, left, point)
-        self.model.rollback(point)
-        return step
 
     def _apply(self, move: Move, limit: int) -> list[Move] | None:
         """Make a move; match the two displaced instructions with each other if that is cheaper.
