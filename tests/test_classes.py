@@ -1575,6 +1575,80 @@ def test_a_number_in_place_of_a_computed_value_is_numerics(number: str, opcode: 
     assert classes_of(diff(*pair)) == classes_of(diff(*pair[::-1])) == classes
 
 
+def stepped(*lines: str, opcode: str = "minimum") -> Module:
+    """The first of these values as the step of a solver that has the number 0.01 elsewhere too."""
+    other = "%a = stablehlo.constant dense<1.000000e-02> : tensor<f32>"
+    tolerance = "%t = stablehlo.add %arg1, %a : tensor<f32>"
+    return scaled(other, tolerance, *lines, "%s = stablehlo.abs %t : tensor<f32>", opcode=opcode)
+
+
+COMPUTED = (
+    "%c = stablehlo.constant dense<5.000000e-02> : tensor<f32>",
+    "%d = stablehlo.sign %t : tensor<f32>",
+    "%0 = stablehlo.multiply %c, %d : tensor<f32>",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "opcode", "classes"),
+    [
+        (["%0 = stablehlo.constant dense<1.000000e-02> : tensor<f32>"], "minimum", ("numerics", "structure")),
+        (["%0 = stablehlo.constant dense<1.000000e-02> : tensor<f32>"], "divide", ("numerics", "structure")),
+        (["%0 = stablehlo.constant dense<4.000000e+00> : tensor<f32>"], "divide", ("structure",)),
+        (
+            [
+                "%d = stablehlo.constant dense<1.000000e-02> : tensor<f32>",
+                "%0 = stablehlo.power %t, %d : tensor<f32>",
+            ],
+            "minimum",
+            ("structure",),
+        ),
+    ],
+    ids=["number", "divisor", "count", "other work"],
+)
+def test_a_number_that_came_for_one_that_was_computed_with_is_numerics(
+    lines: list[str], opcode: str, classes: tuple[str, ...]
+) -> None:
+    """As `dt0=None` instead of `dt0=0.05`, which a library multiplies by the direction of time."""
+    pair = stepped(*COMPUTED, opcode=opcode), stepped(*lines, opcode=opcode)
+    assert classes_of(diff(*pair)) == classes_of(diff(*pair[::-1])) == classes
+
+
+def test_a_number_that_came_for_another_in_another_fusion_is_numerics() -> None:
+    fused = """%fused_one {
+  %c = f32[] constant(0.05)
+  %b = f32[20] broadcast(%c), dimensions={}
+  %d = f32[20] copy(%b)
+  ROOT %t = (f32[20], f32[20]) tuple(%b, %d)
+}
+"""
+    body = """
+ENTRY %e {
+  %p = f32[20] parameter(0)
+  %f = FUSION
+  %x = f32[20] add(%p, FIRST)
+  %y = f32[20] sine(SECOND)
+  ROOT %r = (f32[20], f32[20]) tuple(%x, %y)
+}
+"""
+    pair = body.replace("FUSION", "(f32[20], f32[20]) fusion(), kind=kLoop, calls=%fused_one")
+    pair = pair.replace(
+        "  %x", "  %g = f32[20] get-tuple-element(%f), index=0\n  %h = f32[20] get-tuple-element(%f), index=1\n  %x"
+    )
+    pair = pair.replace("FIRST", "%g").replace("SECOND", "%h")
+    alone = "%fused_two {\n  %c = f32[] constant(0.01)\n  ROOT %b = f32[20] broadcast(%c), dimensions={}\n}\n"
+    one = (
+        body.replace("FUSION", "f32[20] fusion(), kind=kLoop, calls=%fused_two")
+        .replace("FIRST", "%f")
+        .replace("SECOND", "%f")
+    )
+    old, new = f"HloModule m\n\n{fused}{pair}", f"HloModule m\n\n{alone}{one}"
+    for first, second in ((old, new), (new, old)):
+        assert classes_of(diff(read_text(first), read_text(second)))[0] == "numerics"
+        same = second.replace("0.05", "0.01"), first.replace("0.05", "0.01")
+        assert "numerics" not in classes_of(diff(*map(read_text, same)))
+
+
 WEIGHT_USED_TWICE = """#one = loc("jit(f)/convert_element_type"("model.py":4:0))
 #other = loc("jit(f)/convert_element_type"("model.py":{line}:0))
 module {{

@@ -22,7 +22,7 @@ from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.collectives import stem
-from hlodiff.hlo.metadata import REMATERIALISED, own_place
+from hlodiff.hlo.metadata import REMATERIALISED, own_frame, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import call_sites, preorder
@@ -239,7 +239,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         for n in _constraints_elsewhere(diff):
             by_edit[n] = [("structure", True)]
         _reclassify_casts(diff, by_edit, has_folded_constants)
-        for n in numbers_for_values(diff):
+        for n in numbers_for_values(diff) | (frozenset() if has_folded_constants else _exchanged_numbers(diff)):
             by_edit[n] = [("numerics", False)]
     if any(change.field in _PLACEMENT for edit in diff.reported for change in edit.changes):
         for n, edit in enumerate(diff.reported):
@@ -280,16 +280,34 @@ def replaces_a_number(diff: ModuleDiff) -> bool:
     Args:
         diff: the difference of a StableHLO program.
     """
-    found = {
-        edit.kind
-        for edit in diff.reported
-        if edit.cause is None
-        and edit.region is None
-        and (site := edit.new or edit.old)
-        and site.opcode == "constant"
-        and _FLOATS.search(site.text)
-    }
-    return {"added", "removed"} <= found
+    return {False, True} <= {side for _, side, _ in _lone_numbers(diff)}
+
+
+_LoneNumber = tuple[int, bool, Site]
+"""An added or removed constant: the index of its edit, whether the new side has it, and where."""
+
+
+def _lone_numbers(diff: ModuleDiff) -> list[_LoneNumber]:
+    """The floating-point constants that were added or removed outside of replaced subgraphs, and not with a user."""
+    return [
+        (n, edit.new is not None, site)
+        for n, edit in enumerate(diff.reported)
+        if edit.kind in ("added", "removed") and edit.cause is None and edit.region is None
+        if (site := edit.new or edit.old) and site.opcode == "constant" and _FLOATS.search(site.text)
+    ]
+
+
+def _edited_places(diff: ModuleDiff) -> list[set[_Place]]:
+    """The instructions of either side that are not just connected differently."""
+    others = [edit for edit in diff.reported if edit.kind != "changed" or edit.fields != ("operands",)]
+    sites = [pair for edit in others for pair in edit.sites]
+    return [{(site.computation, site.instruction) for pair in sites if (site := pair[side])} for side in (0, 1)]
+
+
+def _is_count(user: Instruction, site: Site) -> bool:
+    """Whether an operation divides by a constant that is a whole number, as a mean does."""
+    number = _SCALAR.search(site.text) if user.opcode == "divide" and user.operands[-1] == site.instruction else None
+    return number is not None and float(number[1]).is_integer()
 
 
 def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
@@ -304,26 +322,17 @@ def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
     Returns:
         the indices of the edits.
     """
-    alone = [
-        (n, edit.new is not None, site)
-        for n, edit in enumerate(diff.reported if diff.new.stage == "stablehlo" else ())
-        if edit.kind in ("added", "removed") and edit.cause is None and edit.region is None
-        if (site := edit.new or edit.old) and site.opcode == "constant" and _FLOATS.search(site.text)
-    ]
+    alone = _lone_numbers(diff) if diff.new.stage == "stablehlo" else []
     if not alone:
         return frozenset()
     modules = diff.old, diff.new
     known = [{it.literal for one in module.computations for it in one.instructions} for module in modules]
-    others = [edit for edit in diff.reported if edit.kind != "changed" or edit.fields != ("operands",)]
-    sites = [pair for edit in others for pair in edit.sites]
-    places = [{(site.computation, site.instruction) for pair in sites if (site := pair[side])} for side in (0, 1)]
+    places = _edited_places(diff)
 
     def is_taken(side: bool, site: Site, user: int) -> bool:
         it = modules[side].computations[site.computation].instructions[user]
         edited = {(site.computation, n) in places[side] for n in (user, *it.operands) if n != site.instruction}
-        number = _SCALAR.search(site.text) if it.opcode == "divide" and it.operands[-1] == site.instruction else None
-        is_count = number is not None and float(number[1]).is_integer()
-        return edited == {False} and it.opcode != "return" and not is_count
+        return edited == {False} and it.opcode != "return" and not _is_count(it, site)
 
     return frozenset(
         n
@@ -332,6 +341,51 @@ def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
         for user in modules[side].computations[site.computation].users[site.instruction]
         if is_taken(side, site, user)
     )
+
+
+def _exchanged_numbers(diff: ModuleDiff) -> frozenset[int]:
+    """The floating-point constants of which one came for the other: the only ones of their type in one function.
+
+    An operation of both programs takes them. In StableHLO it may take a value that was computed from one of them: JAX
+    folds `-0.05`, but writes what a library does with a number. Numbers that follow from shapes are counts.
+    """
+    found: dict[object, tuple[list[_LoneNumber], list[_LoneNumber]]] = {}
+    for n, side, site in _lone_numbers(diff):
+        frame = own_frame(diff.reported[n].source)
+        key = frame and (frame.file, frame.function), site.instruction_in((diff.old, diff.new)[side]).shape.bare.text
+        found.setdefault(key, ([], []))[side].append((n, side, site))
+    if not any(all(sides) for sides in found.values()):
+        return frozenset()
+    places = _edited_places(diff)
+    exchanged: set[int] = set()
+    for sides in found.values():
+        literals = [
+            {site.instruction_in(module).literal or "" for _, _, site in numbers}
+            for module, numbers in zip((diff.old, diff.new), sides, strict=True)
+        ]
+        if [len(one) for one in literals] != [1, 1] or literals[0] == literals[1]:
+            continue
+        (old,), (new,) = literals
+        taken = [any(_is_taken(diff, one, places) for one in numbers) for numbers in sides]
+        is_exchanged = any(taken) if diff.new.stage == "stablehlo" else all(taken)
+        if is_exchanged and not follows_from_shapes(old, new, diff.element_counts):
+            exchanged.update(n for numbers in sides for n, _, _ in numbers)
+    return frozenset(exchanged)
+
+
+def _is_taken(diff: ModuleDiff, number: _LoneNumber, places: Sequence[Container[_Place]]) -> bool:
+    """Whether only operations of both programs take a constant, directly or as edited instructions hand it on."""
+    _, side, site = number
+    computation = (diff.old, diff.new)[side].computations[site.computation]
+
+    def takers(position: int) -> Iterator[int]:
+        if position == site.instruction or (site.computation, position) in places[side]:
+            yield from computation.users[position]
+
+    taking = [n for n in preorder([site.instruction], takers) if n != site.instruction]
+    edited = [n for n in taking if (site.computation, n) in places[side]]
+    is_handed_on = all(computation.instructions[n].opcode in _NO_WORK for n in edited)
+    return is_handed_on and not any(_is_count(computation.instructions[n], site) for n in taking)
 
 
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
