@@ -10,6 +10,7 @@ from itertools import product
 from hlodiff.differ.program_analysis import turning
 from hlodiff.differ.repeats import COUNTING, FrameTree, Repeat, computed, copies_of, labels_of, own_line
 from hlodiff.hlo.model import CALLS, Computation, Frame, Module
+from hlodiff.hlo.traversal import multiplicities
 
 _SHARED = 0.75  # gradients of a scan and of its copies differ in a few operations: 0.88 is the least observed
 _MOST_FUNCTIONS = 20
@@ -60,7 +61,10 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
             kept[loop.content] -= 1
         else:  # forward and backward loop of one line are one Python loop
             removed.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
+    more = _held(unrolled, after) - _held(looped, before) if removed else Counter[bytes]()
     for (where, turns), body in removed.items():
+        if not any(more[label] >= turns - 1 for label in body):  # copies of what was there once
+            continue
         # Iterations of a Python loop come from the same lines; copies written out by hand do not.
         for function, by_line in product(_functions(where, unrolled), (True, False)):
             own = [
@@ -231,6 +235,15 @@ def _loops(module: Module, labels: Sequence[Sequence[bytes]]) -> Iterator[_LoopB
         if where is not None:
             instructions = module.computations[body].instructions
             yield _LoopBody(where, turns, computed(instructions, labels[body], module, labels))
+
+
+def _held(module: Module, labels: Sequence[Sequence[bytes]]) -> Counter[bytes]:
+    """How often a program holds an operation, with those of functions at each call."""
+    found = Counter[bytes]()
+    for weight, own in zip(multiplicities(module), labels, strict=True):
+        for label in own:
+            found[label] += weight.total
+    return found
 
 
 def _functions(where: FrameTree, module: Module) -> list[str]:

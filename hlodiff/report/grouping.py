@@ -540,6 +540,7 @@ def with_loop_moves(
     for one in known:
         if one.kind != "moved":
             halves.setdefault(operation_of(one), ([], []))[one.kind == "added"].append(one)
+    each: dict[EditGroup, list[tuple[EditGroup, BothTurns]]] = {}
     for removed, added in (pair for both in halves.values() for pair in product(*both)):
         if removed in joined or added in joined:
             continue
@@ -547,7 +548,12 @@ def with_loop_moves(
             shapes = [one.what.partition(", ")[0].rpartition(" ")[2] for one in (removed, added)]
             was = f" (was {shapes[0]})" if shapes[0] != shapes[1] else ""
         else:
-            way, was = _way_of_each(edits_of(removed), edits_of(added), turns_of), ""
+            if len(removed.edits) != len(added.edits):
+                continue
+            for one in (removed, added):
+                if one not in each:
+                    each[one] = [(edit, turns_of(edit)) for edit in edits_of(one)]
+            way, was = _way_of_each(each[removed], each[added]), ""
         if way:
             operation, loops = operation_of(added), OTHER_PART if _TO_ANOTHER.match(way) else LOOP_MOVE
             both = _both_halves(removed, added)
@@ -566,20 +572,17 @@ def _way_of(removed: EditGroup, added: EditGroup, before: BothTurns, after: Both
     return _loop_move(old, new) if old and new and _is_as_much(removed, added, old, new) else ""
 
 
-def _way_of_each(
-    removed: Sequence[EditGroup], added: Sequence[EditGroup], turns_of: Callable[[EditGroup], BothTurns]
-) -> str:
+def _way_of_each(removed: Sequence[tuple[EditGroup, BothTurns]], added: Sequence[tuple[EditGroup, BothTurns]]) -> str:
     """The way that all of some edits moved; "" if there is none, or several."""
     if len(removed) < 2 or len(removed) != len(added):
         return ""
-    known = {one: turns_of(one) for one in (*removed, *added)}
     left, ways = [*added], set[str]()
-    for one in removed:
-        found = ((other, _way_of(one, other, known[one], known[other])) for other in left)
-        other, way = next((item for item in found if item[1]), (None, ""))
-        if other is None:
+    for one, before in removed:
+        found = ((n, _way_of(one, other, before, after)) for n, (other, after) in enumerate(left))
+        n, way = next((item for item in found if item[1]), (-1, ""))
+        if n < 0:
             return ""
-        left.remove(other)
+        del left[n]
         ways.add(way)
     return ways.pop() if len(ways) == 1 else ""
 

@@ -25,6 +25,7 @@ from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     HANDED_ON,
     EditGroup,
+    GroupMember,
     Key,
     Turns,
     Work,
@@ -64,6 +65,8 @@ class ChangedLines:
     """Changes of the current stage that cost more than their program, with the change of the whole program."""
     edited: dict[str, Place] = field(default_factory=dict)
     """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
+    members: dict[int, dict[int, GroupMember]] = field(default_factory=dict)
+    """Of programs by index, the edits without a cause by index."""
 
     def listed(
         self,
@@ -494,10 +497,11 @@ class ChangedLines:
         edits, kind = edit_group.edits, edit_group.kind
         if len(edits) < 2 or any(self._edit(number)[0].kind != kind for number in edits):
             return (edit_group,)
-        numbers = {program for program, _ in edits}
-        members = (one for n in numbers if (d := self.report.programs[n].diff) for one in members_of(d.reported, n))
+        for program, diff in ((n, self.report.programs[n].diff) for n, _ in edits if n not in self.members):
+            found = members_of(diff.reported, program) if diff is not None else ()
+            self.members[program] = {member.index: member for member in found}
         key = (*edit_group.key[:1], kind)
-        own = [member for member in members if (member.program, member.index) in edits]
+        own = (self.members[program][index] for program, index in edits)
         return tuple(edit_group_of(key, [one], self.report.root, self.report.packages) for one in own)
 
     def _where_now(self, edit_group: EditGroup, where: tuple[str, ...]) -> tuple[str, ...]:
