@@ -157,6 +157,31 @@ def test_an_edited_line_comes_before_lines_that_nobody_edited() -> None:
     assert lines.index("model.py:11 (forward)") < lines.index("model.py:24 (update)")
 
 
+def test_of_two_edited_lines_the_one_that_changed_most_operations_comes_first_and_both_are_shown() -> None:
+    pairs = [
+        ("sine", "cosine"), ("abs", "negate"), ("exponential", "log"), ("tanh", "sqrt"),
+        ("floor", "ceil"), ("sign", "cbrt"), ("rsqrt", "logistic"), ("exponential-minus-one", "log-plus-one"),
+    ]  # fmt: skip
+    tables = re.sub(r"parent_frame_id=.", "parent_frame_id=0", debug_tables((("layer", 7), ("forward", 13))))
+    sides = []
+    for side in (0, 1):
+        rows = [
+            f"  {'ROOT ' if n == len(pairs) - 1 else ''}%y{n} = f32[8] {pair[side]}(%{f'y{n - 1}' if n else 'x'}), "
+            f"metadata={{stack_frame_id={2 if n else 1}}}"
+            for n, pair in enumerate(pairs)
+        ]
+        head = f"HloModule m\n\n{tables}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+        sides.append(hlodiff.read_text(head + "\n".join(rows) + "\n}\n"))
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*sides))
+    new = edited(7, "    return jnp.cos(x)")
+    new[12] = "    return joined("
+    text = to_terminal(Report("check", "a", "b", (compared,), source_line=Sources(new)))
+    lines = [line.strip() for line in text.splitlines()]
+    assert "combine() -> joined() at model.py:13, and an edit at model.py:7" in " ".join(lines[:2])
+    assert lines.index("model.py:13 (forward)") < lines.index("model.py:7 (layer)")
+    assert lines[lines.index("+ return jnp.cos(x)") + 1].startswith("changed sine -> cosine")
+
+
 def two_operations(lines: tuple[tuple[str, int], ...], first: str, second: str) -> hlodiff.Module:
     """Two operations, one after the other, each of the function and line of one of two."""
     return hlodiff.read_text(
@@ -747,3 +772,49 @@ def test_the_length_of_a_loop_is_not_that_of_the_loop_around_it() -> None:
     old, new = (source.splitlines() for source in sides)
     words = to_terminal(Report("diff", "a", "b", (found,), source_line=Sources(new, old=old)))
     assert "jax.lax.map(decode, x)" in words and "48 -> 12" not in words, words
+
+
+SPECS = '''"""A sharded sum."""
+import jax
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.sharding.AbstractMesh((4,), ("data",))
+
+
+def loss(x, y):
+    @jax.shard_map(
+        mesh=mesh,
+        in_specs=(P("data"), P("data")),
+        out_specs=P("data"),
+    )
+    def local(x, y):
+        whole = jax.lax.all_gather(y, "data", tiled=True)
+        return jax.numpy.sin(x) * whole.sum()
+
+    return local(x, y)
+'''
+
+
+def test_inputs_of_shard_map_that_are_sharded_differently_have_the_line_of_the_specs() -> None:
+    """Its operation has the line of the call, and the body was edited too."""
+    new = SPECS.replace('(P("data"), P("data"))', '(P("data"), P())')
+    new = new.replace('        whole = jax.lax.all_gather(y, "data", tiled=True)\n', "").replace("whole.sum", "y.sum")
+    texts = []
+    for source in (SPECS, new):
+        names: dict[str, Any] = {}
+        exec(compile(source, "model.py", "exec"), names)
+        array = jax.ShapeDtypeStruct((8,), jnp.float32)
+        texts.append(
+            hlodiff.read_text(
+                jax.jit(names["loss"]).trace(array, array).lower(lowering_platforms=("cpu",)).as_text(debug_info=True)
+            )
+        )
+    found = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*texts))
+    sources = Sources(new.splitlines(), old=SPECS.splitlines())
+    words = to_terminal(Report("diff", "a", "b", (found,), source_line=sources), width=160)
+    assert "inputs of shard_map are sharded differently (P('data',) -> replicated) at model.py:11" in words
+    lines = [line.strip() for line in words.splitlines()]
+    at = lines.index('- in_specs=(P("data"), P("data")),')
+    assert lines[at + 1] == '+ in_specs=(P("data"), P()),'
+    at = lines.index('- whole = jax.lax.all_gather(y, "data", tiled=True)')
+    assert lines[at - 1] == "was model.py:15 (loss.local)"

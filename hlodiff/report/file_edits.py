@@ -227,9 +227,11 @@ class FileEdits:
                     key = owner, definition.name, definition.spans[0][0] if definition.spans else 0
                     if key not in seen and len(seen) < _MOST_DEFINITIONS:
                         seen.add(key)
-                        found |= {
-                            files[owner].first(side, edit) for edit in files[owner].inside(side, definition.spans)
-                        }
+                        # What is in the body of a function has its line on the stack.
+                        edits = files[owner].inside(side, definition.header) or files[owner].inside(
+                            side, definition.spans
+                        )
+                        found |= {files[owner].first(side, edit) for edit in edits}
                         following += [(owner, one, place) for one, place in definition.uses]
             if found:
                 return found.pop() if len(found) == 1 else None
@@ -416,6 +418,7 @@ class Definition:
         name: `gelu`, or `self.scale` for an instance attribute.
         scope: the lines in which the name has this definition; None for the whole module.
         spans: the lines of the definition; () for a parameter, whose value is not visible here.
+        header: the lines of a function before its body: decorators, arguments and their defaults.
         uses: the names read in these lines, with the line of each.
     """
 
@@ -423,6 +426,7 @@ class Definition:
     scope: Span | None
     spans: tuple[Span, ...]
     uses: tuple[tuple[Use, int], ...] = ()
+    header: tuple[Span, ...] = ()
 
 
 @dataclass(slots=True)
@@ -584,7 +588,10 @@ class ParsedNames:
                 (use, line) for use, line in uses if not is_class or any(first <= line <= last for first, last in spans)
             )
         )
-        self.definitions.setdefault(name, []).append(Definition(name, scope, spans, kept))
+        header: tuple[Span, ...] = ()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.body[0].lineno > node.lineno:
+            header = ((_extent(node)[0], node.body[0].lineno - 1),)
+        self.definitions.setdefault(name, []).append(Definition(name, scope, spans, kept, header))
 
 
 def definitions(files: Mapping[str, ParsedNames], file: str, use: Use, line: int) -> list[tuple[str, Definition]]:

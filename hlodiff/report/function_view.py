@@ -194,7 +194,10 @@ class ChangedLine:
             >>> line.place_of(ChangeView("added", 1, "cosine")), line.place_of(ChangeView("removed", 1, "sine"))
             ('net.py:5', 'was net.py:4')
         """
-        is_old = self.is_gone or (bool(self.was) and self.is_edited and change.kind == "removed")
+        is_removed = change.kind == "removed"
+        if self.is_gone and not is_removed:  # another line has what the operation became
+            return next(iter(change.where), f"was {self.was}")
+        is_old = self.is_gone or (bool(self.was) and self.is_edited and is_removed)
         return f"was {self.was}" if is_old else self.where
 
     @property

@@ -46,6 +46,8 @@ MOST_CHANGED_LINES = 4
 """The most lines of Python that are listed with their changes."""
 DONATED = "donated"
 """In every sentence about a donation."""
+_SPECS = frozenset(["attribute:in_shardings", "attribute:out_shardings"])
+_CLEARLY = 4  # times as many edits as of another line
 _MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
 _MOST_FILES = 20  # edited files in which the only edit is searched
 
@@ -112,18 +114,24 @@ class ChangedLines:
             if edit := self._edit_of_one_line(places, groups):
                 places = of_edit.setdefault(edit, places)
             by_line.setdefault(self._changed_line(places, groups), []).extend(groups)
+        if with_callers and any(line.is_edited for line in by_line):
+            by_line = dict(self._sharded_elsewhere(by_line))
         is_body = len(by_line) > MOST_CHANGED_LINES and _is_more_or_less(edit_groups)
         entries = [*by_line.items()]
         if as_given:  # but what no line of Python made comes last
             entries.sort(key=lambda item: not (item[0].where or any(map(collective_of, item[1]))))
         else:
             entries.sort(key=lambda item: self._order(item[0], item[1], is_body))
+            entries = _with_most_edits_first(entries)
         if with_callers and not any(line.is_edited for line, _ in entries):
             entries = self._with_callers(entries)
         shown_of: list[tuple[ChangedLine, Sequence[EditGroup]]] = []
-        for line, groups in entries[:MOST_CHANGED_LINES]:
+        for number, (line, groups) in enumerate(entries[:MOST_CHANGED_LINES], 1):
             in_order = groups if as_given else self._in_order(line, groups, most)
-            shown_of.append((line, in_order[: max(most, 0)]))
+            # Each edited line is shown with one of its changes.
+            others = {other.edit for other, _ in entries[number:MOST_CHANGED_LINES] if other.is_edited} - {line.edit}
+            kept = 0 if as_given else len(others)
+            shown_of.append((line, in_order[: max(most - kept, min(most, 1))]))
             most -= len(shown_of[-1][1])
         if compare_with_all:
             compare_with_all({edit_group for _, shown in shown_of for edit_group in shown})
@@ -252,6 +260,20 @@ class ChangedLines:
             entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
             for edit, groups in sorted(found.items(), key=lambda item: isinstance(item[0], int))  # edited lines first
         ]
+
+    def _sharded_elsewhere(
+        self, by_line: dict[ChangedLine, list[EditGroup]]
+    ) -> Iterator[tuple[ChangedLine, list[EditGroup]]]:
+        """Maps calls of a `shard_map` with other shardings, at lines that were not edited, to the edit of its specs."""
+        listed = {line.where for line in by_line}
+        for line, groups in by_line.items():
+            edit = None
+            if not line.is_edited and line.where and all(map(_is_of_specs, groups)):
+                side, frames = self._frames(groups)
+                edits = self._edits(self.report.programs[groups[0].edits[0][0]], side, frames)
+                edit = next(filter(None, edits), None)
+            found = replace(self._edited_line(edit), is_elsewhere=True) if edit else line
+            yield (line if found.where in listed else found), groups
 
     def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
         """Edits that may have caused a change with these frames, most probable first; None where a search fails."""
@@ -392,7 +414,8 @@ class ChangedLines:
             work = max(map(_work, groups))
             return nowhere, bool(line.where), weight, -work, not line.is_edited, not computes, min(positions)
         first = min(map(_most_work, groups)) if is_body else (False, 0)
-        return nowhere, bool(line.where), not line.is_edited, weight, not computes, first, min(positions)
+        is_written = line.is_edited, line.is_elsewhere  # specs of a `shard_map` come before what they need
+        return nowhere, bool(line.where), [not one for one in is_written], weight, not computes, first, min(positions)
 
     def _edit(self, number: tuple[int, int]) -> tuple[Edit, ModuleDiff]:
         diff = self.report.programs[number[0]].diff
@@ -537,6 +560,26 @@ class ChangedLines:
                 for side, (module, site) in enumerate(zip((diff.old, diff.new), pair, strict=True)):
                     if site is not None:
                         yield side, module, site
+
+
+def _with_most_edits_first(
+    entries: list[tuple[ChangedLine, list[EditGroup]]],
+) -> list[tuple[ChangedLine, list[EditGroup]]]:
+    """Of two edited lines, the one that clearly changed more operations comes first, whichever runs first."""
+    edits = Counter[tuple[str, str, str]]()
+    least = min((group.weight for _, groups in entries for group in groups), default=0)
+    for line, groups in entries:
+        if line.is_edited:
+            edits[line.edit] += sum(group.count for group in groups if group.weight == least)
+    if len(edits) != 2 or any(line.is_elsewhere for line, _ in entries):
+        return entries
+    (_, fewer), (other, more) = edits.items()
+    return sorted(entries, key=lambda item: item[0].edit != other) if more >= _CLEARLY * fewer else entries
+
+
+def _is_of_specs(group: EditGroup) -> bool:
+    """Whether a `shard_map` takes or returns values that are sharded differently."""
+    return group.kind == "changed" and bool(group.fields) and _SPECS.issuperset(group.fields)
 
 
 def _work_of(module: Module, place: tuple[int, int]) -> Work:
