@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 from benchmarks.bodies import layers
 from benchmarks.writer import write
 from hlodiff.cli import run
-from hlodiff.differ import ModuleDiff, diff
+from hlodiff.config import Config, fail_on
+from hlodiff.differ import ModuleDiff, ProgramComparison, classes_of, diff, with_compiler
 from hlodiff.differ.prepare import prepare_pair, without_channels
 from hlodiff.hlo import Module, contents, read_hlo, read_text
+from hlodiff.policy import judge
+from hlodiff.report import Report, format_field_change, to_terminal
 
 ROOT = Path(__file__).parents[1]
 CASE = ROOT / "tests" / "fixtures" / "channels"
@@ -157,6 +160,84 @@ def test_an_instruction_that_joins_the_channel_of_fused_ones_is_reported() -> No
         (change,) = found.edits[0].changes
         assert change.old != change.new
         assert found.replay().complete
+
+
+GATHERS = """HloModule m, num_partitions=2
+
+ENTRY %e {
+  %p = f32[4] parameter(0)
+  %a = f32[8] all-gather(%p), channel_id=FIRST, replica_groups={{0,1}}, dimensions={0}
+  %b = f32[8] all-gather(%p), channel_id=SECOND, replica_groups={{0,1}}, dimensions={0}
+  %c = f32[8] sine(%a)
+  %d = f32[4] collective-permute(%p), channel_id=THIRD, source_target_pairs={{0,1},{1,0}}
+  ROOT %r = (f32[8], f32[8], f32[4]) tuple(%b, %c, %d)
+}
+"""
+
+
+def gathers(*numbers: int) -> Module:
+    text = GATHERS
+    for word, number in zip(("FIRST", "SECOND", "THIRD"), numbers, strict=True):
+        text = text.replace(word, str(number))
+    return read_hlo(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ((5, 5, 5), (5, 5, 7), ["5, shared with 2 others -> 7, not shared"]),
+        ((5, 5, 5), (7, 7, 5), ["5, shared with 2 others -> 5, not shared"]),
+        ((5, 6, 6), (5, 5, 5), ["5, not shared -> 5, shared with 2 others"]),
+        (
+            (5, 5, 6),
+            (5, 6, 6),
+            ["5, shared with 1 other -> 5, not shared", "6, not shared -> 6, shared with 1 other"],
+        ),
+    ],
+)
+def test_it_is_said_how_many_share_a_channel(old: tuple[int, ...], new: tuple[int, ...], words: list[str]) -> None:
+    """Not only its number, which may be the same. Who takes part is said by the groups of devices."""
+    found = diff(gathers(*old), gathers(*new))
+    assert [format_field_change(edit.changes[0]) for edit in found.edits] == [f"channel_id: {one}" for one in words]
+    assert classes_of(found) == ("schedule",)
+
+
+def test_a_program_whose_collectives_only_share_other_channels_passes_and_rounds_as_before() -> None:
+    """As where a gather that `shard_map` wrote is one of the compiler's now."""
+    text = "module @m {\n  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+    text += "    %c = stablehlo.constant dense<2.0> : tensor<8xf32>\n    %r = stablehlo.OPCODE %x, %c : tensor<8xf32>\n"
+    text += "    return %r : tensor<8xf32>\n  }\n}\n"
+    lowered = diff(*(read_text(text.replace("OPCODE", "divide").replace("2.0", one)) for one in ("2.0", "0.5")))
+    compiled = diff(gathers(5, 5, 5), gathers(5, 5, 7))
+    programs = with_compiler(
+        [
+            ProgramComparison("f", "cpu-2", "stablehlo", "changed", lowered),
+            ProgramComparison("f", "cpu-2", "compiled", "changed", compiled),
+        ],
+        lambda program: False,
+    )
+    assert classes_of(lowered) == ("numerics",) and programs[0].classes == ("structure",)
+    assert "results may differ" not in to_terminal(Report("diff", "a", "b", programs), width=200)
+    for word, severity in (("compiled", "info"), ("structure", "error")):
+        (finding,) = judge(programs, Config(root=Path(), fail_on=fail_on([word], "here")))
+        assert finding.severity == severity
+
+
+def test_the_channel_of_a_transfer_says_who_receives_it() -> None:
+    text = """HloModule m
+
+ENTRY %e {
+  %p = f32[4] parameter(0)
+  %t = token[] after-all()
+  %s = (f32[4], u32[], token[]) send(%p, %t), channel_id=1
+  %d = token[] send-done(%s), channel_id=1
+  %u = (f32[4], u32[], token[]) recv(%t), channel_id=NUMBER
+  %v = (f32[4], token[]) recv-done(%u), channel_id=NUMBER
+  ROOT %r = f32[4] get-tuple-element(%v), index=0
+}
+"""
+    old, new = (read_hlo(text.replace("NUMBER", number)) for number in ("1", "2"))
+    assert classes_of(diff(old, new)) == ("structure",)
 
 
 def test_the_command_reports_and_proves_it(capsys: pytest.CaptureFixture[str]) -> None:

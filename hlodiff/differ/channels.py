@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from hlodiff.hlo.traversal import preorder
 from hlodiff.normalizer.backend_config import split_backend_config
 
 _FIELD = "attribute:channel_id"
+_NUMBER = re.compile(r"\d+")
 
 
 def channel_changes(
@@ -61,16 +63,36 @@ def channel_changes(
     counts = Counter((ranks[0][a], ranks[1][b]) for _, _, a, b, _ in meetings if a and b)
     there = _most_common(counts)
     back = _most_common(Counter({(b, a): n for (a, b), n in counts.items()}))
+    shared = [Counter(channel_of(it) for body in module.computations for it in body.instructions) for module in printed]
     edits = []
     for one, other, a, b, count in meetings:
         first, second = ranks[0][a], ranks[1][b]
         if not a or not b or there[first] != second or back[second] != first:
-            before, after = _shown(printed, one, other)
-            words = f"{after}, with others" if before == after else after or "none"
-            edits.append(
-                RawEdit("changed", one, other, [FieldChange(_FIELD, before or "none", words)], count, "channel")
-            )
+            words = _sharing(_shown(printed, one, other), shared)
+            edits.append(RawEdit("changed", one, other, [FieldChange(_FIELD, *words)], count, "channel"))
     return edits, False
+
+
+def _sharing(channels: tuple[str, str], shared: Sequence[Counter[str]]) -> tuple[str, str]:
+    """Both channels by their numbers, each with how many others share it in the text of its program.
+
+    Example:
+        >>> _sharing(("5", "8"), (Counter({"5": 4}), Counter({"8": 1}))), _sharing(("5", "5"), [Counter({"5": 2})] * 2)
+        (('5, shared with 3 others', '8, not shared'), ('5, shared with 1 other', '5, shared with another'))
+    """
+    others = [count[channel] - 1 for count, channel in zip(shared, channels, strict=True)]
+    numbers = [found[0] if (found := _NUMBER.search(channel)) else channel or "none" for channel in channels]
+    words = [
+        f"{number}, {f'shared with {many}' if many else 'not shared'}" if channel else number
+        for number, many, channel in zip(numbers, map(_others, others), channels, strict=True)
+    ]
+    if all(channels) and others[0] == others[1]:
+        words[1] = f"{numbers[1]}, shared with {'another' if others[1] == 1 else 'others than before'}"
+    return words[0], words[1]
+
+
+def _others(count: int) -> str:
+    return f"{count:,} other{'s' * (count > 1)}" if count > 0 else ""
 
 
 def keep_numbers(channels: Iterable[tuple[str, str]]) -> bool:
