@@ -282,7 +282,8 @@ def test_a_line_that_only_moved_is_not_said_to_be_added() -> None:
     assert gone == came and not lines[0].endswith("added")
 
 
-def test_a_line_that_was_moved_into_a_function_is_not_said_to_be_added() -> None:
+@pytest.mark.parametrize("is_back", [False, True], ids=["into", "out of"])
+def test_a_line_that_was_moved_into_a_function_is_not_said_to_be_added(is_back: bool) -> None:
     old = [
         "def f(x):",
         "    b = bucket(x)",
@@ -292,10 +293,13 @@ def test_a_line_that_was_moved_into_a_function_is_not_said_to_be_added() -> None
         "    return layer(x)",
     ]
     new = [old[0], "", old[3], "        b = bucket(x)", *old[4:]]
-    lines = report(Sources(new, old=old), (("layer", 5), ("f", 6)))
-    assert "b = bucket(x) moved" in lines[0] and "added" not in lines[0]
+    places = ["model.py:2 (f)", "model.py:4 (f.layer)"]
+    sides = (new, old) if is_back else (old, new)
+    lines = report(Sources(sides[1], old=sides[0]), (("layer", 5), ("f", 6)))
+    way, (was, where) = ("out of", places[::-1]) if is_back else ("into", places)
+    assert f"b = bucket(x) moved {way} layer at {where.partition(' (')[0]}" in lines[0]
     at = lines.index("- b = bucket(x)")
-    assert lines[at - 1 : at + 2] == ["model.py:4 (f.layer) (was model.py:2 (f))", "- b = bucket(x)", "+ b = bucket(x)"]
+    assert lines[at - 1 : at + 2] == [f"{where} (was {was})", "- b = bucket(x)", "+ b = bucket(x)"]
 
 
 SCANS = (

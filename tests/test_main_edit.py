@@ -153,6 +153,16 @@ def one(
             "preferred_element_type=jnp.float32 gone, .astype(jnp.float32) added",
         ),
         (
+            'everything = jax.lax.all_gather(items, "data", tiled=True)',
+            'everything = jax.lax.all_gather(items.astype(jnp.bfloat16), "data", tiled=True).astype(items.dtype)',
+            ".astype(jnp.bfloat16) and .astype(items.dtype) added",
+        ),
+        (
+            'everything = jax.lax.all_gather(items.astype(jnp.bfloat16), "data", tiled=True).astype(items.dtype)',
+            'everything = jax.lax.all_gather(items, "data", tiled=True)',
+            ".astype(jnp.bfloat16) and .astype(items.dtype) gone",
+        ),
+        (
             "y = jnp.sum(jnp.where(mask[..., None], values, 0.0), axis=-1).astype(jnp.float32) + bias",
             "y = jnp.sum(jnp.where(other[..., None], values, 1.0), axis=-1) + bias.astype(jnp.float32)",
             "",  # `jnp.sum(...)` would hide what differs

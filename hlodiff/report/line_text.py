@@ -161,23 +161,35 @@ def _returned(short: Sequence[str], side: Sequence[_Token], line: str) -> str:
 
 
 def _two_pieces(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: int) -> str:
-    """An edit that deleted one piece of text and added another one: `out=t gone, .astype(t) added`; else ""."""
-    old, new = ([token.text for token in side] for side in sides)
+    """An edit of two pieces of text: `out=t gone, .astype(t) added`, `.astype(t) and .sum() added`; "" of any other."""
+    old, new = texts = [[token.text for token in side] for side in sides]
     start, least = common_ends(old, new)
     for behind in range(least, -1, -1):
-        one, other = (side[start : len(side) - behind] for side in (old, new))
+        one, other = (side[start : len(side) - behind] for side in texts)
         for kept in range(min(len(one), len(other)) - 1, 0, -1):
             if one[-kept:] == other[:kept] or one[:kept] == other[-kept:]:
                 between = one[-kept:] if one[-kept:] == other[:kept] else one[:kept]
                 both = [*old[:start], *between, *old[len(old) - behind :]]
-                gone = _argument(old, both) or _suffixed(_inserted(both, sides[0], lines[0]), "gone")
-                came = _argument(both, new) or _suffixed(_inserted(both, sides[1], lines[1]), "added")
-                if gone and came and len(words := f"{gone}, {came}") <= most:
-                    return words
+                words = [_piece(both, sides[0], lines[0], "gone"), _piece(both, sides[1], lines[1], "added")]
+                if all(words) and len(", ".join(words)) <= most:
+                    return ", ".join(words)
+    longer = int(len(new) > len(old))
+    status, short, long = ("gone", "added")[longer], texts[1 - longer], texts[longer]
+    between, rest = short[start : len(short) - least], long[start : len(long) - least]
+    for first in range(1, len(rest) - len(between)):
+        end = first + len(between)
+        if between and rest[first:end] == between:
+            half = [*sides[longer][: start + end], *sides[longer][len(long) - least :]]
+            words = [_piece(short, half, lines[longer], status)]
+            words += [_piece([token.text for token in half], sides[longer], lines[longer], status)]
+            if all(words) and len(found := f"{words[0].removesuffix(f' {status}')} and {words[1]}") <= most:
+                return found
     return ""
 
 
-def _suffixed(words: str, status: str) -> str:
+def _piece(short: Sequence[str], side: Sequence[_Token], line: str, status: str) -> str:
+    """The one argument or piece of text that only the longer line has."""
+    words = _argument(short, [token.text for token in side]).removesuffix(" added") or _inserted(short, side, line)
     return f"{words} {status}" if words else ""
 
 

@@ -186,8 +186,14 @@ def written_name(line: ChangedLine) -> str:
 
 
 def _moved_line(line: ChangedLine) -> str:
-    """`grads = clip(grads) moved`; `a line moved` if that is too long."""
-    return words if len(words := f"{line.new_source} moved") <= FIRST_LINE else "a line moved"
+    """`grads = clip(grads) moved into step`; `a line moved into step` if that is too long."""
+    old, new = (place.partition(" (")[2].removesuffix(")") for place in (line.was or line.where, line.where))
+    way = ""
+    if new.startswith(inside := f"{old}." if old else "") and old != new:
+        way = f" into {new.removeprefix(inside)}"
+    elif old.startswith(inside := f"{new}." if new else "") and old != new:
+        way = f" out of {old.removeprefix(inside)}"
+    return words if len(words := f"{line.new_source} moved{way}") <= FIRST_LINE else f"a line moved{way}"
 
 
 def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
