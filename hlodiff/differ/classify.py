@@ -240,7 +240,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         for n in _constraints_elsewhere(diff):
             by_edit[n] = [("structure", True)]
         _reclassify_casts(diff, by_edit, has_folded_constants)
-        for n in numbers_for_values(diff) | (frozenset() if has_folded_constants else _exchanged_numbers(diff)):
+        for n in () if has_folded_constants else numbers_in_place(diff):
             by_edit[n] = [("numerics", False)]
     if any(change.field in _PLACEMENT for edit in diff.reported for change in edit.changes):
         for n, edit in enumerate(diff.reported):
@@ -311,17 +311,23 @@ def _is_count(user: Instruction, site: Site) -> bool:
     return number is not None and float(number[1]).is_integer()
 
 
-def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
-    """The floating-point constants of StableHLO that an operation takes in place of a computed value, or took.
-
-    The operation stays as it is, and so do its other operands; the other program does not have the number. A whole
-    number that something is divided by is a count.
+def numbers_in_place(diff: ModuleDiff) -> frozenset[int]:
+    """The floating-point constants that came, or went, in place of a computed value or of another constant.
 
     Args:
         diff: the difference.
 
     Returns:
         the indices of the edits.
+    """
+    return _numbers_for_values(diff) | _exchanged_numbers(diff)
+
+
+def _numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
+    """The constants of StableHLO that an operation takes in place of a computed value, or took.
+
+    The operation stays as it is, and so do its other operands; the other program does not have the number. A whole
+    number that something is divided by is a count.
     """
     alone = _lone_numbers(diff) if diff.new.stage == "stablehlo" else []
     if not alone:
@@ -345,7 +351,7 @@ def numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
 
 
 def _exchanged_numbers(diff: ModuleDiff) -> frozenset[int]:
-    """The floating-point constants of which one came for the other: the only ones of their type in one function.
+    """The constants of which one came for the other: the only ones of their type in one function.
 
     An operation of both programs takes them. In StableHLO it may take a value that was computed from one of them: JAX
     folds `-0.05`, but writes what a library does with a number. Numbers that follow from shapes are counts.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hlodiff.differ.classify import is_argument, numbers_for_values
+from hlodiff.differ.classify import is_argument, numbers_in_place
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.fields import field_of
 from hlodiff.differ.grouping import Origins
@@ -59,7 +59,7 @@ class ChangedLines:
     report: Report
     origins: dict[int, Origins] = field(default_factory=dict)
     numbers: dict[int, frozenset[int]] = field(default_factory=dict)
-    """Of programs by index, see `numbers_for_values`."""
+    """Of programs by index, see `numbers_in_place`."""
     files: dict[tuple[str, str | None, str], FileEdits] = field(default_factory=dict)
     counted_on: dict[Key, str] = field(default_factory=dict)
     """Changes of the current stage whose cost differs between targets, with the target whose cost is shown."""
@@ -188,13 +188,13 @@ class ChangedLines:
         return OTHER if rank == LITERAL else rank
 
     def _is_number(self, edit_group: EditGroup) -> bool:
-        """Whether a change is a number that an operation takes in place of a computed one: nothing else shows it."""
+        """Whether a change is a number in place of a computed value or of another one: nothing else shows it."""
         is_constant = "constant" in edit_group.group[1:3] and edit_group.kind in ("added", "removed")
         if not is_constant:
             return False
         program = edit_group.edits[0][0]
         if program not in self.numbers:
-            self.numbers[program] = numbers_for_values(self._edit(edit_group.edits[0])[1])
+            self.numbers[program] = numbers_in_place(self._edit(edit_group.edits[0])[1])
         return not self.numbers[program].isdisjoint(n for number, n in edit_group.edits if number == program)
 
     def _edit_of_one_line(
