@@ -323,6 +323,28 @@ def test_a_line_that_was_moved_into_a_function_is_not_said_to_be_added(is_back: 
     assert lines[at - 1 : at + 2] == [f"{where} (was {was})", "- b = bucket(x)", "+ b = bucket(x)"]
 
 
+@pytest.mark.parametrize("line", [3, 4, None])
+def test_lines_that_were_deleted_together_are_shown_and_the_one_with_operations_is_named(line: int | None) -> None:
+    """The operation that takes something else now is of a line that nobody edited."""
+    old = ["def f(x):", "    keys = names(x)", "    b = zeros(keys)", "    x = x + b", "    return x * x"]
+    head = f"HloModule m\n\n{debug_tables((('f', line or 5),))}\nENTRY %e {{\n  %x = f32[8] parameter(0)\n"
+    at = ', metadata={op_name="jit(f)/a" stack_frame_id=1}' if line else ""
+    filled = f"  %z = f32[] constant(0){at}\n  %b = f32[8] broadcast(%z), dimensions={{}}{at}\n"
+    last = '  ROOT %m = f32[8] multiply(%x, %{}), metadata={{op_name="jit(f)/mul"}}\n}}\n'
+    programs = [hlodiff.read_text(head + more + last.format(of)) for more, of in ((filled, "b"), ("", "x"))]
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*programs))
+    known = Report("check", "a", "b", (compared,), source_line=Sources([old[0], old[4]], old=old))
+    lines = [row.strip() for row in to_terminal(known).splitlines()]
+    named = line or 4
+    assert f"{old[named - 1].strip()} gone at model.py:{named}" in " ".join(lines[:2])
+    at_place = lines.index(f"was model.py:{named} (f)")
+    assert lines[at_place + 1 : at_place + 4] == [f"- {source.strip()}" for source in old[1:4]]
+    assert "\n".join(f"- was `{source.strip()}`" for source in old[1:4]) in to_form(known, "markdown")
+    assert [f"<pre>{source.strip()}</pre>" in to_form(known, "html") for source in old[1:4]] == [True] * 3
+    ((shown,),) = (stage.lines for stage in read_untrusted_view(to_form(known, "json")).functions[0].stages)
+    assert shown.deleted == tuple(source.strip() for source in old[1:4])
+
+
 SCANS = (
     """def f(x):
     def join(left, right):

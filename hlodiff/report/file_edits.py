@@ -143,7 +143,7 @@ class FileEdits:
         if edit is None or self._parsed is None:
             return 0
         if edit not in self._pairs:
-            lines = [self._lines(n, edit) for n in (0, 1)]
+            lines = [self.lines(n, edit) for n in (0, 1)]
             texts = [[text for _, text in own] for own in lines]
             self._pairs[edit] = [(lines[0][a][0], lines[1][b][0]) for a, b in _counterparts(*texts)]
         return next((pair[1 - side] for pair in self._pairs[edit] if pair[side] == line), 0)
@@ -165,6 +165,12 @@ class FileEdits:
     def first(self, side: int, edit: LineEdit) -> LineEdit:
         """The first edit of the statement that an edit is in."""
         return self.of_statement(side, edit.spans[side][0]) or edit
+
+    def statements(self, side: int, span: Span) -> list[int]:
+        """The first lines of the statements that begin in a span of a side."""
+        self.all()
+        found = self._parsed[side].statements if self._parsed else []
+        return sorted({first for first, _ in found if span[0] <= first <= span[1]})
 
     def of_function(self, side: int, line: int) -> LineEdit | None:
         """The edit of the innermost function with edits around a line of a side; None if it has several."""
@@ -238,7 +244,7 @@ class FileEdits:
             level = following
         return None
 
-    def _lines(self, side: int, edit: LineEdit) -> list[tuple[int, str]]:
+    def lines(self, side: int, edit: LineEdit) -> list[tuple[int, str]]:
         """Number and text of the lines of an edit on a side."""
         first, last = edit.spans[side]
         return [item for item in self._parsed[side].code if first <= item[0] <= last] if self._parsed else []
@@ -318,7 +324,7 @@ def _counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int,
         elif b - a == d - c:
             yield from zip(range(a, b), range(c, d), strict=True)
         elif 1 in (b - a, d - c):
-            yield from product(range(a, b), range(c, d))
+            yield from sorted(product(range(a, b), range(c, d)), key=lambda pair: -alike.get(pair, 0))
 
     return pairs(0, len(old), 0, len(new))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hlodiff.differ.comparison import Status
@@ -166,6 +166,7 @@ class ChangedLine:
         changes: the changes, added and removed operations first.
         is_elsewhere: whether the operations come from other lines (given with each change) but this one was edited.
         is_moved: whether the same text was on another line.
+        deleted: where several lines were deleted together, up to three of them, `old_source` among them.
     """
 
     where: str
@@ -175,6 +176,16 @@ class ChangedLine:
     changes: tuple[ChangeView, ...] = ()
     is_elsewhere: bool = False
     is_moved: bool = False
+    deleted: tuple[str, ...] = ()
+
+    @property
+    def old_sources(self) -> tuple[str, ...]:
+        """The text of its old lines, as they are listed."""
+        return self.deleted or ((self.old_source,) if self.old_source else ())
+
+    def without_text(self) -> ChangedLine:
+        """The line where its text was shown before."""
+        return replace(self, old_source="", new_source="", deleted=())
 
     @property
     def is_edited(self) -> bool:

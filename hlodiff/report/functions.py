@@ -197,7 +197,7 @@ def without_lines(function: FunctionView, shown: Iterable[ChangedLine]) -> Funct
 
     def left(stage: StageView) -> StageView:
         lines = [
-            replace(line, old_source="", new_source="") if line.edit in known else line
+            line.without_text() if line.edit in known else line
             for line in stage.lines
             if line.changes or line.edit not in known
         ]
@@ -786,7 +786,7 @@ def _shown_once(before: Iterable[ChangedLine], lines: Iterable[ChangedLine]) -> 
     found = []
     for line in lines:
         key = line.edit, line.was.partition(" (")[0]
-        found.append(replace(line, old_source="", new_source="") if key in shown else line)
+        found.append(line.without_text() if key in shown else line)
         shown.add(key)
     return tuple(found)
 

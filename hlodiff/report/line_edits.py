@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hlodiff.differ.classify import is_argument, numbers_in_place
@@ -48,6 +49,7 @@ DONATED = "donated"
 """In every sentence about a donation."""
 _SPECS = frozenset(["attribute:in_shardings", "attribute:out_shardings"])
 _CLEARLY = 4  # times as many edits as of another line
+_MOST_DELETED = 3  # lines that were deleted together, as they are shown
 _MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
 _MOST_FILES = 20  # edited files in which the only edit is searched
 
@@ -204,7 +206,7 @@ class ChangedLines:
         old, new = places
         if old is None or new is None or not self._knows_sources():
             return None
-        program = self.report.programs[groups[0].edits[0][0]]
+        program = self._program_of(groups)
         edit = self._file(program, old.stored).at(0, old.line)
         is_same = edit is not None and edit == self._file(program, new.stored).at(1, new.line)
         return edit if edit and is_same and any(first == last for first, last in edit.spans) else None
@@ -213,13 +215,13 @@ class ChangedLines:
         old, new = places
         before = after = ""
         if self.report.source_line is not None:
-            program = self.report.programs[groups[0].edits[0][0]]
+            program = self._program_of(groups)
             before, after = self._texts(program, old, new)
             if before == after and self._knows_sources():  # the edit may be on a later line of the statement
                 side, frames = self._frames(groups)
                 edits = (self._file(program, frame.file).of_statement(side, frame.line) for frame in frames[:1])
                 if edit := next(edits, None):
-                    return self._edited_line(edit)
+                    return self._edited_line(program, edit)
         was = ""
         if new is not None and old is not None and old != new:
             was = format_place(replace(old, caller="") if old.caller == new.caller else old)
@@ -249,15 +251,15 @@ class ChangedLines:
         """Maps changes of unedited lines to an edit on their stacks or of a name used there, or to the only edit."""
         found: dict[LineEdit | int, list[EditGroup]] = {}
         for number, (_, groups) in enumerate(entries):
-            program = self.report.programs[groups[0].edits[0][0]]
+            program = self._program_of(groups)
             side, frames = self._frames(groups)
             found.setdefault(next(filter(None, self._edits(program, side, frames)), number), []).extend(groups)
         if entries:
-            only = self._only_edit(self.report.programs[entries[0][1][0].edits[0][0]])
+            only = self._only_edit(self._program_of(entries[0][1]))
             if only is not None and all(isinstance(edit, int) or edit == only for edit in found):
                 found = {only: [group for _, groups in entries for group in groups]}
         return [
-            entries[edit] if isinstance(edit, int) else (replace(self._edited_line(edit), is_elsewhere=True), groups)
+            entries[edit] if isinstance(edit, int) else (self._elsewhere(self._program_of(groups), edit), groups)
             for edit, groups in sorted(found.items(), key=lambda item: isinstance(item[0], int))  # edited lines first
         ]
 
@@ -267,12 +269,10 @@ class ChangedLines:
         """Maps calls of a `shard_map` with other shardings, at lines that were not edited, to the edit of its specs."""
         listed = {line.where for line in by_line}
         for line, groups in by_line.items():
-            edit = None
+            found, program = line, self._program_of(groups)
             if not line.is_edited and line.where and all(map(_is_of_specs, groups)):
-                side, frames = self._frames(groups)
-                edits = self._edits(self.report.programs[groups[0].edits[0][0]], side, frames)
-                edit = next(filter(None, edits), None)
-            found = replace(self._edited_line(edit), is_elsewhere=True) if edit else line
+                edit = next(filter(None, self._edits(program, *self._frames(groups))), None)
+                found = self._elsewhere(program, edit) if edit else line
             yield (line if found.where in listed else found), groups
 
     def _edits(self, program: ProgramComparison, side: int, frames: Sequence[Frame]) -> Iterator[LineEdit | None]:
@@ -308,7 +308,7 @@ class ChangedLines:
         files = self._edited_files(program) | {file.file: file}
         edit = file.of_function(1, line) or file.by_names(files, 1, line, of_function=True)
         if edit is not None:
-            where = self._edited_line(edit).where
+            where = self._edited_line(program, edit).where
             return self.edited[where]
         names = file.names(1)
         return replace(registered, line=names.donation(line) or line) if registered and names else registered
@@ -326,7 +326,7 @@ class ChangedLines:
     def only(self, program: ProgramComparison) -> tuple[ChangedLine, ...]:
         """The line of the project's only edit in Python; () if there are none or several."""
         edit = self._only_edit(program)
-        return (replace(self._edited_line(edit), is_elsewhere=True),) if edit else ()
+        return (self._elsewhere(program, edit),) if edit else ()
 
     def _only_edit(self, program: ProgramComparison) -> LineEdit | None:
         """The project's only edit in Python, which must then have caused the change; None if none or several."""
@@ -338,17 +338,52 @@ class ChangedLines:
         found = [edit for file in files for edit in file.all()]
         return found[0] if len(found) == 1 and all(file.is_known() for file in files) else None
 
-    def _edited_line(self, edit: LineEdit) -> ChangedLine:
-        file = shown_file(edit.file, self.report.root)
+    def _program_of(self, groups: Sequence[EditGroup]) -> ProgramComparison:
+        return self.report.programs[groups[0].edits[0][0]]
+
+    def _elsewhere(self, program: ProgramComparison, edit: LineEdit) -> ChangedLine:
+        """The line of an edit that changed operations of other lines."""
+        return replace(self._edited_line(program, edit), is_elsewhere=True)
+
+    def _edited_line(self, program: ProgramComparison, edit: LineEdit) -> ChangedLine:
+        shown = shown_file(edit.file, self.report.root)
+        if not edit.new[1]:
+            return self._deleted_line(program, edit)
         old, new = (
-            Place(file, line, function)
+            Place(shown, line, function)
             for (line, _), function in zip((edit.old, edit.new), edit.functions, strict=True)
         )
-        place = new if edit.new[1] else old
+        where = format_place(new)
+        self.edited[where] = new
+        was = format_place(old) if old != new and edit.old[1] else ""
+        return ChangedLine(where, was, edit.old[1], edit.new[1], is_moved=edit.is_moved)
+
+    def _deleted_line(self, program: ProgramComparison, edit: LineEdit) -> ChangedLine:
+        """The deleted line that most removed and changed operations were of, or else the last statement."""
+        file = self._file(program, edit.file)
+        lines = dict(file.lines(0, edit))
+        firsts = file.statements(0, edit.spans[0]) or [edit.old[0]]
+        counts = Counter[int]()
+        for numbers in self._old_lines(program, edit.file) if len(firsts) > 1 else ():
+            inside = (line for line in numbers if line in lines and line >= firsts[0])
+            counts.update(max(first for first in firsts if first <= line) for line in islice(inside, 1))
+        number = counts.most_common(1)[0][0] if counts else firsts[-1]
+        place = Place(shown_file(edit.file, self.report.root), number, file.function_at(0, number))
         where = format_place(place)
         self.edited[where] = place
-        was = format_place(old) if (old != place or not edit.new[1]) and edit.old[1] else ""
-        return ChangedLine(where, was, edit.old[1], edit.new[1], is_moved=edit.is_moved)
+        first = max(0, min([*lines].index(number) - 1, len(lines) - _MOST_DELETED))
+        texts = tuple(text.strip() for text in islice(lines.values(), first, first + _MOST_DELETED))
+        return ChangedLine(where, where, lines[number].strip(), deleted=texts if len(texts) > 1 else ())
+
+    def _old_lines(self, program: ProgramComparison, file: str) -> Iterator[list[int]]:
+        """The lines of a file on the stack of each removed or changed operation, innermost first."""
+        diff = program.diff
+        if diff is None:
+            return
+        origins = self._origins(diff.old)
+        for site in (edit.old for edit in diff.reported if edit.old is not None and edit.kind != "added"):
+            stack = origins.stack(site.computation, site.instruction).frames
+            yield [frame.line for frame in stack if portable_file(frame.file, self.report.root) == file]
 
     def _file(self, program: ProgramComparison, file: str) -> FileEdits:
         name = portable_file(file, self.report.root)
@@ -534,7 +569,7 @@ class ChangedLines:
 
     def _is_known(self, groups: Sequence[EditGroup], place: Place) -> bool:
         """Whether both sides of the file of a change are known."""
-        program = self.report.programs[groups[0].edits[0][0]]
+        program = self._program_of(groups)
         return self._knows_sources() and self._file(program, place.stored).is_known()
 
     def _knows_sources(self) -> bool:

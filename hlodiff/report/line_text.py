@@ -83,6 +83,8 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         '2 -> 3 in MLP()'
         >>> written("", "loss += penalty(x)"), written("    clip(1.0),", "")
         ('loss += penalty(x) added', 'clip(1.0) gone')
+        >>> written("grads = tree_at(lambda g: g.covariates, grads, replace_fn=jnp.zeros_like)", "", 40)
+        'grads = tree_at(...) gone'
         >>> written("return a, b", "return a, b, norm(g)"), written("return a, b", "return b")
         ('norm(g) added', 'a gone')
     """
@@ -91,9 +93,10 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         del side[len(side) - (side[-1:] != [] and side[-1].text == ",") :]
     old, new = ([token.text for token in side] for side in sides)
     if bool(old) != bool(new):
-        whole = lines[bool(new)][sides[bool(new)][0].start : sides[bool(new)][-1].end]
-        words = f"{whole} {'added' if new else 'gone'}"
-        return words if len(words) < most and _is_python(whole) else ""
+        line, side = lines[bool(new)], sides[bool(new)]
+        whole = line[side[0].start : side[-1].end]
+        found = (f"{words} {'added' if new else 'gone'}" for words in (whole, _called_names(side, line)))
+        return next((words for words in found if len(words) < most), "") if _is_python(whole) else ""
     # Lines that git pairs may have nothing in common: what they assign or return, or half of the shorter one's tokens.
     start, _ = common_ends(old, new)
     is_alike = (Counter(old) & Counter(new)).total() * 2 >= min(len(old), len(new)) > 0

@@ -480,7 +480,7 @@ def _place(line: ChangedLine) -> Iterator[str]:
 def _sources(line: ChangedLine) -> Iterator[str]:
     """The Python line before and after."""
     if line.is_edited:
-        yield from [f"- was {code(line.old_source)}"] if line.old_source else []
+        yield from (f"- was {code(source)}" for source in line.old_sources)
         yield from [f"- is {code(line.new_source)}"] if line.new_source else []
     elif text := line.new_source:
         yield f"- {code(text)}"

@@ -425,8 +425,8 @@ def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
     if not line.is_edited:
         yield from [Line(indent, f"| {line.new_source}", wrap=True)] if line.new_source else []
         return
-    if line.old_source:
-        yield Line(indent, f"- {line.old_source}", style="red", wrap=True)
+    for source in line.old_sources:
+        yield Line(indent, f"- {source}", style="red", wrap=True)
     if line.new_source:
         yield Line(indent, f"+ {line.new_source}", style="green", wrap=True)
 

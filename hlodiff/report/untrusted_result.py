@@ -77,7 +77,7 @@ _PLAIN = r"(?!-)[\w./+@~^:-]{1,400}"
 _PATH = re.compile(rf"{_PLAIN}(?: \([\w.]{{1,100}}\))?", re.ASCII)
 # The page command after a diff of one or two files, folders or revisions, without shell syntax.
 _DIFF = re.compile(rf"hlodiff diff(?: {_PLAIN}){{1,2}} --format html -o diff\.html", re.ASCII)
-_VERBATIM = ("old_source", "new_source")  # Python lines: kept whole or dropped
+_VERBATIM = ("old_source", "new_source", "deleted")  # Python lines: kept whole or dropped
 _ADVICE = "advice"  # a field of programs and findings: a command to type
 
 
@@ -211,7 +211,7 @@ def _record(kind: Any, value: Any, path: str, of: _ResultFile) -> Any:
     found |= {name: value[name] for name in _NAMES if name in found and _IDENTIFIER.fullmatch(str(value[name]))}
     found |= {name: value[name] for name in _SIDES if name in found and _PATH.fullmatch(str(value[name]))}
     found |= {"style": NEXT} if value.get("style") == NEXT and "style" in found else {}
-    found |= {name: "" for name in _VERBATIM if WITHHELD in str(found.get(name, ""))}
+    found |= {name: type(found[name])() for name in _VERBATIM if WITHHELD in str(found.get(name, ""))}
     return kind(**found)
 
 
