@@ -431,8 +431,11 @@ def labels_of(module: Module) -> tuple[tuple[bytes, ...], ...]:
         equal bytes for operations that differ only in the slice they take and the number they hold; their callees are
         equal including numbers.
     """
-    hashes = computation_hashes(module)
-    return tuple(tuple(_label(it, hashes) for it in one.instructions) for one in module.computations)
+    known: dict[str, tuple[tuple[bytes, ...], ...]] = module.__dict__
+    if "labels" not in known:
+        hashes = computation_hashes(module)
+        known["labels"] = tuple(tuple(_label(it, hashes) for it in one.instructions) for one in module.computations)
+    return known["labels"]
 
 
 def _label(it: Instruction, hashes: Sequence[str]) -> bytes:
