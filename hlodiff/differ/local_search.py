@@ -350,6 +350,8 @@ class CostModel:
             else:
                 others.append((position, 0))
         least += self.total
+        # Those first that may save most: mostly they do not, and the others then need no cost.
+        saved.sort(key=itemgetter(1), reverse=True)
         for position, most in saved + others:
             if least >= limit:
                 return False
