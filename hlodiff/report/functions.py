@@ -675,7 +675,7 @@ def _stage_views(
     for targets, edit_groups in sorted(by_targets.items(), key=lambda item: -len(item[0])):
         with_callers = not is_compiled and not _setting(own, report)
         listed = _shown_once(
-            (line for view in found for line in view.lines),
+            () if is_compiled else (line for view in found for line in view.lines),
             lines.listed(
                 edit_groups,
                 most - shown,

@@ -131,9 +131,10 @@ class ChangedLines:
         for number, (line, groups) in enumerate(entries[:MOST_CHANGED_LINES], 1):
             in_order = groups if as_given else self._in_order(line, groups, most)
             # Each edited line is shown with one of its changes.
-            others = {other.edit for other, _ in entries[number:MOST_CHANGED_LINES] if other.is_edited} - {line.edit}
-            kept = 0 if as_given else len(others)
-            shown_of.append((line, in_order[: max(most - kept, min(most, 1))]))
+            edited = {other.edit for other, _ in entries[number:MOST_CHANGED_LINES] if other.is_edited}
+            kept = 0 if as_given else len(edited - {one.edit for one, _ in [*shown_of, (line, groups)]})
+            least = line.edit not in {one.edit for one, _ in shown_of}
+            shown_of.append((line, in_order[: max(most - kept, min(most, least), 0)]))
             most -= len(shown_of[-1][1])
         if compare_with_all:
             compare_with_all({edit_group for _, shown in shown_of for edit_group in shown})
