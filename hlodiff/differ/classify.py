@@ -183,6 +183,7 @@ _INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
 _SCALAR = re.compile(r"dense<(-?[\d.]+(?:[eE][-+]?\d+)?)>")
+_ZERO = re.compile(r"(?:dense<)?-?0(?:\.0*)?(?:e[-+]?0+)?>?", re.IGNORECASE)
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
 _MODULE_PLACEMENT = ("num_partitions", "replica_count", "mhlo.num_partitions", "mhlo.num_replicas", "sdy.mesh")
@@ -373,6 +374,8 @@ def _exchanged_numbers(diff: ModuleDiff) -> frozenset[int]:
         if [len(one) for one in literals] != [1, 1] or literals[0] == literals[1]:
             continue
         (old,), (new,) = literals
+        if any(_ZERO.fullmatch(one) for one in (old, new)):  # sums, masks and loops start from it
+            continue
         taken = [any(_is_taken(diff, one, places) for one in numbers) for numbers in sides]
         is_exchanged = any(taken) if diff.new.stage == "stablehlo" else all(taken)
         if is_exchanged and not follows_from_shapes(old, new, diff.element_counts):
