@@ -813,21 +813,36 @@ def decode(x):
 
 def batch(x):
     return jax.vmap(decode)(x)
+
+
+def gradient(x):
+    return jax.grad(lambda x: decode(x).sum())(x)
 '''
 
 
-def test_the_length_of_a_loop_is_not_that_of_the_loop_around_it() -> None:
-    """The old loop is paired with the new one around it, and a loop of 48 steps is inside of that now."""
-    sides = DECODER, DECODER.replace("jax.vmap(decode)(x)", "jax.lax.map(decode, x)")
+def of_decoder(written: str, instead: str, shape: tuple[int, ...], function: str = "batch") -> str:
+    """The report of the decoder after an edit of its text."""
+    sides = DECODER, DECODER.replace(written, instead)
     texts = []
     for source in sides:
         names: dict[str, Any] = {}
         exec(compile(source, "model.py", "exec"), names)
-        lowered = jax.jit(names["batch"]).lower(jax.ShapeDtypeStruct((12, 4), jnp.float32))
+        lowered = jax.jit(names[function]).lower(jax.ShapeDtypeStruct(shape, jnp.float32))
         texts.append(hlodiff.read_text(lowered.as_text(debug_info=True)))
     found = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*texts))
     old, new = (source.splitlines() for source in sides)
-    words = to_terminal(Report("diff", "a", "b", (found,), source_line=Sources(new, old=old)))
+    return to_terminal(Report("diff", "a", "b", (found,), source_line=Sources(new, old=old)), width=200)
+
+
+def test_what_moved_to_another_loop_of_an_edited_line_is_shown_with_both_its_sides() -> None:
+    words = of_decoder("length=48)", "length=48, reverse=True)", (4,), "gradient")
+    assert "reverse=True added at model.py:10" in words.partition("next:")[0] and "moved" in words, words
+    assert "- return jax.lax.scan(step, x, None, length=48)[1]" in words, words
+
+
+def test_the_length_of_a_loop_is_not_that_of_the_loop_around_it() -> None:
+    """The old loop is paired with the new one around it, and a loop of 48 steps is inside of that now."""
+    words = of_decoder("jax.vmap(decode)(x)", "jax.lax.map(decode, x)", (12, 4))
     assert "jax.lax.map(decode, x)" in words and "48 -> 12" not in words, words
 
 

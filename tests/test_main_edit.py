@@ -167,6 +167,11 @@ def one(
             "y = jnp.sum(jnp.where(other[..., None], values, 1.0), axis=-1) + bias.astype(jnp.float32)",
             "",  # `jnp.sum(...)` would hide what differs
         ),
+        (
+            "z = dot(x, wx) + dot(h, wh)",
+            "z = dot(x, wx).astype(jnp.bfloat16) + dot(h, wh).astype(jnp.bfloat16)",
+            "2x .astype(jnp.bfloat16) added",
+        ),
         ("opt = o.chain(o.clip(1.0), o.adam(1e-3))", "opt = o.chain(o.adam(1e-3))", "o.clip(1.0) gone"),
         ("opt = o.chain(o.adam(1e-3))", "opt = o.chain(o.adam(1e-3), o.ema(0.9))", "o.ema(0.9) added"),
     ],

@@ -17,7 +17,7 @@ from itertools import product
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.grouping import ARRANGING, weight_of
-from hlodiff.differ.instruction_costs import FUSIONS
+from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
 from hlodiff.differ.result import Cost, Edit, FieldChange, ModuleDiff, Site
@@ -1307,7 +1307,11 @@ def _launches_of_fusions(
         if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or not program.diff:
             continue
         way = 1 if edit_group.kind == "added" else -1
-        costs = (program.diff.reported[index].cost or (None, None) for _, index in edit_group.edits)
+        edits = [program.diff.reported[index] for _, index in edit_group.edits]
+        site, module = (edits[0].new, program.diff.new) if way > 0 else (edits[0].old, program.diff.old)
+        if site is not None and site.computation in fused_bodies(module):  # it starts with the fusion that it is in
+            continue
+        costs = (edit.cost or (None, None) for edit in edits)
         runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
         if runs != edit_group.count:
             words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"

@@ -94,8 +94,8 @@ class ChangedLines:
         found: dict[tuple[Place | None, Place | None], list[EditGroup]] = {}
         for edit_group in edit_groups:
             old, new = self.by_edit(edit_group)
-            if edit_group.kind == "moved" and new is not None:  # from another line: it is listed where it is now
-                old = None
+            if edit_group.kind == "moved" and old and new and not self._is_one_line(old, new, edit_group):
+                old = None  # it is listed where it is now
             found.setdefault((old, new), []).append(edit_group)
         # Removed operations belong to the line that replaced theirs, if another change shows which line that is.
         whole = [(old, new) for old, new in found if old is not None and new is not None]
@@ -505,6 +505,16 @@ class ChangedLines:
         if edits[1] is not None and edits[0] is None:
             return _other_side(new, files[1], 1), new
         return old, new
+
+    def _is_one_line(self, old: Place, new: Place, edit_group: EditGroup) -> bool:
+        """Whether two places are the same line of both sides, edited or not."""
+        if not self._knows_sources():
+            return (old.file, old.line) == (new.file, new.line)
+        program = self.report.programs[edit_group.edits[0][0]]
+        file = self._file(program, old.stored)
+        edit = file.at(0, old.line)
+        other = self._file(program, new.stored).at(1, new.line)
+        return edit == other if edit or other else file.on_other_side(0, old.line) == new.line
 
     def line_of(self, edit_group: EditGroup) -> tuple[Place | None, Place | None] | None:
         """The line of a change on both sides, see `by_edit`; None if it has none."""

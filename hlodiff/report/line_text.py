@@ -185,7 +185,10 @@ def _two_pieces(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: i
             half = [*sides[longer][: start + end], *sides[longer][len(long) - least :]]
             words = [_piece(short, half, lines[longer], status)]
             words += [_piece([token.text for token in half], sides[longer], lines[longer], status)]
-            if all(words) and len(found := f"{words[0].removesuffix(f' {status}')} and {words[1]}") <= most:
+            found = (
+                f"2x {words[1]}" if words[0] == words[1] else f"{words[0].removesuffix(f' {status}')} and {words[1]}"
+            )
+            if all(words) and len(found) <= most:
                 return found
     return ""
 

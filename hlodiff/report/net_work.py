@@ -215,7 +215,8 @@ class NetWork:
         way = 1 if edit_group.kind == "added" else -1
         is_half = is_half_of_work(edit_group)
         is_as_much = is_half and way * self._flops_here(edit_group, operation_of(edit_group)) <= 0
-        return is_as_much or any(way * count <= 0 for count in self._counts_here(edit_group))
+        in_text, executed = self._counts_here(edit_group)
+        return is_as_much or way * in_text <= 0 or (way < 0 and executed >= 0)
 
     def _counts_here(self, edit_group: EditGroup) -> list[int]:
         """By how many the line of a change has more of its operation, in the text and executed."""

@@ -376,7 +376,7 @@ def _constant_of(module: Module, computation: int, position: int, result: int) -
 
 @_about("operands", "removed", stage="stablehlo")
 def _independent_results(diff: ModuleDiff) -> Iterator[str]:
-    """Results that depend on at most half as many arguments as before, as where the gradient of a weight became zero.
+    """Results that depend on at most half or at least twice as many arguments, as if a gradient is zero or no longer.
 
     Whatever runs inside a loop or a call depends on all of its operands.
     """
@@ -390,18 +390,23 @@ def _independent_results(diff: ModuleDiff) -> Iterator[str]:
         return
     entry = diff.new.entry_computation
     paths = [path_of(entry.instructions[n]) for n in entry.parameters]
-    found = []
-    constants = _constants_of_results(diff.new)  # which another sentence is about
+    fewer, more = list[str](), list[str]()
+    constants = [_constants_of_results(module) for module in modules]  # which another sentence is about
     for number, (before, after) in enumerate(zip(old, new, strict=True)):
-        is_less = before != after and not after & ~before and 2 * after.bit_count() <= before.bit_count()
-        if is_less and not any(constants[number : number + 1]):
+        if before == after or any(any(side[number : number + 1]) for side in constants):
+            continue
+        counts = before.bit_count(), after.bit_count()
+        if not after & ~before and 2 * counts[1] <= counts[0]:
             left = [path for n, path in enumerate(paths) if after >> n & 1]
             on = f"only on {left[0]}" if len(left) == 1 else f"on {len(left)}" if left else "on none"
-            found.append(f"{_result_names(diff)[number]} {on}")
-    shown = found[:_MOST_PATHS] + ([f"{len(found) - _MOST_PATHS} more"] if len(found) > _MOST_PATHS else [])
-    if found:
-        depend = "result now depends" if len(found) == 1 else "results now depend"
-        yield f"{len(found):,} {depend} on fewer arguments: {', '.join(shown)}"
+            fewer.append(f"{_result_names(diff)[number]} {on}")
+        elif not before & ~after and 2 * counts[0] <= counts[1]:
+            more.append(f"{_result_names(diff)[number]} on {counts[1]} instead of {counts[0]}")
+    for found, how_many in ((fewer, "at most half"), (more, "at least twice")):
+        shown = found[:_MOST_PATHS] + ([f"{len(found) - _MOST_PATHS} more"] if len(found) > _MOST_PATHS else [])
+        if found:
+            depend = "result now depends" if len(found) == 1 else "results now depend"
+            yield f"{len(found):,} {depend} on {how_many} as many arguments: {', '.join(shown)}"
 
 
 def _arguments_of_results(module: Module) -> list[int]:

@@ -173,14 +173,16 @@ def _is_moved_memory(number: Number, needed: tuple[float, float] | None, thresho
     """Whether a change of one part of memory is offset by another part.
 
     For example, a buffer that is no longer donated is no longer temporary memory, if the compiler used it as such. Less
-    than the threshold of all may be left over: parts are padded.
+    than the threshold of all may be left over: parts are padded. Of smaller arguments and results that is a saving, as
+    they stay in memory between calls.
     """
     weight = _WEIGHTS.get(number.name)
     if weight is None or weight.whole != "memory" or not number.mark or needed is None:
         return False
     part, whole = abs(number.new - number.old), needed[1] - needed[0]
     kept = whole if number.mark == "worse" else -whole
-    return kept <= 0 or (kept < threshold * needed[0] and kept < _OFFSET * part)
+    is_padding = number.name in _UNCERTAIN and kept < threshold * needed[0] and kept < _OFFSET * part
+    return kept <= 0 or is_padding
 
 
 def other_memory(program: ProgramComparison, threshold: float = THRESHOLD) -> tuple[Number, ...]:
