@@ -47,7 +47,9 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
     names = "argument", "output", "temp", "alias"
     module = hlodiff.read_text(ONE.format(ONLY, *(8, 8) * 3))
 
-    def temp_and_aliased(old: tuple[int, ...], new: tuple[int, ...]) -> list[str]:
+    def temp_and_aliased(
+        old: tuple[int, ...], new: tuple[int, ...], asked: tuple[str, ...] = ("temp", "aliased")
+    ) -> list[str]:
         facts = [{f"memory.{name}": float(n) for name, n in zip(names, side, strict=False)} for side in (old, new)]
         facts = [
             side | ({"memory.peak": float(values[4])} if values[4:] else {})
@@ -55,7 +57,7 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
         ]
         program = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(module, module), facts[0], facts[1])
         found = marks(program)
-        return [found.get(name, "") for name in ("temp", "aliased")]
+        return [found.get(name, "") for name in asked]
 
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 10)) == ["", "worse"]
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
@@ -63,6 +65,8 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
     assert temp_and_aliased((1000, 1000, 500, 400), (1000, 1000, 300, 210)) == ["", ""], "10 of 200 are left over"
     assert temp_and_aliased((1000, 1000, 60, 0), (1000, 1000, 50, 0)) == ["better", ""], "0.5 % of all, real"
     assert temp_and_aliased((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]
+    kept = temp_and_aliased((1000, 1000, 50, 1000), (800, 800, 240, 800), ("arguments", "results"))
+    assert kept == ["better", "better"], "they stay in memory between calls, whatever a call needs"
 
 
 def of_donations(names: str, peaks: tuple[int, int] | None, target: str = "cpu") -> list[ProgramComparison]:

@@ -229,3 +229,53 @@ def test_equal_fusions_of_which_others_undo_a_part_say_how_many_fewer_there_are(
         "fusion" in one and one.endswith("; 2 fewer of this shape in all")
         for one in listed(both(program(True), program(False)))
     )
+
+
+NESTED = """HloModule m
+
+%inner (p: f32[64]) -> f32[64] {
+  %p = f32[64] parameter(0)
+  ROOT %s = f32[64] sine(%p)
+}
+
+%outer (p.1: f32[64], q.1: f32[64]) -> f32[64] {
+  %p.1 = f32[64] parameter(0)
+  %q.1 = f32[64] parameter(1)
+  %f = f32[64] fusion(%p.1), kind=kLoop, calls=%inner
+  ROOT %a = f32[64] add(INSIDE, %q.1)
+}
+
+%body (b: (s32[], f32[64])) -> (s32[], f32[64]) {
+  %b = (s32[], f32[64]) parameter(0)
+  %i = s32[] get-tuple-element(%b), index=0
+  %v = f32[64] get-tuple-element(%b), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %w = f32[64] fusion(%v, %v), kind=kLoop, calls=%outer
+  ROOT %t = (s32[], f32[64]) tuple(%next, %w)
+}
+
+%more (c: (s32[], f32[64])) -> pred[] {
+  %c = (s32[], f32[64]) parameter(0)
+  %j = s32[] get-tuple-element(%c), index=0
+  %n = s32[] constant(3)
+  ROOT %less = pred[] compare(%j, %n), direction=LT
+}
+
+ENTRY %main (x: f32[64]) -> f32[64] {
+  %x = f32[64] parameter(0)
+  %zero = s32[] constant(0)
+  %start = (s32[], f32[64]) tuple(%zero, %x)
+  %loop = (s32[], f32[64]) while(%start), condition=%more, body=%body, backend_config={"known_trip_count":{"n":"3"}}
+  ROOT %r = f32[64] get-tuple-element(%loop), index=1
+}
+"""
+
+
+def test_a_fusion_within_a_fusion_is_no_launch() -> None:
+    nested = NESTED.replace("INSIDE", "%f")
+    plain = NESTED.replace("INSIDE", "%p.1").replace("  %f = f32[64] fusion(%p.1), kind=kLoop, calls=%inner\n", "")
+    sides = [read_text(text) for text in (nested, plain)]
+    program = ProgramComparison("f", "tpu", "compiled", "changed", diff(*sides))
+    text = to_terminal(Report("diff", "a", "b", (program,)), width=200)
+    assert "removed fusion" in text and "launch" not in text, text
