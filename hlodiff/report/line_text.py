@@ -449,8 +449,8 @@ def replaced_name(old_source: str, new_source: str) -> str:
         ('TIED: True -> False', 'last: True -> False')
         >>> replaced_name("y = f(x, rtol=1e-3, atol=1e-6)", "y = f(x, rtol=1e-4, atol=1e-7)")
         'rtol: 1e-3 -> 1e-4, atol: 1e-6 -> 1e-7'
-        >>> replaced_name("y = x[i:n]", "y = x[i:m]")
-        'n -> m'
+        >>> replaced_name("y = x[i:n]", "y = x[i:m]"), replaced_name("y['grad'] = norm(g)", "y['update'] = norm(u)")
+        ('n -> m', "'grad' -> 'update', g -> u")
         >>> replaced_name("y = np.cumsum(x)", "y = lax.cumsum(x, reverse=True)")
         'np.cumsum -> lax.cumsum, reverse=True added'
     """
@@ -465,7 +465,7 @@ def replaced_name(old_source: str, new_source: str) -> str:
         are_names = all(_ELEMENT.fullmatch(word) or word[0] in "\"'" for pair in pairs for word in pair)
         return f"{old[places[0]]} and {new[places[0]]} exchanged" if are_names else ""
     if len(pairs) != 1:
-        return _keywords(old, new, places)
+        return _keywords(old, new, places) or _key_and_name(old, new, places)
     one, other = old[places[0]], new[places[0]]
     if not all(_IS_VALUE.match(word) for word in (one, other)):
         return ""
@@ -499,6 +499,16 @@ def _keywords(old: Sequence[str], new: Sequence[str], places: Sequence[int]) -> 
         found.append(f"{old[place - 2]}: {format_pair(old[place], new[place])}")
     words = ", ".join(found)
     return words if len(words) <= FIRST_LINE else ""
+
+
+def _key_and_name(old: Sequence[str], new: Sequence[str], places: Sequence[int]) -> str:
+    """A string and a name that others took the place of; "" of anything else."""
+    pairs = dict.fromkeys((old[place], new[place]) for place in places)
+    strings = [all(word[0] in "\"'" for word in pair) for pair in pairs]
+    names = [all(map(str.isidentifier, pair)) for pair in pairs]
+    words = ", ".join(format_pair(*pair) for pair in pairs)
+    is_both = len(pairs) == 2 and any(strings) and any(names)
+    return words if is_both and len(words) <= FIRST_LINE else ""
 
 
 def _unpacked_name(words: Sequence[str], place: int) -> str:
