@@ -352,6 +352,13 @@ ENTRY %e {
     assert row.endswith("with reduce-scatter  (+8.0 KiB)"), "what else the fusion computes was elsewhere before"
 
 
+@pytest.mark.parametrize(("size", "mark"), [(100_004, ""), (102_000, "worse")])
+def test_as_many_collectives_that_carry_a_number_more_are_no_worse(size: int, mark: str) -> None:
+    compared = ProgramComparison("f", "tpu-2", "compiled", "changed")
+    (one,) = judged(compared, (Number("all-reduce", 8, 8, old_bytes=100_000, new_bytes=size),))
+    assert (one.mark, one.relevant) == (mark, True)
+
+
 def test_a_first_line_without_a_place_for_each_kind_has_the_bytes_of_all_and_their_target() -> None:
     """Only where targets differ does the number name its target."""
     came = [("all-gather", 65536)] * 9 + [("collective-permute", 65536)] * 9

@@ -217,6 +217,8 @@ def _judged(
     if way and by >= threshold and not is_of_donation and _is_by_chance(program, number, by, threshold):
         of, off = ("temp and peak", "") if number.name in MEMORY else (number.name, " off GPUs")
         return replace(number, relevant=True, least=_below(of, threshold * _UNCERTAIN[number.name]) + off)
+    if way and by < threshold and number.name in FAMILIES and number.old == number.new:
+        return replace(number, relevant=True, least=_below("bytes of as many collectives", threshold))
     if way and by < threshold and number.name in _WORK and _changed_outside(program, number) >= threshold:
         words = f"{_below('work outside of loops', threshold)} of all in {ASSUMED} turns"
         return replace(number, relevant=True, least=words)
