@@ -21,7 +21,7 @@ from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
-from hlodiff.hlo.collectives import FAMILIES, stem
+from hlodiff.hlo.collectives import stem
 from hlodiff.hlo.metadata import REMATERIALISED, own_frame, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
 from hlodiff.hlo.printer import print_instruction
@@ -169,7 +169,6 @@ MEANINGS: dict[Class, str] = {
     "numerics": "constants, types, precision",
     "structure": "other operations",
     "cost": "fusions, copies, layouts",
-    "schedule": "order, shared channels",
 }
 """What each class of a changed program says of it, for a report that has its word."""
 OTHER_RESULTS = "results may differ"
@@ -224,7 +223,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
 
     Returns:
         one or more of `CLASSES` without "toolchain", which needs to know who compiled; ("identical",) where there is
-        no difference at all, ("schedule",) where only order, tuning or shared channels of collectives differ.
+        no difference at all, ("schedule",) where only order or tuning differ.
 
     Example:
         >>> classes_of(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
@@ -261,7 +260,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
 
         if relocations(diff):
             chosen.add("placement")
-    return tuple(name for name in CLASSES if name in chosen and (name != "schedule" or len(chosen) == 1))
+    return tuple(name for name in CLASSES if name in chosen)
 
 
 def _has_other_work(diff: ModuleDiff) -> bool:
@@ -750,8 +749,6 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
     if field == LEFT_OVER:
         return [("cost", True)]
-    if field == "attribute:channel_id" and site is not None and stem(site.opcode) in FAMILIES:
-        return [("schedule", True)]  # who takes part is said by the groups of devices
     # Host memory is "pinned_host" or "unpinned_host".
     is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
     is_placement = is_placement or bool(resharded_values(old, new))  # of what `shard_map` takes and returns

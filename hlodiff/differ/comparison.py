@@ -218,7 +218,7 @@ def with_compiler(
 
 
 def _marked(program: ProgramComparison, other_stage: ProgramComparison | None, other: bool) -> ProgramComparison:
-    if program.stage == "stablehlo" and other_stage is not None and _runs_alike(other_stage):
+    if program.stage == "stablehlo" and other_stage is not None and other_stage.status == "identical":
         # Other tiles of a kernel may add in another order.
         is_tuned = other_stage.diff is not None and bool(other_stage.diff.tuning)
         return replace(program, other_toolchain=other, compiles_alike=not is_tuned)
@@ -234,13 +234,6 @@ def _marked(program: ProgramComparison, other_stage: ProgramComparison | None, o
         other or are_numbers or "numerics" in written.classes or replaces_a_number(written.diff)
     )
     return replace(program, other_toolchain=other, has_folded_constants=is_folded)
-
-
-def _runs_alike(program: ProgramComparison) -> bool:
-    """Whether nothing that a program runs changed: nothing at all, or who shares the channels of its collectives."""
-    edits = program.diff.reported if program.diff else ()
-    is_of_channels = bool(edits) and all(edit.fields == ("attribute:channel_id",) for edit in edits)
-    return program.status == "identical" or (is_of_channels and program.classes == ("schedule",))
 
 
 def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:

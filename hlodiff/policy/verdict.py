@@ -110,8 +110,7 @@ def _changed(both: ProgramPair, fails: Iterable[str]) -> Finding:
     what = "no longer matches its snapshot"
     changed = [program for program in stages if program.status == "changed"]
     failing = set(fails)
-    judged = [one for one in changed if one.classes != ("schedule",)]
-    if any(failing & {one.stage, *one.classes, *(f"{one.stage}.{name}" for name in one.classes)} for one in judged):
+    if any(failing & {one.stage, *one.classes, *(f"{one.stage}.{name}" for name in one.classes)} for one in changed):
         return Finding("error", "changed", both.name, both.target, what)
     own = " and ".join(sorted(classes, key=CLASSES.index)) or "nothing"
     if failing and any(word.partition(".")[0] in STAGE_WORDS for word in failing) and len(changed) == 1:

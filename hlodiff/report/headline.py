@@ -253,8 +253,7 @@ def class_meanings(programs: Iterable[ProgramView]) -> dict[str, str]:
         {}
     """
     programs = tuple(programs)
-    compiled = [one for one in programs if one.stage == "compiled"]
-    same = {(one.name, one.target) for one in compiled if one.status == "identical" or one.word == "schedule"}
+    same = {(one.name, one.target) for one in programs if (one.stage, one.status) == ("compiled", "identical")}
     changed = [one for one in programs if one.status == "changed"]
     found = {word for program in changed for word in program.word.split(", ")}
     meanings: dict[str, str] = {name: words for name, words in MEANINGS.items() if name in found}
