@@ -135,8 +135,7 @@ class _OtherLines:
     @cached_property
     def _other_lines(self) -> set[tuple[Line, Line]]:
         """Pairs of lines of which one mostly corresponds to another line."""
-        counts = Counter((self._line(0, one), self._line(1, other)) for one, other in self.mapping[0].items())
-        counts = Counter({lines: times for lines, times in counts.items() if None not in lines})
+        counts = {lines: opcodes.total() for lines, opcodes in self._matched_lines.items()}
         most: tuple[dict[Line, int], dict[Line, int]] = ({}, {})
         for lines, times in counts.items():
             for side, line in enumerate(lines):
@@ -146,18 +145,27 @@ class _OtherLines:
         }
 
     @cached_property
+    def _matched_lines(self) -> dict[tuple[Line, Line], Counter[str]]:
+        """The opcodes of what is matched, by its lines."""
+        found: dict[tuple[Line, Line], Counter[str]] = {}
+        for one, other in self.mapping[0].items():
+            lines = self._line(0, one), self._line(1, other)
+            if None not in lines:
+                found.setdefault(lines, Counter())[at(self.modules[0], one).opcode] += 1
+        return found
+
+    @cached_property
     def _left_lines(self) -> set[tuple[Line, Line]]:
         """Pairs of two lines with loops, one of which has the same operations without a match in the other program.
 
         If a loop is put around another one, the shortest script may make the old one the new one around it: what is of
         the line of the old one then has no match, in the new loop.
         """
-        pairs: dict[tuple[Line, Line], Counter[str]] = {}
-        for one, other in self.mapping[0].items():
-            lines = self._line(0, one), self._line(1, other)
-            if lines[0] != lines[1] and None not in lines:
-                pairs.setdefault(lines, Counter())[at(self.modules[0], one).opcode] += 1
-        pairs = {lines: opcodes for lines, opcodes in pairs.items() if not opcodes.keys().isdisjoint(LOOPS)}
+        pairs = {
+            (old, new): opcodes
+            for (old, new), opcodes in self._matched_lines.items()
+            if old != new and not opcodes.keys().isdisjoint(LOOPS)
+        }
         unmatched: tuple[dict[Line, Counter[str]], ...] = (
             {new: Counter() for _, new in pairs}, {old: Counter() for old, _ in pairs}
         )  # fmt: skip

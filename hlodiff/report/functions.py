@@ -586,7 +586,7 @@ def _written_then_compiled(
             if len(listed) > 1:
                 listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
             if text.program.diff is not None and "while" in text.program.diff.op_counts:
-                listed = with_loop_moves(listed, lines.turns_of, lines.edits_of)
+                listed = with_loop_moves(listed, lines.turns_of, lines.each_edit_of)
             if len(listed) > 1:
                 listed = without_moves(listed, lambda one: next(filter(None, lines.by_edit(one)[::-1]), None))
             for edit_group in listed:

@@ -501,7 +501,7 @@ BothTurns = tuple[Turns | None, Turns | None]
 def with_loop_moves(
     edit_groups: Sequence[EditGroup],
     turns_of: Callable[[EditGroup], BothTurns],
-    edits_of: Callable[[EditGroup], Sequence[EditGroup]] = lambda one: (one,),
+    each_edit_of: Callable[[EditGroup], Sequence[EditGroup]] = lambda one: (one,),
 ) -> list[EditGroup]:
     """Joins work that was removed from a loop and added outside of it, the reverse, or in another loop: it only moved.
 
@@ -511,7 +511,7 @@ def with_loop_moves(
     Args:
         edit_groups: the changes of one program.
         turns_of: where and how often a change's instructions run.
-        edits_of: each edit of a change as one of its own: a product and its gradient are of one line and in two loops.
+        each_edit_of: each edit of a change as one of its own: a product and its gradient are of one line, in two loops.
 
     Example:
         >>> products = [
@@ -544,7 +544,7 @@ def with_loop_moves(
     for removed, added in (pair for both in halves.values() for pair in product(*both)):
         if removed in joined or added in joined:
             continue
-        if way := _way_of(removed, added, known[removed], known[added]):
+        if found := _way_of(removed, added, known[removed], known[added]):
             shapes = [one.what.partition(", ")[0].rpartition(" ")[2] for one in (removed, added)]
             was = f" (was {shapes[0]})" if shapes[0] != shapes[1] else ""
         else:
@@ -552,11 +552,11 @@ def with_loop_moves(
                 continue
             for one in (removed, added):
                 if one not in each:
-                    each[one] = [(edit, turns_of(edit)) for edit in edits_of(one)]
-            way, was = _way_of_each(each[removed], each[added]), ""
-        if way:
-            operation, loops = operation_of(added), OTHER_PART if _TO_ANOTHER.match(way) else LOOP_MOVE
-            both = _both_halves(removed, added)
+                    each[one] = [(edit, turns_of(edit)) for edit in each_edit_of(one)]
+            found, was = _way_of_each(each[removed], each[added]), ""
+        if found:
+            way, loops = found
+            operation, both = operation_of(added), _both_halves(removed, added)
             what = f"{shape_of(added.what)}{was}: {way}"
             joined |= {removed: None}
             joined[added] = replace(
@@ -566,28 +566,35 @@ def with_loop_moves(
     return [edit_group for edit_group in shown if edit_group is not None]
 
 
-def _way_of(removed: EditGroup, added: EditGroup, before: BothTurns, after: BothTurns) -> str:
-    """From where to where an operation moved, and how often it runs now; "" if it is another one."""
+_Way = tuple[str, tuple[str, ...]]
+"""From where to where something moved, and how often it runs now; whether out of a loop or to another part."""
+
+
+def _way_of(removed: EditGroup, added: EditGroup, before: BothTurns, after: BothTurns) -> _Way | None:
+    """The way that an operation moved; None if it is another one."""
     old, new = before[0], after[1]
-    return _loop_move(old, new) if old and new and _is_as_much(removed, added, old, new) else ""
+    if old is None or new is None or not _is_as_much(removed, added, old, new) or not (words := _loop_move(old, new)):
+        return None
+    return words, _moved_loops(old, new)
 
 
-def _way_of_each(removed: Sequence[tuple[EditGroup, BothTurns]], added: Sequence[tuple[EditGroup, BothTurns]]) -> str:
-    """The way that all of some edits moved; "" if there is none, or several."""
+def _way_of_each(
+    removed: Sequence[tuple[EditGroup, BothTurns]], added: Sequence[tuple[EditGroup, BothTurns]]
+) -> _Way | None:
+    """The way that all of some edits moved; None if there is none, or several."""
     if len(removed) < 2 or len(removed) != len(added):
-        return ""
-    left, ways = [*added], set[str]()
+        return None
+    left, ways = [*added], set[_Way]()
     for one, before in removed:
         found = ((n, _way_of(one, other, before, after)) for n, (other, after) in enumerate(left))
-        n, way = next((item for item in found if item[1]), (-1, ""))
-        if n < 0:
-            return ""
+        n, way = next((item for item in found if item[1]), (-1, None))
+        if way is None:
+            return None
         del left[n]
         ways.add(way)
-    return ways.pop() if len(ways) == 1 else ""
+    return ways.pop() if len(ways) == 1 else None
 
 
-_TO_ANOTHER = re.compile("to another|from")
 _FROM_TO = re.compile(r"[:;] from \S+ to \S+$")
 
 
@@ -1303,17 +1310,20 @@ def _launches_of_fusions(
     A list counts them in the text: of an unrolled loop there are more, and each runs less often.
     """
     is_said = False
+    fused: dict[int, dict[int, None]] = {}  # the bodies of fusions of a side
     for edit_group in edit_groups:
         if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or not program.diff:
             continue
         way = 1 if edit_group.kind == "added" else -1
         edits = [program.diff.reported[index] for _, index in edit_group.edits]
-        site, module = (edits[0].new, program.diff.new) if way > 0 else (edits[0].old, program.diff.old)
-        if site is not None and site.computation in fused_bodies(module):  # it starts with the fusion that it is in
-            continue
         costs = (edit.cost or (None, None) for edit in edits)
         runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
         if runs != edit_group.count:
+            site, module = (edits[0].new, program.diff.new) if way > 0 else (edits[0].old, program.diff.old)
+            if way not in fused:
+                fused[way] = fused_bodies(module)
+            if site is not None and site.computation in fused[way]:  # it starts with the fusion that it is in
+                continue
             words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"
             whole = executed_change(program, "launches")
             if whole * way <= 0 and not is_said:

@@ -207,10 +207,8 @@ class ChangedLines:
         old, new = places
         if old is None or new is None or not self._knows_sources():
             return None
-        program = self._program_of(groups)
-        edit = self._file(program, old.stored).at(0, old.line)
-        is_same = edit is not None and edit == self._file(program, new.stored).at(1, new.line)
-        return edit if edit and is_same and any(first == last for first, last in edit.spans) else None
+        edit, other = self._edits_at(self._program_of(groups), old, new)
+        return edit if edit and edit == other and any(first == last for first, last in edit.spans) else None
 
     def _changed_line(self, places: tuple[Place | None, Place | None], groups: Sequence[EditGroup]) -> ChangedLine:
         old, new = places
@@ -498,23 +496,26 @@ class ChangedLines:
                 number = file.on_other_side(side, known.line)
                 other = replace(known, line=number, caller="") if number else None
             return (other, known) if side else (known, other)
-        files = file, self._file(program, new.stored)
-        edits = files[0].at(0, old.line), files[1].at(1, new.line)
+        edits = self._edits_at(program, old, new)
         if edits[0] is not None and edits[1] is None:
-            return old, _other_side(old, files[0], 0)
+            return old, _other_side(old, file, 0)
         if edits[1] is not None and edits[0] is None:
-            return _other_side(new, files[1], 1), new
+            return _other_side(new, self._file(program, new.stored), 1), new
         return old, new
 
     def _is_one_line(self, old: Place, new: Place, edit_group: EditGroup) -> bool:
         """Whether two places are the same line of both sides, edited or not."""
         if not self._knows_sources():
             return (old.file, old.line) == (new.file, new.line)
-        program = self.report.programs[edit_group.edits[0][0]]
-        file = self._file(program, old.stored)
-        edit = file.at(0, old.line)
-        other = self._file(program, new.stored).at(1, new.line)
-        return edit == other if edit or other else file.on_other_side(0, old.line) == new.line
+        program = self._program_of([edit_group])
+        edit, other = self._edits_at(program, old, new)
+        if edit or other:
+            return edit == other
+        return self._file(program, old.stored).on_other_side(0, old.line) == new.line
+
+    def _edits_at(self, program: ProgramComparison, old: Place, new: Place) -> tuple[LineEdit | None, LineEdit | None]:
+        """The edits of a line of the old side and of one of the new side."""
+        return self._file(program, old.stored).at(0, old.line), self._file(program, new.stored).at(1, new.line)
 
     def line_of(self, edit_group: EditGroup) -> tuple[Place | None, Place | None] | None:
         """The line of a change on both sides, see `by_edit`; None if it has none."""
@@ -561,7 +562,7 @@ class ChangedLines:
             found.append(turns if len(around) == 1 and own else None)
         return found[0], found[1]
 
-    def edits_of(self, edit_group: EditGroup) -> tuple[EditGroup, ...]:
+    def each_edit_of(self, edit_group: EditGroup) -> tuple[EditGroup, ...]:
         """Each edit of a change as one of its own; the change itself if it joins what was removed and added."""
         edits, kind = edit_group.edits, edit_group.kind
         if len(edits) < 2 or any(self._edit(number)[0].kind != kind for number in edits):

@@ -160,14 +160,11 @@ class ReportTexts:
             return self.shared
         written = [one for one in self.shared if one.stage == "stablehlo"]
         compiled = [one for one in self.shared if one.stage == "compiled"]
-        if len(written) > 1:
+        if written:
             from hlodiff.report.net_work import NetWork
 
             left = {*NetWork(self.report).without_undone(one.edit_group for one in written)}
             written = [one for one in written if one.edit_group in left]
-        if written and compiled:
-            from hlodiff.report.net_work import NetWork
-
             work = NetWork(self.report, is_retyped=any("convert" in one.edit_group.group[1:3] for one in written))
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
         return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
