@@ -349,7 +349,56 @@ def test_lines_that_were_deleted_together_are_shown_and_the_one_with_operations_
     assert "\n".join(f"- was `{source.strip()}`" for source in old[1:4]) in to_form(known, "markdown")
     assert [f"<pre>{source.strip()}</pre>" in to_form(known, "html") for source in old[1:4]] == [True] * 3
     ((shown,),) = (stage.lines for stage in read_untrusted_view(to_form(known, "json")).functions[0].stages)
-    assert shown.deleted == tuple(source.strip() for source in old[1:4])
+    assert shown.old_lines == tuple(source.strip() for source in old[1:4])
+
+
+def test_lines_that_were_edited_together_are_shown_where_nothing_tells_them_apart() -> None:
+    """The places of arguments come from a function that no operation has on its stack."""
+    old = ["def specs():", "    up = P('a', 'b')", "    down = P('b', 'a')", "    return up, down"]
+    new = [old[0], "    up = P(None, 'b')", "    down = P('b', None)", old[3]]
+    compared = ProgramComparison(
+        "f", "cpu", "stablehlo", "changed", hlodiff.diff(program("sine", ()), program("cosine", ()))
+    )
+    known = Report("check", "a", "b", (compared,), source_line=Sources(new, old=old))
+    lines = [row.strip() for row in to_terminal(known).splitlines()]
+    at = lines.index("model.py:2 (specs)")
+    shown = [f"{sign} {text.strip()}" for sign, side in (("-", old), ("+", new)) for text in side[1:3]]
+    assert lines[at + 1 : at + 5] == shown
+    assert "\n".join(f"- is `{text.strip()}`" for text in new[1:3]) in to_form(known, "markdown")
+    assert to_form(known, "html").count('<pre class="is">') == 2
+
+
+@pytest.mark.parametrize("runs", [1, 7])
+def test_a_line_says_how_often_its_operations_run(runs: int) -> None:
+    """The number comes with the line, if all of its operations run equally often, and more than once."""
+    sides = []
+    for opcode in ("sine", "cosine"):
+        at = 'metadata={op_name="jit(f)/while/body/a" stack_frame_id=1}'
+        sides.append(
+            hlodiff.read_text(
+                f"HloModule m\n\n{debug_tables((('layer', 7),))}\n"
+                "%body (t: (s32[], f32[8])) -> (s32[], f32[8]) {\n  %t = (s32[], f32[8]) parameter(0)\n"
+                "  %i = s32[] get-tuple-element(%t), index=0\n  %x = f32[8] get-tuple-element(%t), index=1\n"
+                f"  %r = f32[8] {opcode}(%x), {at}\n"
+                "  %one = s32[] constant(1)\n  %j = s32[] add(%i, %one)\n"
+                "  ROOT %u = (s32[], f32[8]) tuple(%j, %r)\n}\n\n"
+                "%more (s: (s32[], f32[8])) -> pred[] {\n  %s = (s32[], f32[8]) parameter(0)\n"
+                f"  %k = s32[] get-tuple-element(%s), index=0\n  %n = s32[] constant({runs})\n"
+                "  ROOT %c = pred[] compare(%k, %n), direction=LT\n}\n\n"
+                "ENTRY %e {\n  %x0 = f32[8] parameter(0)\n  %zero = s32[] constant(0)\n"
+                "  %start = (s32[], f32[8]) tuple(%zero, %x0)\n"
+                "  ROOT %w = (s32[], f32[8]) while(%start), condition=%more, body=%body, "
+                f'backend_config={{"known_trip_count":{{"n":"{runs}"}}}}\n}}\n'
+            )
+        )
+    compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*sides))
+    new = edited(7, "    return jnp.cos(x)")
+    known = Report("check", "a", "b", (compared,), source_line=Sources(new))
+    place = "model.py:7 (layer)"
+    words = f", runs {runs} times" if runs > 1 else ""
+    assert f"{place}{words}" in [row.strip() for row in to_terminal(known).splitlines()]
+    assert f"`{place}`{words}\n" in to_form(known, "markdown")
+    assert f"<code>{place}</code>{words}</p>" in to_form(known, "html")
 
 
 SCANS = (

@@ -199,6 +199,16 @@ def test_two_edited_lines_are_named_and_three_are_no_one_change() -> None:
     lines = [ChangedLine(f"a.py:{n}", "", f"f(x{n})", f"g(x{n})") for n in (1, 2, 3)]
     assert main_edit("worse: flops +8 %", (), lines[:2], ()) == "f() -> g() at a.py:1, and an edit at a.py:2"
     assert main_edit("worse: flops +8 %", (), lines, ()) == ""
+    long = ChangedLine(
+        "a.py:1", "", "a, b = scan(step, (h, key), None, length=n)", "c = scan(step, h, split(key, n))[1]"
+    )
+    gone = ChangedLine("a.py:9", "a.py:9", "key, now = split(key)")
+    words = "key, now = split(key) gone at a.py:9, and an edit at a.py:1"
+    assert main_edit("same cost", (), (long, gone), ()) == words
+    name = "cross_entropy_with_integer_labels(...) -> cross_entropy_of_labels(...)"
+    call = ChangedLine("a.py:1", "", "y = optax.cross_entropy_with_integer_labels(logits, targets)")
+    call = replace(call, new_source="y = optax.cross_entropy_of_labels(logits, smooth)")
+    assert main_edit("same cost", (), (call, ChangedLine("a.py:9", "", "", "smooth = f(x, 3)")), ()) == name
 
 
 @pytest.mark.parametrize(

@@ -732,7 +732,7 @@ def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
 
 
 def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Classification]:
-    """Classes of one changed field; the type of an argument concerns both interface and numerics."""
+    """Classes of one changed field; the type of an argument is interface and numerics, its sharding also placement."""
     field, (old, new) = change.field, (change.old, change.new)
     site = edit.new or edit.old
     numeric = _is_numeric(field, old, new, site)
@@ -745,12 +745,13 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         is_other = any(one.field == "opcode" or one.field.startswith("attribute:") for one in edit.changes)
         field, numeric = "literal", change.of_floats and not is_other
     numeric = numeric or (field in ("attribute:dimensions", "attribute:window") and _is_reordered_sum(edit, diff))
-    if _is_interface(field, edit, diff):
-        return [("interface", False), ("numerics", False)] if numeric else [("interface", False)]
-    if field == LEFT_OVER:
-        return [("cost", True)]
     # Host memory is "pinned_host" or "unpinned_host".
     is_placement = field in _PLACEMENT or (field == "memory_space" and "host" in f"{old} {new}")
+    if _is_interface(field, edit, diff):
+        also: list[_Classification] = [("numerics", False)] if numeric else []
+        return [("interface", False), *([("placement", False)] if is_placement else also)]
+    if field == LEFT_OVER:
+        return [("cost", True)]
     is_placement = is_placement or bool(resharded_values(old, new))  # of what `shard_map` takes and returns
     is_of_module = site is None and field.removeprefix("attribute:").startswith(_MODULE_PLACEMENT)
     if is_placement or (is_of_module and "<[]>" not in (old, new)):  # a mesh without axes places nothing

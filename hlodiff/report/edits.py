@@ -688,7 +688,8 @@ _DETAILS = re.compile(
 )
 # The compiler's own text of many lines; it is listed last.
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
-_LONG_ALIASING = re.compile(r"(output_to_operand_aliasing): [^;]{40,}")
+# Values that nobody reads in a list.
+_LONG_VALUE = re.compile(r"\b(output_to_operand_aliasing|\w*dimension_numbers): [^;]{40,}")
 # Names that the compiler chose: they mean nothing without the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
 
@@ -729,7 +730,7 @@ def format_listed(change: ChangeView) -> str:
         what = _DETAILS.sub("", NAMED.sub(r"\1", change.what))
     else:
         what = _OPERANDS.sub("operands", _LONG_CONFIG.sub("backend config", change.what))
-        what = _LONG_ALIASING.sub(r"\1", what)
+        what = _LONG_VALUE.sub(r"\1", what)
     return f"{change.kind} {times}{what}"
 
 

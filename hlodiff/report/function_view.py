@@ -166,7 +166,8 @@ class ChangedLine:
         changes: the changes, added and removed operations first.
         is_elsewhere: whether the operations come from other lines (given with each change) but this one was edited.
         is_moved: whether the same text was on another line.
-        deleted: where several lines were deleted together, up to three of them, `old_source` among them.
+        old_lines, new_lines: where several lines were edited together, up to three of either side, with those two.
+        runs: how often each of the listed operations runs in one call, if all run equally often; 0 if not, or unknown.
     """
 
     where: str
@@ -176,16 +177,33 @@ class ChangedLine:
     changes: tuple[ChangeView, ...] = ()
     is_elsewhere: bool = False
     is_moved: bool = False
-    deleted: tuple[str, ...] = ()
+    old_lines: tuple[str, ...] = ()
+    new_lines: tuple[str, ...] = ()
+    runs: int = 0
+
+    @property
+    def in_loops(self) -> str:
+        """`, runs 48 times` of operations that a loop runs; "" if they run once, or nobody knows how often.
+
+        Example:
+            >>> ChangedLine("net.py:4", runs=48).in_loops, ChangedLine("net.py:4", "net.py:4", runs=48).in_loops
+            (', runs 48 times', ', ran 48 times')
+        """
+        return f", {'ran' if self.is_gone else 'runs'} {self.runs:,} times" if self.runs > 1 else ""
 
     @property
     def old_sources(self) -> tuple[str, ...]:
         """The text of its old lines, as they are listed."""
-        return self.deleted or ((self.old_source,) if self.old_source else ())
+        return self.old_lines or ((self.old_source,) if self.old_source else ())
+
+    @property
+    def new_sources(self) -> tuple[str, ...]:
+        """The text of its new lines, as they are listed."""
+        return self.new_lines or ((self.new_source,) if self.new_source else ())
 
     def without_text(self) -> ChangedLine:
         """The line where its text was shown before."""
-        return replace(self, old_source="", new_source="", deleted=())
+        return replace(self, old_source="", new_source="", old_lines=(), new_lines=())
 
     @property
     def is_edited(self) -> bool:

@@ -149,7 +149,7 @@ def changed_functions(texts: ReportTexts) -> ChangedFunctions:
     views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
     # Edited lines that changed several functions, most functions first, without their changes.
     edited = [own for _, own in found]
-    by_text = {line.edit: replace(line, changes=()) for own in reversed(edited) for line in own}
+    by_text = {line.edit: replace(line, changes=(), runs=0) for own in reversed(edited) for line in own}
     counts = Counter(text for own in edited for text in dict.fromkeys(line.edit for line in own))
     several = [by_text[text] for text, count in counts.most_common(MOST_CHANGED_LINES) if count > 1]
     return programs, tuple(views), tuple(several)

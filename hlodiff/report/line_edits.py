@@ -49,7 +49,7 @@ DONATED = "donated"
 """In every sentence about a donation."""
 _SPECS = frozenset(["attribute:in_shardings", "attribute:out_shardings"])
 _CLEARLY = 4  # times as many edits as of another line
-_MOST_DELETED = 3  # lines that were deleted together, as they are shown
+_MOST_EDITED = 3  # lines that were deleted together, as they are shown
 _MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
 _MOST_FILES = 20  # edited files in which the only edit is searched
 
@@ -148,8 +148,18 @@ class ChangedLines:
                 where = self._where_now(edit_group, change.where)
                 changes.append(replace(change, cost="; ".join(filter(None, (cost, in_all))), where=where))
             if changes:
-                result.append(replace(line, changes=tuple(changes)))
+                runs = {self._runs(edit_group) for edit_group in shown}
+                result.append(replace(line, changes=tuple(changes), runs=runs.pop() if len(runs) == 1 else 0))
         return tuple(result)
+
+    def _runs(self, edit_group: EditGroup) -> int:
+        """How often each instruction of a change runs in one call; 0 if not all run equally often, or if unknown."""
+        found: set[int] = set()
+        for edit, _ in map(self._edit, edit_group.edits):
+            for cost in filter(None, edit.cost or ()):
+                is_counted = not (cost.loops or cost.is_in_branches or cost.runs % edit.count)
+                found.add(cost.runs // edit.count if is_counted else 0)
+        return found.pop() if len(found) == 1 else 0
 
     def _in_order(self, line: ChangedLine, groups: Sequence[EditGroup], most: int) -> Sequence[EditGroup]:
         """The changes of a line, causes first.
@@ -342,7 +352,11 @@ class ChangedLines:
 
     def _elsewhere(self, program: ProgramComparison, edit: LineEdit) -> ChangedLine:
         """The line of an edit that changed operations of other lines."""
-        return replace(self._edited_line(program, edit), is_elsewhere=True)
+        line = self._edited_line(program, edit)
+        old, new = ([text.strip() for _, text in self._file(program, edit.file).lines(side, edit)] for side in (0, 1))
+        if 1 < len(old) == len(new) and not line.is_moved:  # nothing shows which of them changed what
+            line = replace(line, old_lines=tuple(old[:_MOST_EDITED]), new_lines=tuple(new[:_MOST_EDITED]))
+        return replace(line, is_elsewhere=True)
 
     def _edited_line(self, program: ProgramComparison, edit: LineEdit) -> ChangedLine:
         shown = shown_file(edit.file, self.report.root)
@@ -370,9 +384,9 @@ class ChangedLines:
         place = Place(shown_file(edit.file, self.report.root), number, file.function_at(0, number))
         where = format_place(place)
         self.edited[where] = place
-        first = max(0, min([*lines].index(number) - 1, len(lines) - _MOST_DELETED))
-        texts = tuple(text.strip() for text in islice(lines.values(), first, first + _MOST_DELETED))
-        return ChangedLine(where, where, lines[number].strip(), deleted=texts if len(texts) > 1 else ())
+        first = max(0, min([*lines].index(number) - 1, len(lines) - _MOST_EDITED))
+        texts = tuple(text.strip() for text in islice(lines.values(), first, first + _MOST_EDITED))
+        return ChangedLine(where, where, lines[number].strip(), old_lines=texts if len(texts) > 1 else ())
 
     def _old_lines(self, program: ProgramComparison, file: str) -> Iterator[list[int]]:
         """The lines of a file on the stack of each removed or changed operation, innermost first."""

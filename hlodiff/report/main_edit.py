@@ -111,6 +111,7 @@ def main_edit(
         if len(moved) == 1 and all(line.is_moved for line in edited):
             name = _moved_line(*moved.values())
         name = name or _of_two_lines(edited)
+        text = text or (written_name(edited[0]) if _are_two_lines(edited) else "")
         attribute = _attribute(lines, edit_groups)
     if _BUFFER in sentence:  # the verdict explains the change already; only the cause is missing
         return name
@@ -203,14 +204,20 @@ def _edited_sources(lines: Sequence[ChangedLine]) -> tuple[str, str]:
     return (old, new) if len(edits) == 1 else ("", "")
 
 
+def _are_two_lines(lines: Sequence[ChangedLine]) -> bool:
+    """Whether two lines were edited, and are those of the operations themselves."""
+    return len({line.edit for line in lines}) == 2 and not any(line.is_elsewhere for line in lines)
+
+
 def _of_two_lines(lines: Sequence[ChangedLine]) -> str:
-    """What was written in the first of two edited lines, and where the other one is; "" of any other number."""
-    edited = {line.edit: line for line in lines}
-    if len(edited) != 2 or any(line.is_elsewhere for line in edited.values()):
+    """What was written in one of two edited lines, and where the other one is; "" if that is too long."""
+    if not _are_two_lines(lines):
         return ""
-    (first, line), ((other, *_), _) = edited.items()
-    name = written_name(line)
-    words = f"{name} at {first[0]}, and an edit at {other}"
+    edited = {line.edit: line for line in lines}
+    places = [place for place, *_ in edited]
+    named = zip(map(written_name, edited.values()), places, places[::-1], strict=True)
+    name, place, other = next((one for one in named if one[0]), ("", "", ""))
+    words = f"{name} at {place}, and an edit at {other}"
     return words if name and len(words) <= FIRST_LINE else ""
 
 

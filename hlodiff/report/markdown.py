@@ -473,7 +473,8 @@ def _stage(stage: StageView) -> Iterator[str]:
 
 def _place(line: ChangedLine) -> Iterator[str]:
     where = code(clip(line.where, 2 * WIDEST))
-    yield f"was {where}" if line.is_gone else f"{where} (was {code(line.was)})" if line.was else where
+    place = f"was {where}" if line.is_gone else f"{where} (was {code(line.was)})" if line.was else where
+    yield f"{place}{line.in_loops}"
     yield ""
 
 
@@ -481,7 +482,7 @@ def _sources(line: ChangedLine) -> Iterator[str]:
     """The Python line before and after."""
     if line.is_edited:
         yield from (f"- was {code(source)}" for source in line.old_sources)
-        yield from [f"- is {code(line.new_source)}"] if line.new_source else []
+        yield from (f"- is {code(source)}" for source in line.new_sources)
     elif text := line.new_source:
         yield f"- {code(text)}"
 

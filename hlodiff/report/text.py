@@ -416,8 +416,8 @@ def _stage_lines(stage: StageView, head: str, report: Report, indent: int = 2) -
 
 def _place(line: ChangedLine) -> str:
     if line.is_gone:
-        return f"was {line.was}"
-    return line.where + (f" (was {line.was})" if line.was else "")
+        return f"was {line.was}{line.in_loops}"
+    return f"{line.where} (was {line.was}){line.in_loops}" if line.was else f"{line.where}{line.in_loops}"
 
 
 def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
@@ -427,8 +427,8 @@ def _sources(line: ChangedLine, indent: int) -> Iterator[Line]:
         return
     for source in line.old_sources:
         yield Line(indent, f"- {source}", style="red", wrap=True)
-    if line.new_source:
-        yield Line(indent, f"+ {line.new_source}", style="green", wrap=True)
+    for source in line.new_sources:
+        yield Line(indent, f"+ {source}", style="green", wrap=True)
 
 
 def _change_lines(

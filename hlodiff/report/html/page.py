@@ -140,11 +140,14 @@ def _words_of(change: ChangeView) -> Markup:
     return _marked(words, value_spans(words) if change.kind in ("changed", "moved") else ())
 
 
-def _sources_of(line: ChangedLine) -> tuple[Markup, Markup]:
-    """A line of Python before and after, with the words marked that differ."""
-    old, new = plain(line.old_source), plain(line.new_source)
-    spans = changed_spans(old, new)
-    return _marked(old, spans[:1]), _marked(new, spans[1:])
+def _sources_of(line: ChangedLine) -> list[tuple[Markup, Markup]]:
+    """The edited lines of Python before and after, with the words marked that differ."""
+    found = []
+    for before, after in zip(line.old_sources, line.new_sources, strict=False):
+        old, new = plain(before), plain(after)
+        spans = changed_spans(old, new)
+        found.append((_marked(old, spans[:1]), _marked(new, spans[1:])))
+    return found
 
 
 def _marked(text: str, spans: Iterable[Span]) -> Markup:
