@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -43,6 +44,7 @@ ELEMENTWISE = {
     "shift-right-logical", "xor", "acos", "acosh", "asin", "asinh", "atanh", "cosh", "sinh",
 }  # fmt: skip
 _SLICES = {"slice", "dynamic-slice", "gather"}
+_ONE_TO_ONE = ELEMENTWISE | {"bitcast", "compare", "convert", "copy", "reshape", "reverse", "select", "transpose"}
 _HOST = 5
 
 
@@ -352,6 +354,16 @@ def everything_in(program: Program, op: Op) -> Iterator[Op]:
             yield from everything_in(program, inner)
 
 
+def casts_a_slice(program: Program, op: Op) -> bool:
+    """Whether a fusion takes a part of an array in another element type, as TPUs do with weights."""
+    return op.plain == "fusion" and any(
+        (inner.opcode in _SLICES and body.ops[inner.operands[0]].type.kind != inner.type.kind)
+        or casts_a_slice(program, inner)
+        for body in (program.bodies[name] for name in op.called)
+        for inner in body.ops
+    )
+
+
 def _called_by(program: Program, wanted: Callable[[Op], bool]) -> set[str]:
     return {name for body in program.bodies.values() for op in body.ops if wanted(op) for name in op.called}
 
@@ -569,7 +581,8 @@ def _fusion_traffic(program: Program, inner: Body, op: Op, given: list[Type]) ->
             continue
         if users or place == inner.root:
             taken = list(_taken(program, inner, place)) if one.kind != "tuple" else [None]
-            read += one.bytes if None in taken else min(one.bytes, sum(part or 0 for part in taken))
+            share = Fraction(sum(part or 0 for part in taken), max(one.elements, 1))
+            read += one.bytes if None in taken else min(one.bytes, int(one.bytes * share))
     if root.target == "AsyncCollectiveStart":
         return read, sum(part.bytes for number, part in enumerate(parts) if number not in kept)
     if op.opcode != "fusion" or len(parts) != len(results):
@@ -597,12 +610,12 @@ def _goes_on(inner: Body, op: Op) -> bool:
 
 
 def _taken(program: Program, inner: Body, place: int) -> Iterator[int | None]:
-    """What each user of a parameter takes of it, None where that is all; fusions in fusions are looked into."""
+    """The elements that each user of a parameter takes, None where that is all; fusions in fusions are looked into."""
     if place == inner.root:
         yield None
     for user in inner.users(place):
         first = user.operands.count(place) == 1 and user.operands[0] == place
-        if user.opcode == "bitcast":
+        if user.opcode in _ONE_TO_ONE and user.type.elements == inner.ops[place].type.elements:
             yield from _taken(program, inner, inner.ops.index(user))
         elif user.opcode == "fusion":
             callee = program.bodies[user.called[0]]
@@ -610,7 +623,7 @@ def _taken(program: Program, inner: Body, place: int) -> Iterator[int | None]:
                 if operand == place:
                     yield from _taken(program, callee, callee.parameters()[number])
         elif user.opcode in _SLICES and first:
-            yield user.type.bytes
+            yield user.type.elements
         elif user.opcode == "dynamic-update-slice" and first:
             yield 0
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,15 @@ def steps(*, begun: bool) -> str:
 def test_two_chains_on_one_channel_are_two_collectives(begun: bool) -> None:
     metrics = metrics_of(count(read_hlo(steps(begun=begun))))
     assert (metrics["collectives"], metrics["async_collectives"], metrics["collective_bytes"]) == (2, 2, 64)
+
+
+def test_a_list_counts_the_steps_of_a_collective_once() -> None:
+    """Two collectives, each of which a TPU takes in three steps."""
+    text = steps(begun=True)
+    sides = read_hlo(text), read_hlo(text.replace("f32[8]", "f32[16]").replace("f32[4]", "f32[8]"))
+    found = ProgramComparison("f", "tpu-v5e-2", "compiled", "changed", diff(*sides))
+    words = to_terminal(Report("diff", "a", "b", (found,), all=True))
+    assert re.search(r"changed +2x all-gather", words), words
 
 
 def test_collectives_that_share_a_channel_are_as_many_as_there_are() -> None:

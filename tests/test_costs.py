@@ -140,6 +140,29 @@ def test_bytes_of_one_added_instruction(line: str, expected: Cost) -> None:
     assert (edit.kind, edit.cost) == ("added", (None, expected))
 
 
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        (("k = bf16[8,16] slice(p), slice={[0:8], [0:16]}",), 512),  # a TPU casts what it slices; it reads float32
+        (("t = f32[16,24] transpose(p), dimensions={1,0}", "k = f32[16,4] slice(t), slice={[0:16], [0:4]}"), 256),
+        (("c = bf16[24,16] convert(p)", "k = bf16[4,16] slice(c), slice={[0:4], [0:16]}"), 256),
+        (("d = f32[24,16] multiply(p, p)", "k = f32[4,16] slice(d), slice={[4:8], [0:16]}"), 256),
+        (("d = f32[24,16] tanh(p)", "k = f32[] reduce(d, z), dimensions={0,1}, to_apply=add"), 1536),
+        (("d = f32[24,16,2] broadcast(p), dimensions={0,1}", "k = f32[4,16,2] slice(d), slice={[0:4]}"), 1536),
+    ],
+)  # fmt: skip
+def test_a_fusion_reads_only_the_elements_that_it_needs(lines: tuple[str, ...], read: int) -> None:
+    """Of an array that it transposes, casts or maps and then slices; what it sums or repeats it reads whole."""
+    body = "".join(f"  {'ROOT ' if line is lines[-1] else ''}{line}\n" for line in lines)
+    made = lines[-1].split()[2]
+    text = (
+        "HloModule m\n\nadd {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT s = f32[] add(x, y)\n}\n\n"
+        f"fused {{\n  p = f32[24,16] parameter(0)\n  z = f32[] constant(0)\n{body}}}\n\n"
+        f"ENTRY main {{\n  x = f32[24,16] parameter(0)\n  ROOT f = {made} fusion(x), kind=kLoop, calls=fused\n}}\n"
+    )
+    assert static_costs(read_text(text))["bytes_read"] == read
+
+
 def test_inside_a_fusion_nothing_is_stored_and_a_removed_one_costs_on_the_old_side() -> None:
     text = (
         "fused (p: f32[8]) -> f32[8] {\n  p = f32[8]{0} parameter(0)\n  t = f32[8]{0} tanh(p)\n"

@@ -401,6 +401,64 @@ def test_a_line_says_how_often_its_operations_run(runs: int) -> None:
     assert f"<code>{place}</code>{words}</p>" in to_form(known, "html")
 
 
+PRODUCT = (
+    "%d = f32[{rows},8] dot(%{of}, %{by}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, "
+    'metadata={{op_name="jit(f)/{scope}dot" stack_frame_id=1}}\n  '
+)
+LOOP = """HloModule m
+
+{tables}
+%body (t: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {{
+  %t = (s32[], f32[8,8]) parameter(0)
+  %i = s32[] get-tuple-element(%t), index=0
+  %x = f32[8,8] get-tuple-element(%t), index=1
+  {inside}%n = f32[8,8] tanh(%{taken})
+  %one = s32[] constant(1)
+  %j = s32[] add(%i, %one)
+  ROOT %u = (s32[], f32[8,8]) tuple(%j, %n)
+}}
+
+%more (s: (s32[], f32[8,8])) -> pred[] {{
+  %s = (s32[], f32[8,8]) parameter(0)
+  %k = s32[] get-tuple-element(%s), index=0
+  %m = s32[] constant(9)
+  ROOT %c = pred[] compare(%k, %m), direction=LT
+}}
+
+ENTRY %e {{
+  %p = f32[9,8,8] parameter(0)
+  %w = f32[8,8] parameter(1)
+  {before}%zero = s32[] constant(0)
+  %start = (s32[], f32[8,8]) tuple(%zero, %{start})
+  ROOT %l = (s32[], f32[8,8]) while(%start), condition=%more, body=%body, backend_config={config}, {where}
+}}
+"""
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_loop_that_something_left_has_the_number_that_its_line_has_now(is_kept: bool) -> None:
+    """Lines before it came with the change; a loop whose line is gone has the old number."""
+    old = ["def f(p):", "    d = p @ p", "    return scan(d)"]
+    new = [*old[:2], "    e = 1", "    g = 2", old[2] if is_kept else "    return 1"]
+    sides = []
+    for line, is_inside in ((3, True), (5, False)):
+        tables = re.sub(r"parent_frame_id=.", "parent_frame_id=0", debug_tables((("f", 2), ("f", line))))
+        all_steps = "%q = f32[72,8] reshape(%p)\n  " + PRODUCT.format(rows=72, of="q", by="w", scope="")
+        slots = {
+            "tables": tables,
+            "inside": PRODUCT.format(rows=8, of="x", by="x", scope="while/body/") if is_inside else "",
+            "before": "" if is_inside else f"{all_steps}%h = f32[8,8] slice(%d), slice={{[0:8], [0:8]}}\n  ",
+            "taken": "d" if is_inside else "x",
+            "start": "w" if is_inside else "h",
+            "config": '{"known_trip_count":{"n":"9"}}',
+            "where": "metadata={stack_frame_id=2}",
+        }
+        sides.append(hlodiff.read_text(LOOP.format_map(slots)))
+    program_ = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*sides))
+    words = " ".join(to_terminal(Report("diff", "a", "b", (program_,), source_line=Sources(new, old=old))).split())
+    assert f"out of the loop {'at model.py:5' if is_kept else 'that was at model.py:3'}; runs once" in words, words
+
+
 SCANS = (
     """def f(x):
     def join(left, right):

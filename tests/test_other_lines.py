@@ -99,6 +99,27 @@ def test_products_of_two_lines_and_sizes_are_two_products() -> None:
     assert any(edit.kind == "changed" and "shape" in edit.fields for edit in found.edits)
 
 
+def test_collectives_of_two_lines_and_sizes_are_two_collectives() -> None:
+    """The first line no longer gathers, and the second one gathers more: they share an operand and a user."""
+    gather = "all-gather(%s), dimensions={0}, replica_groups={{0,1}}"
+    body = """%s = f32[4] slice(%x), slice={{[0:4]}}
+    %a = f32[8] tanh(%x)@1
+    %b = f32[8] abs(%a)@1
+    {more}%g = f32[{size}] {gather}@{line}
+    %c = f32[8] sine(%b)@2
+    %d = f32[8] cosine(%c)@2
+    ROOT %t = (f32[{size}], f32[8], f32[8]) tuple(%g, %d, %{last})"""
+    sides = [
+        _program(
+            "%x = f32[8] parameter(0)",
+            body.format(size=size, line=line, gather=gather, more=more, last="u" if more else "d"),
+        )
+        for size, line, more in ((8, 1, ""), (16, 2, "%u = f32[8] log(%b)@2\n    "))
+    ]
+    found = {one[:3] for one in _shown(hlodiff.diff(*sides)) if one[1] == "all-gather"}
+    assert found == {("removed", "all-gather", 17), ("added", "all-gather", 18)}
+
+
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_an_array_that_grew_is_not_a_part_of_it_that_has_its_old_size(is_reversed: bool) -> None:
     """A product of chunks of 4 numbers, and one of chunks of 8 with the first level of a tree after it."""

@@ -283,6 +283,8 @@ _RESERVING = frozenset(["AllocateBuffer"])
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
+# Of their operands of the same size a fusion reads only the elements of which it needs the result.
+_ONE_TO_ONE = _ELEMENTWISE | _CHOOSING | {"bitcast", "convert", "copy", "reshape", "reverse", "transpose"}
 # A fusion without these, and without buffers that operands and results share, moves whole values.
 _IN_PART = _SLICING | _UPDATING | {"fusion", "bitcast"}
 _TRIANGULAR = frozenset(["cholesky", "triangular-solve"])  # they read half of their first operand
@@ -371,8 +373,10 @@ class _FusionTraffic:
         read: Sizes = []
         for number, shape in enumerate(operands):
             whole = [(leaf, leaf.bytes) for leaf in shape.leaves]
-            sliced = self._bytes_taken(index, places[number], 0) if number < len(places) and len(whole) == 1 else None
-            read += whole if sliced is None else [(shape, min(sliced, shape.bytes))]
+            is_array = number < len(places) and len(whole) == 1
+            sliced = self._elements_taken(index, places[number], 0) if is_array else None
+            part = 0 if sliced is None else shape.bytes * sliced // max(shape.elements, 1)
+            read += whole if sliced is None else [(shape, min(part, shape.bytes))]
         root = body.instructions[body.root]
         results = root.operands if root.opcode == "tuple" else (body.root,)
         shapes = result_of(it).leaves
@@ -387,21 +391,25 @@ class _FusionTraffic:
                 written.append((shape, shape.bytes if put is None else put[1]))
         return read, written
 
-    def _bytes_taken(self, index: int, place: int, depth: int) -> int | None:
-        """Bytes that slices take from a parameter; None if something else reads it."""
+    def _elements_taken(self, index: int, place: int, depth: int) -> int | None:
+        """Elements that slices take from a parameter; None if something else reads it."""
         if (index, place) in self.taken:
             return self.taken[index, place]
         self.taken[index, place] = None
         body = self.module.computations[index]
-        users = body.users
+        users, size = body.users, body.instructions[place].shape.elements
+
+        def is_one_to_one(user: int) -> bool:
+            it = body.instructions[user]
+            return it.opcode in _ONE_TO_ONE and it.shape.elements == size
+
         total = 0
-        for value in preorder([place], lambda n: [u for u in users[n] if body.instructions[u].opcode == "bitcast"]):
+        for value in preorder([place], lambda n: filter(is_one_to_one, users[n])):
             if value == body.root:
                 return None
             for user in users[value]:
-                it = body.instructions[user]
-                is_free = it.opcode == "bitcast" or self._is_handed_through(body, value, user)
-                taken = 0 if is_free else self._bytes_taken_by(it, value, depth)
+                is_free = is_one_to_one(user) or self._is_handed_through(body, value, user)
+                taken = 0 if is_free else self._elements_taken_by(body.instructions[user], value, depth)
                 if taken is None:
                     return None
                 total += taken
@@ -415,22 +423,22 @@ class _FusionTraffic:
             return self.aliased.issuperset(str(n) for n, operand in enumerate(it.operands) if operand == value)
         return bool(self.aliased) and is_later_step(body, user)
 
-    def _bytes_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
-        """Bytes that one instruction of a fusion takes from a value."""
+    def _elements_taken_by(self, it: Instruction, value: int, depth: int) -> int | None:
+        """Elements that one instruction of a fusion takes from a value."""
         if it.opcode == "fusion" and len(it.called) == 1 and depth < _MOST_NESTED:
             places = self.module.computations[it.called[0]].parameters
             total = 0
             for number, operand in enumerate(it.operands):
                 if operand == value:
                     known = number < len(places)
-                    taken = self._bytes_taken(it.called[0], places[number], depth + 1) if known else None
+                    taken = self._elements_taken(it.called[0], places[number], depth + 1) if known else None
                     if taken is None:
                         return None
                     total += taken
             return total
         if it.operands.count(value) != 1 or it.operands[0] != value:
             return None
-        return it.shape.bytes if it.opcode in _SLICING else 0 if it.opcode in _UPDATING else None
+        return it.shape.elements if it.opcode in _SLICING else 0 if it.opcode in _UPDATING else None
 
     def _in_place(self, index: int, result: int, depth: int) -> tuple[int, int] | None:
         """The place of the parameter that a result updates in place, and the bytes written; None if it does not."""

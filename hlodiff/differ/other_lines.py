@@ -19,6 +19,7 @@ from hlodiff.differ.edits import RawEdit
 from hlodiff.differ.loops import LOOPS
 from hlodiff.differ.regions import CARRIERS, FEEDERS, PRODUCTS
 from hlodiff.differ.result import Edit, Site
+from hlodiff.hlo.collectives import family
 from hlodiff.hlo.metadata import own_place
 from hlodiff.hlo.model import CALLS, Module, Place, at
 from hlodiff.hlo.traversal import source_through
@@ -89,16 +90,17 @@ class _OtherLines:
         return [pairs[one] for one in sorted(pairs)]
 
     def _mark_products(self) -> None:
-        """Mark matrix products of another size at another line: they are mostly two of many of one backward pass.
+        """Mark matrix products and collectives of another size at another line: they are mostly two of many.
 
-        They may share an operand or a user as such, but a line that is the same has its own.
+        They may share an operand or a user as such, but a line that is the same has its own: products of one backward
+        pass, and collectives that the steps of a TPU's fusions hold together.
         """
         for edit in self.edits:
             one, other = edit.old, edit.new
             if one and other and edit.kind == "changed" and not edit.is_weak:
                 opcodes = at(self.modules[0], one).opcode, at(self.modules[1], other).opcode
-                is_product = opcodes[0] in PRODUCTS and opcodes[1] in PRODUCTS
-                if is_product and any(change.field == "shape" for change in edit.changes):
+                is_one_of_many = all(opcode in PRODUCTS or family(opcode) for opcode in opcodes)
+                if is_one_of_many and any(change.field == "shape" for change in edit.changes):
                     edit.is_weak = (self._line(0, one), self._line(1, other)) in self._other_lines
                     self.weak |= {one} if edit.is_weak else set()
 

@@ -176,6 +176,7 @@ FAMILIES = (
 _OPCODES = frozenset([*FAMILIES, *(f"{name}-start" for name in FAMILIES)])
 # How libtpu marks an instruction that is one step of a collective, and the targets that take the first and last result.
 _STEP = "async_collective_fusion_config"
+_CHANNEL = re.compile(r"\bchannel_id=(\d+)")
 _BEGIN, _END = "AsyncCollectiveStart", "AsyncCollectiveDone"
 _WRAPPERS = frozenset(["async-start", "fusion-start"])
 _OWN_NUMBER = frozenset(["partition-id", "replica-id"])
@@ -270,6 +271,21 @@ def is_step(it: Instruction) -> bool:
     if it.opcode not in _OPCODES:
         return False
     return _STEP in (it.attribute("backend_config") or "") or "chain_id=" in (it.attribute("frontend_attributes") or "")
+
+
+def chain_of_step(text: str) -> str:
+    """What the steps of one collective of a TPU share, from the text of one of them; "" for another instruction.
+
+    Example:
+        >>> chain_of_step('%g = f32[8] all-gather(%p), channel_id=3, frontend_attributes={chain_id="7"}')
+        '3, 7'
+        >>> chain_of_step("%g = f32[8] all-gather(%p), channel_id=3")
+        ''
+    """
+    chain, channel = _CHAIN_ID.search(text), _CHANNEL.search(text)
+    if chain is None and _STEP not in text:
+        return ""
+    return f"{channel[1] if channel else ''}, {chain[1] if chain else ''}"
 
 
 def is_later_step(computation: Computation, position: int) -> bool:

@@ -43,6 +43,7 @@ from hlodiff.report.headline import format_status
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import (
+    EACH_TURN,
     MEMORY,
     by_how_much,
     change_size,
@@ -424,7 +425,23 @@ def _verdict_in_words(
         doubt += f", not counting matrix products{only}" if unknown else ""
         return "same", f"same cost{on}{doubt}", ""
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
-    return overall, "; ".join(parts), ", ".join(largest)
+    return overall, _with_turns_said_once("; ".join(parts)), ", ".join(largest)
+
+
+_EQUAL_TURNS = " at equal trip counts"
+
+
+def _with_turns_said_once(sentence: str) -> str:
+    """A verdict that says once which turns are counted, and not with each number.
+
+    Example:
+        >>> _with_turns_said_once(f"worse{_EQUAL_TURNS}: more flops (4 -> 6{EACH_TURN}), but fewer copies (4 -> 2{EACH_TURN})")
+        'worse at equal trip counts (one turn of each loop of unknown length): more flops (4 -> 6), but fewer copies (4 -> 2)'
+    """  # noqa: E501
+    if sentence.count(EACH_TURN) < 2 or _EQUAL_TURNS not in sentence:
+        return sentence
+    turns = f" ({EACH_TURN.removeprefix(' with ')})"
+    return sentence.replace(EACH_TURN, "").replace(_EQUAL_TURNS, f"{_EQUAL_TURNS}{turns}", 1)
 
 
 def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
@@ -469,7 +486,7 @@ def _unknown_work(group: Sequence[TargetVerdict], programs: Mapping[str | None, 
 def _at_equal_turns(group: Iterable[TargetVerdict], diffs: Mapping[str | None, ModuleDiff | None]) -> str:
     """The condition under which numbers hold if trip counts depend on data; else ""."""
     found = filter(None, (diffs.get(target) for one in group for target in one.targets or (None,)))
-    return " at equal trip counts" if any(all(map(has_data_loop, (one.old, one.new))) for one in found) else ""
+    return _EQUAL_TURNS if any(all(map(has_data_loop, (one.old, one.new))) for one in found) else ""
 
 
 def _on(targets: Sequence[str], compared: int) -> str:

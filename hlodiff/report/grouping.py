@@ -21,7 +21,7 @@ from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
 from hlodiff.differ.result import Cost, Edit, FieldChange, ModuleDiff, Site
-from hlodiff.hlo.collectives import FAMILIES, stem
+from hlodiff.hlo.collectives import FAMILIES, chain_of_step, stem
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import (
     NAMED,
@@ -289,7 +289,7 @@ def edit_group_of(
     return EditGroup(
         key,
         first.kind,
-        sum(edit.count for edit in edits),
+        _count(edits),
         f"{what}, with {held}" if held else what,
         _lines(_counts_by_line(edits, root, packages)) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
@@ -302,6 +302,19 @@ def edit_group_of(
         along=beside,
         collective=held,
     )
+
+
+def _count(edits: Sequence[Edit]) -> int:
+    """The instructions of a change, where the steps in which a TPU takes a collective are one: that with its bytes."""
+    if not _is_collective(edits[0]):
+        return sum(edit.count for edit in edits)
+    others = 0
+    begun, continued = set[str](), set[str]()
+    for edit in edits:
+        chains = {chain_of_step(site.text) for pair in edit.sites if (site := pair[1] or pair[0])}
+        others += edit.count if chains <= {""} else 0
+        (begun if any(cost and cost.collective for cost in edit.cost or ()) else continued).update(chains - {""})
+    return others + (len(begun) or len(continued))
 
 
 def _traffic(sides: Sides) -> Sides:
@@ -814,9 +827,10 @@ def collective_of(edit_group: EditGroup) -> str:
 def importance(edit_group: EditGroup) -> tuple[object, ...]:
     """Sort key: collectives, then replaced subgraphs, then additions and removals; the largest by bytes or flops first.
 
-    Of an operation that replaced one of its kind, the difference counts.
+    Of an operation that replaced one of its kind, the difference counts. In StableHLO, which has no bytes, reads and
+    writes at computed places come before arithmetic: they say what a line does.
     """
-    is_same_operation = edit_group.kind == REPLACED and edit_group.group != edit_group.key
+    is_same_operation, is_written = replaces_its_kind(edit_group), edit_group.key[:1] == ("stablehlo",)
     of_all = abs(edit_group.by_all(lambda cost: cost.flops)) if edit_group.kind == "changed" else 0
     largest = max(edit_group.size, of_all, *(cost.flops if cost else 0 for cost in edit_group.cost))
     if is_same_operation:
@@ -827,8 +841,22 @@ def importance(edit_group: EditGroup) -> tuple[object, ...]:
         edit_group.kind != REPLACED or is_same_operation,
         edit_group.weight,
         edit_group.kind not in ADDED_OR_REMOVED and edit_group.fields != LOOP_MOVE,
+        not is_written or _AT_COMPUTED_PLACES.isdisjoint(map(str, edit_group.group[1:3])),
         -largest,
     )
+
+
+_AT_COMPUTED_PLACES = frozenset(["gather", "scatter", "sort"])
+
+
+def replaces_its_kind(edit_group: EditGroup) -> bool:
+    """Whether a change is of an operation that was removed, and of one of its kind that was added in its place.
+
+    Example:
+        >>> replaces_its_kind(EditGroup((), "added", 1, "add f32[8]", ""))
+        False
+    """
+    return edit_group.kind == REPLACED and edit_group.group != edit_group.key
 
 
 def _weight(edit: Edit, is_numeric: bool) -> int:

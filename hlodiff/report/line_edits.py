@@ -568,13 +568,22 @@ class ChangedLines:
         for side, around in enumerate(loops):
             own = [cost for pair in costs if (cost := pair[side]) is not None]
             lines, nesting = next(iter(around), ((), ()))
-            words = [
-                f"the loop at {shown_file(file, self.report.root)}:{line}" if line else "a loop" for file, line in lines
-            ]
+            program = self.report.programs[edit_group.edits[0][0]]
+            words = [self._loop_in_words(program, side, *place) for place in lines]
             is_known = not any(cost.loops for cost in own)
             turns = Turns(tuple(words), sum(cost.runs for cost in own), is_known, nesting, frozenset(work[side]))
             found.append(turns if len(around) == 1 and own else None)
         return found[0], found[1]
+
+    def _loop_in_words(self, program: ProgramComparison, side: int, file: str, line: int) -> str:
+        """`the loop at net.py:7`, by the number that its line has now; `that was` if the line was edited or deleted."""
+        if not line:
+            return "a loop"
+        was = ""
+        if side == 0 and self._knows_sources() and (edits := self._file(program, file)).is_known():
+            now = edits.on_other_side(0, line)
+            was, line = ("", now) if now else (" that was", line)
+        return f"the loop{was} at {shown_file(file, self.report.root)}:{line}"
 
     def each_edit_of(self, edit_group: EditGroup) -> tuple[EditGroup, ...]:
         """Each edit of a change as one of its own; the change itself if it joins what was removed and added."""

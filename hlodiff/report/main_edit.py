@@ -244,7 +244,7 @@ def _loops(
     return f"{many(abs(net), 'loop')} {_status(net)}{f' at {where}' if where and not is_edited else ''}" if net else ""
 
 
-_LOOP_MOVE = re.compile(r"[:;] ((?:out of|into) (?:the|a) loop(?: at [^;]+)?)")
+_LOOP_MOVE = re.compile(r"[:;] ((?:out of|into) (?:the|a) loop(?:(?: that was)? at [^;]+)?)")
 
 
 def _loop_moves(lines: Iterable[ChangedLine]) -> str:

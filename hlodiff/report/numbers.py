@@ -253,7 +253,7 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     is_same_way = (after - before) * (chosen[1].work - chosen[0].work) > 0
     came_or_went = bool(chosen[0].reached) != bool(chosen[1].reached)
     if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
-        return before, after, _at_most(chain(*parts)) + _EACH_TURN
+        return before, after, _at_most(chain(*parts)) + EACH_TURN
     inner = _WITHOUT_INNER if any(one.has_inner for one in chosen) else ""
     where = f"{_at_most(chosen)} per turn{inner} of {_which_loop(chosen[1].loop, new)}"
     if chosen[1].loop == OUTSIDE:
@@ -302,7 +302,8 @@ def _which_loop(loop: UncountedLoop, number: ExecutedCount) -> str:
 
 
 _WITHOUT_INNER = f", without inner loops{OF_LOOPS},"
-_EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
+EACH_TURN = f" with one turn of each loop{OF_LOOPS}"
+"""What is counted of a number that has some work in several loops of unknown length."""
 _AT_MOST = " at most"
 _LEAST_CHANGE = 0.01  # of the work per iteration: a smaller one looks like none
 
@@ -344,7 +345,7 @@ def _with_turns(one: ExecutedCount, unit: Unit) -> str:
         turn = f"{FORMATS[unit](turns[0].work)}{_at_most(turns)} per turn of {turns[0].loop.words()}"
         return f"{FORMATS[unit](outside.work)} + {turn}" if outside.work else turn
     whole = sum(turn.work * turn.reached for turn in (outside, *turns))
-    return f"{FORMATS[unit](whole)}{_at_most((outside, *turns))}{_EACH_TURN}"
+    return f"{FORMATS[unit](whole)}{_at_most((outside, *turns))}{EACH_TURN}"
 
 
 _OF_PART = re.compile(

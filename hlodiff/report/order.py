@@ -10,7 +10,7 @@ from hlodiff.differ.classify import classes_of_edit, is_argument, signature
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.model import BROADCASTS, Module
-from hlodiff.report.grouping import REPLACED, EditGroup, collective_of
+from hlodiff.report.grouping import REPLACED, EditGroup, collective_of, replaces_its_kind
 
 ARGUMENT, REPLACEMENT, NUMERIC_LITERAL, LITERAL, OTHER, SHAPES, LEAST = range(7)
 """What a change is, causes first.
@@ -47,7 +47,7 @@ def cause_order(edit_group: EditGroup, edit: Edit, diff: ModuleDiff) -> tuple[in
 def _rank(edit_group: EditGroup, edit: Edit, diff: ModuleDiff) -> int:
     fields = set(map(str, edit_group.fields))
     if edit_group.kind == REPLACED:
-        return REPLACEMENT
+        return OTHER if replaces_its_kind(edit_group) else REPLACEMENT
     if not fields or collective_of(edit_group):
         return OTHER
     if is_argument(edit, diff) and fields != {"attribute:parameter_number"}:

@@ -520,6 +520,7 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
 
     A mixed verdict has the second one too if it is another kind of collective and counts more than the other side does.
     If its first one is a collective, one of the other side comes before other numbers: the one came for the other.
+    Launches come behind collectives of their side, which are among them.
 
     Example:
         >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
@@ -534,6 +535,8 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
         against = [one for one in ranked if one.mark != ranked[0].mark] if ranked else []
         if ranked and ranked[0].name in FAMILIES:
             against.sort(key=lambda one: one.name not in FAMILIES)
+        elif any(one.name in FAMILIES for one in against):
+            against.sort(key=lambda one: one.name == "launches")
         return (*ranked[: 1 + is_second], *against[:1])
     chosen = [one for one in ranked if one.mark == verdict][:2]
     return tuple(sorted(chosen, key=lambda one: one.name not in FAMILIES))  # launches follow from a collective
