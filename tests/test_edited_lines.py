@@ -435,13 +435,21 @@ ENTRY %e {{
 """
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_a_loop_that_something_left_has_the_number_that_its_line_has_now(is_kept: bool) -> None:
-    """Lines before it came with the change; a loop whose line is gone has the old number."""
+@pytest.mark.parametrize(
+    ("more", "place"),
+    [
+        (["    e = 1", "    g = 2", "    return scan(d)"], "at model.py:5"),
+        (["    return scan(d, reverse=True)"], "at model.py:3"),
+        (["    e = 1", "    g = 2", "    return 1"], "that was at model.py:3"),
+    ],
+    ids=["moved", "edited", "gone"],
+)
+def test_a_loop_that_something_left_has_the_number_that_its_line_has_now(more: list[str], place: str) -> None:
+    """A loop whose line is gone has the old number."""
     old = ["def f(p):", "    d = p @ p", "    return scan(d)"]
-    new = [*old[:2], "    e = 1", "    g = 2", old[2] if is_kept else "    return 1"]
+    new = [*old[:2], *more]
     sides = []
-    for line, is_inside in ((3, True), (5, False)):
+    for line, is_inside in ((3, True), (len(new), False)):
         tables = re.sub(r"parent_frame_id=.", "parent_frame_id=0", debug_tables((("f", 2), ("f", line))))
         all_steps = "%q = f32[72,8] reshape(%p)\n  " + PRODUCT.format(rows=72, of="q", by="w", scope="")
         slots = {
@@ -456,7 +464,7 @@ def test_a_loop_that_something_left_has_the_number_that_its_line_has_now(is_kept
         sides.append(hlodiff.read_text(LOOP.format_map(slots)))
     program_ = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*sides))
     words = " ".join(to_terminal(Report("diff", "a", "b", (program_,), source_line=Sources(new, old=old))).split())
-    assert f"out of the loop {'at model.py:5' if is_kept else 'that was at model.py:3'}; runs once" in words, words
+    assert f"out of the loop {place}; runs once" in words, words
 
 
 SCANS = (

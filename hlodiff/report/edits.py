@@ -689,7 +689,7 @@ _DETAILS = re.compile(
 # The compiler's own text of many lines; it is listed last.
 _LONG_CONFIG = re.compile(r"backend config: (?=.{40}).*", re.DOTALL)
 # Values that nobody reads in a list.
-_LONG_VALUE = re.compile(r"\b(output_to_operand_aliasing|\w*dimension_numbers): [^;]{40,}")
+_LONG_VALUE = re.compile(r"\b(output_to_operand_aliasing|(?:scatter_)?dimension_numbers): [^;]{40,}")
 # Names that the compiler chose: they mean nothing without the whole program.
 _OPERANDS = re.compile(r"operands: %[^;]*")
 

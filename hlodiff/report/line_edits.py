@@ -576,12 +576,14 @@ class ChangedLines:
         return found[0], found[1]
 
     def _loop_in_words(self, program: ProgramComparison, side: int, file: str, line: int) -> str:
-        """`the loop at net.py:7`, by the number that its line has now; `that was` if the line was edited or deleted."""
+        """`the loop at net.py:7`, by the number that its line has now; `that was` if it has none."""
         if not line:
             return "a loop"
         was = ""
         if side == 0 and self._knows_sources() and (edits := self._file(program, file)).is_known():
-            now = edits.on_other_side(0, line)
+            edit = edits.at(0, line)
+            is_paired = edit is not None and len({last - first for first, last in edit.spans}) == 1
+            now = edits.counterpart(0, line) if is_paired else edits.on_other_side(0, line)
             was, line = ("", now) if now else (" that was", line)
         return f"the loop{was} at {shown_file(file, self.report.root)}:{line}"
 
