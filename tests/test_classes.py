@@ -1676,6 +1676,16 @@ def test_a_value_that_its_line_casts_once_more_is_rounded_as_before(line: int, w
     assert of(new, old)[0] == of(old, new)[0] == word
 
 
+def test_an_operation_that_takes_an_equal_cast_rounds_as_before() -> None:
+    """What computes again has casts of its own: an operation of the backward pass takes those."""
+    cast = "%3 = stablehlo.convert %arg1 : (tensor<8xf32>) -> tensor<8xbf16> loc(#other)\n    "
+    old, new = (
+        WEIGHT_USED_TWICE.format(line=4, work=f"{more}%6 = stablehlo.subtract %2, %{taken} : tensor<8xbf16>")
+        for more, taken in (("", 0), (cast, 3))
+    )
+    assert of(new, old) == of(old, new) == ("structure",)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_sums_of_parts_are_not_the_whole_sum_in_another_order(turned: bool) -> None:
     parts = ONE_FUSION.replace(

@@ -338,9 +338,12 @@ def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruc
 
 
 def _is_same_copied(pairing: InstructionMap, owners: tuple[Computation, Computation], places: tuple[int, int]) -> bool:
-    """Whether two operands are one value of one type, read directly or from copies of it."""
+    """Whether two operands are one value of one type, read directly or from copies of it, or made by equal casts."""
     types = {owner.instructions[place].shape.element_type for owner, place in zip(owners, places, strict=True)}
     old, new = (source_through(owner, place, _COPIES) for owner, place in zip(owners, places, strict=True))
+    casts = [owner.instructions[place] for owner, place in zip(owners, (old, new), strict=True)]
+    if all(it.opcode in _CASTS for it in casts):
+        old, new = (it.operands[0] for it in casts)
     return len(types) == 1 and pairing.old[old] == new
 
 

@@ -67,7 +67,7 @@ class FieldChange:
             users, so a changed number may appear only as a changed operand.
         of_floats: whether any of these constants is of a floating-point type.
         of_copies: for operands, if all are the values that they were, now copied by the compiler or no longer, or
-            numbers that the program has several times.
+            numbers and casts that the program has several times.
         of_casts: the same, now cast to another floating-point type or no longer.
     """
 
