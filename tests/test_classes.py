@@ -1678,11 +1678,13 @@ def test_a_value_that_its_line_casts_once_more_is_rounded_as_before(line: int, w
 
 def test_an_operation_that_takes_an_equal_cast_rounds_as_before() -> None:
     """What computes again has casts of its own: an operation of the backward pass takes those."""
-    cast = "%3 = stablehlo.convert %arg1 : (tensor<8xf32>) -> tensor<8xbf16> loc(#other)\n    "
-    old, new = (
-        WEIGHT_USED_TWICE.format(line=4, work=f"{more}%6 = stablehlo.subtract %2, %{taken} : tensor<8xbf16>")
-        for more, taken in (("", 0), (cast, 3))
+    before = "%3 = stablehlo.subtract %2, %0 : tensor<8xbf16>\n    %6 = stablehlo.negate %3 : tensor<8xbf16>"
+    after = (
+        "%4 = stablehlo.convert %arg1 : (tensor<8xf32>) -> tensor<8xbf16> loc(#other)\n"
+        "    %3 = stablehlo.subtract %2, %4 : tensor<8xbf16>\n    %5 = stablehlo.tanh %3 : tensor<8xbf16>\n"
+        "    %6 = stablehlo.negate %5 : tensor<8xbf16>"
     )
+    old, new = (WEIGHT_USED_TWICE.format(line=4, work=work) for work in (before, after))
     assert of(new, old) == of(old, new) == ("structure",)
 
 
