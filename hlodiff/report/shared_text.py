@@ -165,7 +165,9 @@ class ReportTexts:
 
             left = {*NetWork(self.report).without_undone(one.edit_group for one in written)}
             written = [one for one in written if one.edit_group in left]
-            work = NetWork(self.report, is_retyped=any("convert" in one.edit_group.group[1:3] for one in written))
+            is_numeric = any("numerics" in self.report.programs[n].classes for one in written for n in one.programs)
+            is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
+            work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
         return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
 
