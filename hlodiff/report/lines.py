@@ -178,7 +178,7 @@ class Line:
     """One line: indentation, text that may be truncated, words kept at its end, and a style.
 
     With `wrap` nothing is truncated: the text and the words at its end continue on further lines. A line with a
-    `title`, "" included, starts in the column after the titles.
+    `title`, "" included, starts in the column after the titles. `hanging` is the indentation of further lines.
     """
 
     indent: int
@@ -187,6 +187,7 @@ class Line:
     style: str = ""
     wrap: bool = False
     title: str | None = None
+    hanging: int = 2
 
 
 def lay_out(lines: Iterable[Line], *, width: int, color: bool = False) -> str:
@@ -253,10 +254,12 @@ def _plain(line: Line, width: int) -> list[str]:
         heads += [" " * _TITLES] * (len(parts) - 1)
         parts = [head + part for head, part in zip(heads, parts, strict=True)]
     elif line.wrap:
-        parts = [text] if len(text) <= room and ends else _wrapped(text.rstrip(), room)
+        parts = [text] if len(text) <= room and ends else _wrapped(text.rstrip(), room, line.hanging)
         for end in ends:  # whole: after the text if it fits, else on its own line
             fits = len(parts[-1]) + 2 + len(end) <= room
-            below = _wrapped(f"  {end}", room) if end.startswith("(") else [f"  {end}"]  # a place is not split
+            below = [f"{' ' * line.hanging}{end}"]
+            if end.startswith("("):  # a place is not split
+                below = _wrapped(below[0], room, line.hanging)
             parts[-1:] = [f"{parts[-1]}  {end}"] if fits else [parts[-1].rstrip(), *below]
     else:
         parts = _with_ends(text, ends, room)
@@ -279,13 +282,13 @@ def _with_ends(text: str, ends: list[str], room: int) -> list[str]:
 _BREAK = re.compile(r" (?!%|[KMGT]iB\b|B\b|(?<=, )(?:'|None\b))")
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrapped(text: str, width: int, hanging: int = 2) -> list[str]:
     """Wrap at spaces, with further lines indented; a word longer than the width, such as a path, stays whole."""
     lines = [""]
     for word in _BREAK.split(text) if len(text) > width else [text]:
         if lines[-1].strip() and len(lines[-1]) + len(word) > width:
             lines[-1] = lines[-1].rstrip()
-            lines.append("  ")
+            lines.append(" " * hanging)
             if not word:
                 continue  # the second of two spaces
         lines[-1] += word + " "

@@ -493,9 +493,9 @@ def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> 
     # The line of what was removed has the number that it had; no sources are asked here for the one that it has now.
     where = f"was {edit_group.where}" if edit_group.kind == "removed" and edit_group.where else edit_group.where
     ends = tuple(word for word in (edit_group.cost_words, where) if word)
-    yield Line(
-        6 - len(mark), f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}", ends, _STYLES[edit_group.kind]
-    )
+    words = f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}"
+    indent = 6 - len(mark)
+    yield Line(indent, words, ends, _STYLES[edit_group.kind], wrap=True, hanging=_BELOW - indent)
     if edit_group.follows:
         yield Line(_BELOW, format_follows(edit_group), wrap=True)
     if edit_group.passes:
