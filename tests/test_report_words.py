@@ -377,8 +377,15 @@ def test_a_long_tuple_with_other_elements_says_which_came_and_went() -> None:
     new = f"({', '.join(['s32[]', *['f32[64]'] * 7, 'pred[8]', 'f32[2,8]'])})"
     found = FieldChange("shape", old, new)
     assert format_field_change(found) == "shape: 10 elements instead of 11, without 2 f32[64], with pred[8]"
+    retyped = FieldChange("shape", old, old.replace("f32[2,8]", "bf16[2,8]"))
+    assert format_field_change(retyped) == "shape: 1 of 11 elements: f32[2,8] -> bf16[2,8]"
     short = FieldChange("shape", "(f32[2], f32[3])", "(f32[2])")
     assert format_field_change(short) == "shape: (f32[2], f32[3]) -> (f32[2])"
+    # A field that is too long has only its beginning; the instruction has all of it.
+    cut = FieldChange("shape", f"{old[:30]} ... (99 characters)", f"{new[:30]} ... (97 characters)")
+    sites = tuple(Site(0, 0, "main", "w", "while", f"%w = {shape} while(%t), body=%b") for shape in (old, new))
+    edit = Edit("changed", ("shape",), changes=(cut,), sites=((sites[0], sites[1]),))
+    assert format_field_change(cut, edit) == format_field_change(found)
 
 
 def test_what_is_worse_is_not_hidden_behind_what_is_better() -> None:

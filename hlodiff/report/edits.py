@@ -429,7 +429,8 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     words_of_values = _change_of_shardings(old, new)
     if edit is not None and change.field in OF_ARRAYS and (arrays := other_arrays(edit)):
         return arrays
-    if change.field == "shape" and (shapes := _other_kind_results(edit) or _other_elements(old, new)):
+    whole = (_whole_shape(edit.old, old), _whole_shape(edit.new, new)) if edit is not None else (old, new)
+    if change.field == "shape" and (shapes := _other_kind_results(edit) or _other_elements(*whole)):
         return f"shape: {shapes}"
     shortened = short_attribute(old), short_attribute(new)
     old, new = shortened if shortened[0] != shortened[1] else (old, new)
@@ -473,18 +474,30 @@ def _other_kind_results(edit: Edit | None) -> str:
 
 
 def _other_elements(old: str, new: str) -> str:
-    """Added and removed elements of a tuple: `27 elements instead of 29, without 2 f32[64]`."""
+    """The elements of a long tuple that differ: `27 elements instead of 29, without 2 f32[64]`; "" of a short one."""
     if not (old.startswith("(") and new.startswith("(")):
         return ""
-    sides = [Counter(_ELEMENT_SHAPE.findall(text)) for text in (old, new)]
-    before, after = (side.total() for side in sides)
-    if before == after or max(before, after) <= _MOST_ELEMENTS:
+    before, after = (_ELEMENT_SHAPE.findall(text) for text in (old, new))
+    if max(len(before), len(after)) <= _MOST_ELEMENTS:
         return ""
-    parts = [f"{after} elements instead of {before}"]
-    for word, found in (("without", sides[0] - sides[1]), ("with", sides[1] - sides[0])):
+    pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
+    if len(before) == len(after) and len(pairs) <= _MOST_VALUES:
+        return (
+            f"{len(pairs)} of {len(after)} elements: {', '.join(format_pair(*pair) for pair in pairs)}" if pairs else ""
+        )
+    sides = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    parts = [f"{len(after)} elements" + (f" instead of {len(before)}" if len(before) != len(after) else "")]
+    for word, found in zip(("without", "with"), sides, strict=True):
         if found:
             parts.append(f"{word} {_few_of([f'{n} {shape}' if n > 1 else shape for shape, n in found.items()])}")
-    return ", ".join(parts)
+    return ", ".join(parts) if any(sides) else ""
+
+
+def _whole_shape(site: Site | None, shown: str) -> str:
+    """The shape of an instruction, of which a field that is too long holds the beginning."""
+    if site is None or not shown.startswith("("):
+        return shown
+    return site.text.partition(f" {site.opcode}(")[0].partition(" = ")[2] or shown
 
 
 def _donation(old: str, new: str, edit: Edit | None) -> str:
