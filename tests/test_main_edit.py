@@ -195,6 +195,15 @@ def test_operations_that_a_function_of_their_own_does_now_are_not_gone() -> None
     assert "4 add gone" in main_edit("same cost", (), (), (), counts, kept | {"add": (9, 5)})
 
 
+def test_what_computes_again_follows_from_another_adjoint() -> None:
+    """It is the change itself where a checkpoint was written or deleted."""
+    again = "at least 11 operations are computed again in the backward pass (rematerialisation)"
+    adjoint = ChangedLine("a.py:1", "", "", "adjoint=diffrax.DirectAdjoint(),")
+    assert main_edit("same cost", (again,), (adjoint,), ()) == "adjoint=diffrax.DirectAdjoint() added"
+    block = ChangedLine("a.py:1", "", "x = block(x)", "x = jax.checkpoint(block)(x)")
+    assert main_edit("same cost", (again,), (block,), ()) == again.removesuffix(" (rematerialisation)")
+
+
 def test_two_edited_lines_are_named_and_three_are_no_one_change() -> None:
     lines = [ChangedLine(f"a.py:{n}", "", f"f(x{n})", f"g(x{n})") for n in (1, 2, 3)]
     assert main_edit("worse: flops +8 %", (), lines[:2], ()) == "f() -> g() at a.py:1, and an edit at a.py:2"

@@ -17,7 +17,7 @@ from hlodiff.hlo.metadata import called_function, is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
 from hlodiff.report.function_view import ChangeView, StageView
-from hlodiff.report.wording import format_bytes, format_count, format_pair, many
+from hlodiff.report.wording import format_bytes, format_count, format_pair, format_sides, many
 
 # Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
@@ -847,4 +847,4 @@ def _change_of_cost(old: float | None, new: float | None, show: Callable[[float]
         return ""
     if old is None or new is None:
         return f"+{show(new or 0)}{unit}" if old is None else f"-{show(old)}{unit}"
-    return f"{show(new)}{unit}" if old == new else f"{format_pair(show(old), show(new))}{unit}"
+    return f"{show(new)}{unit}" if old == new else f"{format_pair(*format_sides(old, new, show))}{unit}"

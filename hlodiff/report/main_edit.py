@@ -22,7 +22,7 @@ from hlodiff.hlo.model import CALLS
 from hlodiff.report.edits import callee_of
 from hlodiff.report.function_view import ChangedLine
 from hlodiff.report.grouping import ELEMENT_TYPES, HANDED_ON, REPLACED, EditGroup
-from hlodiff.report.sentences import CONNECTED_DIFFERENTLY
+from hlodiff.report.sentences import CONNECTED_DIFFERENTLY, REMATERIALISATION
 from hlodiff.report.wording import ARROW, FIRST_LINE, format_pair, many
 
 _FEW = 3  # kinds of operations that are listed
@@ -119,6 +119,9 @@ def main_edit(
     if text:  # it shows how they are connected
         sentences = [words for words in sentences if words != CONNECTED_DIFFERENTLY]
     causes = [words for words in sentences if not _FOLLOWS.match(words)]
+    # What computes again follows from an argument that says something else, as the adjoint of a solver.
+    if text and not any(_CHECKPOINTS.search(f"{line.old_source}{line.new_source}") for line in edited):
+        causes = [words for words in causes if REMATERIALISATION not in words]
     # Whether only the returned values changed.
     is_returned = all(one.kind == "changed" and {*map(str, one.group[1:3])} == {"return"} for one in edit_groups)
     cause = _short(next(iter(causes), ""))
@@ -151,6 +154,9 @@ def main_edit(
     )
     words = _short(words)
     return words if len(words) <= FIRST_LINE and words not in sentence else ""
+
+
+_CHECKPOINTS = re.compile(r"checkpoint|remat|policy", re.IGNORECASE)
 
 
 def _short(words: str) -> str:
