@@ -11,6 +11,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.sharding import PartitionSpec
 
 from hlodiff.differ import CLASSES, Edit, ModuleDiff, ProgramComparison, Site, classes_of, diff, with_compiler
 from hlodiff.hlo import Frame, Module, Stage, read_text
@@ -1715,6 +1716,45 @@ def test_casts_at_other_places_change_types_alone(is_turned: bool) -> None:
     assert {site.opcode for site in came_or_went if site} == {"convert"}
     words = [format_field_change(change) for edit in found.edits for change in edit.changes if change.of_casts]
     assert set(words) <= {"operands: other casts of the same values"}
+
+
+def test_the_last_of_many_inputs_of_shard_map_counts_as_the_first_does() -> None:
+    """A list of shardings is compared whole, however long it is."""
+    mesh = jax.sharding.AbstractMesh((4,), ("data",))
+    split, whole = PartitionSpec("data"), PartitionSpec()
+    arrays = [jax.ShapeDtypeStruct((8,), jnp.float32)] * 24
+
+    def lowered(last: PartitionSpec) -> Module:
+        specs = (*[split] * 23, last)
+        summed = jax.shard_map(lambda *x: sum(map(jnp.sum, x)) + x[0], mesh=mesh, in_specs=specs, out_specs=split)
+        traced = jax.jit(summed).trace(*arrays)
+        return read_text(traced.lower(lowering_platforms=("cpu",)).as_text())
+
+    found = diff(lowered(split), lowered(whole))
+    assert "placement" in classes_of(found)
+    words = [format_field_change(change, edit) for edit in found.edits for change in edit.changes]
+    assert "in_shardings: P('data',) -> replicated" in words
+
+
+def test_results_that_are_sharded_differently_are_one_change_that_names_each_way() -> None:
+    def module(*shardings: str) -> Module:
+        results = ", ".join(f"tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{one}]>}}" for one in shardings)
+        types = ", ".join(["tensor<8xf32>"] * len(shardings))
+        values = ", ".join(["%arg0"] * len(shardings))
+        return read_text(
+            'module @m {\n  sdy.mesh @mesh = <["data"=2, "model"=2]>\n'
+            f"  func.func public @main(%arg0: tensor<8xf32>) -> ({results}) {{\n"
+            f"    return {values} : {types}\n  }}\n}}\n"
+        )
+
+    data, model = '{"data"}', '{"model"}'
+    found = diff(module(data, model, data), module(model, model, "{}"))
+    (change,) = (change for edit in found.edits for change in edit.changes)
+    assert format_field_change(change) == "sharding: P('data',) -> P('model',), P('data',) -> replicated"
+    assert classes_of(found) == ("interface", "placement")
+    one = diff(module(data, data), module(data, model))
+    (change,) = (change for edit in one.edits for change in edit.changes)
+    assert format_field_change(change) == "sharding: P('data',) -> P('model',)"
 
 
 @pytest.mark.parametrize(

@@ -372,6 +372,21 @@ def test_another_result_of_the_same_call(old: str, new: str, words: str) -> None
     assert words_of(Edit("changed", ("operands",), changes=(FieldChange("operands", old, new),))) == words
 
 
+def test_operands_are_counted_whole_where_the_list_is_cut() -> None:
+    names = [f"%a_rather_long_name_of_an_operand_{n}" for n in range(60)]
+    text = "HloModule m\n\nENTRY e {{\n{given}  ROOT r = ({types}) tuple({taken})\n}}\n"
+    given = "".join(f"  {name} = f32[{n + 1}] parameter({n})\n" for n, name in enumerate(names))
+    sides = [names, names[1:]]
+    old, new = (
+        read_text(
+            text.format(given=given, types=", ".join(f"f32[{n + 1 + k}]" for k in range(60 - n)), taken=", ".join(some))
+        )
+        for n, some in enumerate(sides)
+    )
+    words = [format_field_change(one, edit) for edit in diff(old, new).edits for one in edit.changes]
+    assert "shape: 59 elements instead of 60, without f32[1]" in words and "operands: 60 -> 59" in words, words
+
+
 def test_a_long_tuple_with_other_elements_says_which_came_and_went() -> None:
     old = f"({', '.join(['s32[]', *['f32[64]'] * 9, 'f32[2,8]'])})"
     new = f"({', '.join(['s32[]', *['f32[64]'] * 7, 'pred[8]', 'f32[2,8]'])})"

@@ -401,9 +401,10 @@ def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
     """Whether an edit is numeric for more than a changed constant or the layout of what is summed: type or precision.
 
     Other shardings have other partial sums too, by other collectives, and the compiler sums a transposed array over its
-    other dimension. What only hands on values is of another type where the compiler casts them earlier or later.
+    other dimension. What only hands on values is of another type where the compiler casts them earlier or later, and
+    so is a cast of its own.
     """
-    hands_on = all(site is None or site.opcode in _HANDED_OVER for site in (edit.old, edit.new))
+    hands_on = all(site is None or site.opcode in {*_HANDED_OVER, "convert"} for site in (edit.old, edit.new))
     others = {"opcode", "literal", "attribute:dimensions", "attribute:window", *(["element_type"] if hands_on else [])}
     rest = tuple(change for change in edit.changes if change.field not in others and change.literals is None)
     return any(name == "numerics" for name, _ in _classes(replace(edit, changes=rest), diff))

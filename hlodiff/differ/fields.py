@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -207,6 +207,7 @@ def _arrangement(shape: Shape) -> str:
 def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, ...]:
     ours, theirs = _flat(old), _flat(new)
     changes: dict[str, FieldChange] = {}
+    of_results: list[tuple[str, str]] = []
     for name in sorted({*ours, *theirs}):
         a, b = ours.get(name, ""), theirs.get(name, "")
         if a != b or (name in ours) != (name in theirs):
@@ -217,8 +218,22 @@ def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, .
                 a, b = _donation(ours), _donation(theirs)
             elif field == "backend_config":
                 a, b = _config_words(a, b)
+            elif field == "sharding" and _OF_RESULT.match(name):
+                of_results.append((a, b))
             changes.setdefault(field, FieldChange(field, a, b))
+    if len(of_results) > 1 and all(text.startswith(_SDY) for pair in of_results for text in pair):
+        # Those of all results of a function are one change, written as those that `shard_map` takes.
+        changes["sharding"] = FieldChange("sharding", *(_per_value(side) for side in zip(*of_results, strict=True)))
     return tuple(changes.values())
+
+
+_OF_RESULT = re.compile(r"result\d+\.")
+_SDY = "#sdy.sharding<@"
+
+
+def _per_value(shardings: Iterable[str]) -> str:
+    values = ", ".join(text.removeprefix("#sdy.sharding") for text in shardings)
+    return f"#sdy.sharding_per_value<[{values}]>"
 
 
 def _donation(attributes: Mapping[str, str]) -> str:

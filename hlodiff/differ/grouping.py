@@ -467,13 +467,23 @@ _LONG = 500
 
 
 def _with_cut_values(change: FieldChange) -> FieldChange:
-    if max(len(change.old), len(change.new)) <= _LONG:
+    """The change without the ends of long values; shardings of many values stay whole: any of them may differ."""
+    if max(len(change.old), len(change.new)) <= _LONG or "#sdy.sharding_per_value<" in f"{change.old[:30]}{change.new[:30]}":
         return change
-    return replace(change, old=_cut(change.old), new=_cut(change.new))
+    cut = _cut_list if change.field == "operands" else _cut
+    return replace(change, old=cut(change.old), new=cut(change.new))
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(text)} characters)"
+
+
+def _cut_list(text: str) -> str:
+    """`%a, %b and 30 more`: the beginning of a long list, and how many of it are left out."""
+    if len(text) <= _LONG:
+        return text
+    kept = text[:_LONG].rpartition(", ")[0]
+    return f"{kept} and {text.count(', ') - kept.count(', ')} more"
 
 
 # --- Whether one subgraph really replaced another: the work of a line of Python, counted in both whole programs.

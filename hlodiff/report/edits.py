@@ -203,7 +203,7 @@ def _change_of_shardings(old: str, new: str) -> str:
     meshes = [" and ".join(dict.fromkeys(_MESH_OF_VALUE.findall(text))) for text in (old, new)]
     if before == after and meshes[0] != meshes[1]:  # the same axes in another order
         return f"{many(len(before), 'value')} of {format_pair(*meshes)}"
-    return _few_of([format_pair(*pair) for pair in resharded_values(old, new)])
+    return _few_of(list(dict.fromkeys(format_pair(*pair) for pair in resharded_values(old, new))))
 
 
 def short_attribute(text: str) -> str:
@@ -409,13 +409,14 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         return f"operands: other values of the same names{which}"
     if change.field == "operands" and (numbers := _other_results(old, new)):
         return f"operands: {numbers}"
-    if change.field == "operands" and max(counts := (old.count(",") + 1, new.count(",") + 1)) > _MOST_OPERANDS:
+    if change.field == "operands" and max(counts := (_length(old), _length(new))) > _MOST_OPERANDS:
         return (
             f"operands: other values among {counts[0]}"
             if counts[0] == counts[1]
             else f"operands: {format_pair(*counts)}"
         )
-    if show := _FORMATS.get(change.field):
+    words_of_values = _change_of_shardings(old, new)
+    if (show := _FORMATS.get(change.field)) and not words_of_values:
         words = show(change.old or ""), show(change.new or "")
         meshes = [match[1] for text in (old, new) if (match := _MESH.match(text))]
         if words[0] != words[1]:
@@ -426,7 +427,6 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "memory_space":
         # StableHLO gives no memory kind for JAX's default, the memory of the device.
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
-    words_of_values = _change_of_shardings(old, new)
     if edit is not None and change.field in OF_ARRAYS and (arrays := other_arrays(edit)):
         return arrays
     whole = (_whole_shape(edit.old, old), _whole_shape(edit.new, new)) if edit is not None else (old, new)
@@ -439,6 +439,15 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
     if change.field == "replica_groups":
         return _other_groups(change, format_pair(old, new), site)
     return f"{name}: {words_of_values or format_pair(old, new)}"
+
+
+_CUT_LIST = re.compile(r" and (\d+) more$")
+
+
+def _length(operands: str) -> int:
+    """The number of operands in a list, of which a long one has only the beginning."""
+    more = _CUT_LIST.search(operands)
+    return operands.count(",") + 1 + (int(more[1]) if more else 0)
 
 
 def _other_groups(change: FieldChange, pair: str, site: Site | None) -> str:
