@@ -180,6 +180,45 @@ def test_what_is_folded_from_another_number_is_numerics(number: str, word: str) 
     assert (stablehlo.classes, compiled.classes) == (("structure",), (word,))
 
 
+@pytest.mark.parametrize(("old", "new", "classes"), [("0.02", "0.01", ("numerics",)), ("2", "1", ("structure",))])
+def test_a_whole_number_that_is_folded_from_a_float_is_of_its_class(
+    old: str, new: str, classes: tuple[str, ...]
+) -> None:
+    """As the number of steps from `dt0`: nothing else changed in either program."""
+    kind = "f32" if "." in old else "s32"
+    written = f"HloModule m\n\nENTRY e {{\n  %p = {kind}[] parameter(0)\n  %c = {kind}[] constant(#)\n"
+    written += f"  ROOT %r = {kind}[] divide(%p, %c)\n}}\n"
+    folded = "HloModule m\n\nENTRY e {\n  %p = s32[] parameter(0)\n  %n = s32[] constant(#)\n"
+    folded += "  ROOT %r = s32[] minimum(%p, %n)\n}\n"
+    sides = (
+        (written.replace("#", old), folded.replace("#", "50")),
+        (written.replace("#", new), folded.replace("#", "100")),
+    )
+    pair = (
+        replace(one, status="changed", diff=diff(read_text(before), read_text(after)))
+        for one, before, after in zip(PAIRED, *sides, strict=True)
+    )
+    stablehlo, compiled = with_compiler(pair, lambda program: False)
+    assert stablehlo.classes == compiled.classes == classes
+
+
+def test_a_number_in_place_of_an_argument_is_the_value_that_the_argument_had() -> None:
+    """As an argument that became static: `interface`, and nothing is rounded otherwise."""
+    text = """module @m {{
+  func.func public @main(%arg0: tensor<f32>{argument}) -> tensor<i1> {{
+    {constant}%1 = stablehlo.compare GT, %arg0, %{taken} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    return %1 : tensor<i1>
+  }}
+}}
+"""
+    constant = "%0 = stablehlo.constant dense<3.000000e-01> : tensor<f32>\n    "
+    old = text.format(argument=", %arg1: tensor<f32>", constant="", taken="arg1")
+    new = text.format(argument="", constant=constant, taken="0")
+    for one, other in ((old, new), (new, old)):
+        found = of(one, other)
+        assert "interface" in found and "numerics" not in found
+
+
 @pytest.mark.parametrize("status", ["added", "removed", "not_checked"])
 def test_what_was_not_compared_has_no_class(status: str) -> None:
     assert ProgramComparison("f", "cpu", "compiled", status).classes == ()  # type: ignore[arg-type]
@@ -1339,6 +1378,24 @@ ENTRY e {
     program = ProgramComparison("m", "tpu-v5e", "compiled", "changed", diff(read_text(text), read_text(new)))
     first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
     assert "worse on tpu-v5e: 1 of 2 matrix products in 6 passes instead of 1" in first
+
+
+def test_products_that_are_a_hundredth_of_the_work_decide_nothing() -> None:
+    text = """HloModule m
+
+ENTRY e {
+  %x = f32[128,128]{1,0} parameter(0)
+  %y = f32[128,1]{1,0} parameter(1)
+  %a = f32[128,128]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  %b = f32[128,128]{1,0} dot(%a, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %c = f32[128,1]{1,0} dot(%b, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+    for taken, is_worse in (("dot(%b, %y)", False), ("dot(%a, %x)", True)):
+        new = text.replace(taken, f"{taken}, operand_precision={{high,high}}")
+        program = ProgramComparison("m", "tpu-v5e", "compiled", "changed", diff(read_text(text), read_text(new)))
+        words = to_terminal(Report("diff", "a", "b", (program,)))
+        assert ("matrix products in 3 passes instead of 1" in words) is is_worse
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_changes_that_follow_each_other_name_their_programs_once() -> None:
     assert (
         "  [1] changed  tanh -> exponential  8 flops, 64 B  model.py:31 (loss)\n"
         "  [2] changed  tanh -> sine  8 flops, 64 B  model.py:32 (loss)\n"
-        "               [1] and [2]: compiled of 2 functions on 2 targets: f, g\n"
+        "               [1] and [2]: compiled of 2 functions: f on cpu; g on tpu\n"
     ) in text
 
 
@@ -119,7 +119,7 @@ def test_what_several_functions_share_stands_first_and_what_is_special_stays() -
         "\n"
         "the same in several programs\n"
         "  [1] changed  tanh -> exponential  8 flops, 64 B  model.py:31 (loss)\n"
-        "               compiled of 2 functions on 2 targets: f, g\n"
+        "               compiled of 2 functions: f on cpu; g on tpu\n"
         "\n"
         "f  = same cost on cpu; model.py:32\n"
         "  changed on cpu: structure\n"

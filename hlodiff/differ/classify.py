@@ -327,9 +327,12 @@ def _numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
     """The constants of StableHLO that an operation takes in place of a computed value, or took.
 
     The operation stays as it is, and so do its other operands; the other program does not have the number. A whole
-    number that something is divided by is a count.
+    number that something is divided by is a count. One in place of an argument is the value that the argument had.
     """
     alone = _lone_numbers(diff) if diff.new.stage == "stablehlo" else []
+    if alone:
+        arguments = _shapes_of_other_arguments(diff)
+        alone = [one for one in alone if _shape_of(one, diff) not in arguments[one[1]]]
     if not alone:
         return frozenset()
     modules = diff.old, diff.new
@@ -348,6 +351,22 @@ def _numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
         for user in modules[side].computations[site.computation].users[site.instruction]
         if is_taken(side, site, user)
     )
+
+
+def _shape_of(number: _LoneNumber, diff: ModuleDiff) -> str:
+    return number[2].instruction_in((diff.old, diff.new)[number[1]]).shape.bare.text
+
+
+def _shapes_of_other_arguments(diff: ModuleDiff) -> tuple[set[str], set[str]]:
+    """The shapes of arguments that came, and of those that went, of the whole program."""
+    found: tuple[set[str], set[str]] = set(), set()
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if edit.kind in ("added", "removed") and site is not None and site.opcode == "parameter":
+            module = (diff.old, diff.new)[edit.new is not None]
+            if site.computation == module.entry:
+                found[edit.new is None].add(site.instruction_in(module).shape.bare.text)
+    return found
 
 
 def _exchanged_numbers(diff: ModuleDiff) -> frozenset[int]:

@@ -68,6 +68,8 @@ class ProgramComparison:
         by_compiler: whether the StableHLO is the same but the toolchain differs, so that the compiler made the change.
         other_toolchain: whether it changed and the two sides come from different toolchains.
         has_folded_constants: whether its StableHLO changed but no number in it: changed constants are the compiler's.
+        is_of_numbers: whether its StableHLO differs in floating-point numbers alone: whole numbers that differ are what
+            the compiler folds from them, as a number of steps.
         compiles_alike: whether its StableHLO changed and it compiles to the same program as before, which rounds alike.
         passes: which of XLA's passes made both sides differ; None if not requested.
         remarks: what a web page shows for a selected instruction, by side (0 old, 1 new) and place; None for nothing.
@@ -93,6 +95,7 @@ class ProgramComparison:
     by_compiler: bool = False
     other_toolchain: bool = False
     has_folded_constants: bool = False
+    is_of_numbers: bool = False
     compiles_alike: bool = False
     donated: tuple[int, ...] = ()
     module: Module | None = field(default=None, repr=False, compare=False)
@@ -125,6 +128,8 @@ class ProgramComparison:
             if not self._known or self._known[0][0] is not self.diff or self._known[0][1] != folded:
                 self._known[:] = [(self.diff, folded, classes_of(self.diff, folded))]
             found = self._known[0][2]  # computed on first access; a copy of this record shares them
+            literals = self.is_of_numbers and all(edit.fields == ("literal",) for edit in self.diff.reported)
+            found = ("numerics",) if literals and "structure" in found else found
         if self.status == "changed" and found == ("identical",):
             found = ("structure",)  # known to differ, but not compared
         if self.compiles_alike and "numerics" in found:
@@ -233,7 +238,8 @@ def _marked(program: ProgramComparison, other_stage: ProgramComparison | None, o
     is_folded = written.diff is not None and not (
         other or are_numbers or "numerics" in written.classes or replaces_a_number(written.diff)
     )
-    return replace(program, other_toolchain=other, has_folded_constants=is_folded)
+    is_of_numbers = are_numbers and written.classes == ("numerics",) and not other
+    return replace(program, other_toolchain=other, has_folded_constants=is_folded, is_of_numbers=is_of_numbers)
 
 
 def donated_parameters(summary: Mapping[str, Any]) -> tuple[int, ...]:

@@ -468,7 +468,10 @@ _LONG = 500
 
 def _with_cut_values(change: FieldChange) -> FieldChange:
     """The change without the ends of long values; shardings of many values stay whole: any of them may differ."""
-    if max(len(change.old), len(change.new)) <= _LONG or "#sdy.sharding_per_value<" in f"{change.old[:30]}{change.new[:30]}":
+    if (
+        max(len(change.old), len(change.new)) <= _LONG
+        or "#sdy.sharding_per_value<" in f"{change.old[:30]}{change.new[:30]}"
+    ):
         return change
     cut = _cut_list if change.field == "operands" else _cut
     return replace(change, old=cut(change.old), new=cut(change.new))

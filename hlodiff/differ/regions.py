@@ -446,7 +446,7 @@ class _Regions:
         if "element_type" in fields and self._marked((old[0], one.operands[0])):
             return not self._rests_on_operands(old, new)  # a cast came or went on the way
         if not fields.isdisjoint(_REPEATING) and not self._rests_on_operands(old, new):  # a vector, or a number
-            return not self._shares_user(old, new)
+            return "element_type" in fields or not self._shares_user(old, new)
         return self._is_literal(0, old) != self._is_literal(1, new) and not self._shares_user(old, new)
 
     def _are_of_other_arguments(self, old: Place, new: Place) -> bool:

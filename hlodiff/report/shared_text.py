@@ -417,15 +417,38 @@ def format_programs(report: Report, numbers: Iterable[int]) -> str:
         >>> programs = tuple(ProgramComparison(name, "cpu", "compiled", "changed") for name in "fg")
         >>> format_programs(Report("diff", "a", "b", programs), (0, 1))
         '2 functions on cpu: f, g'
+        >>> programs = (*programs, ProgramComparison("g", "tpu-v5e", "compiled", "changed"))
+        >>> format_programs(Report("diff", "a", "b", programs), (0, 1, 2))
+        '2 functions: f on cpu; g on cpu, tpu-v5e'
     """
     programs = [report.programs[number] for number in dict.fromkeys(numbers)]
-    names = list(dict.fromkeys(program.name for program in programs))
-    targets = [target for target in dict.fromkeys(program.target for program in programs) if target]
+    found: dict[str, dict[str, None]] = {}
+    for program in programs:
+        found.setdefault(program.name, {}).update({program.target: None} if program.target else {})
+    targets = list(dict.fromkeys(target for own in found.values() for target in own))
     what = "function" if targets else "program"
-    on = f" on {targets[0] if len(targets) == 1 else many(len(targets), 'target')}" if targets else ""
-    if len(names) == 1:
-        return f"{names[0]} on {', '.join(targets)}" if targets else names[0]
-    return f"{many(len(names), what)}{on}: {format_names(names, 3)}"
+    if len(found) == 1:
+        return f"{programs[0].name} on {', '.join(targets)}" if targets else programs[0].name
+    by_targets: dict[frozenset[str], list[str]] = {}
+    for name, own in found.items():
+        by_targets.setdefault(frozenset(own), []).append(name)
+    if len(by_targets) == 1 or len(by_targets) > _MOST_WAYS:
+        most = targets[0] if len(targets) == 1 else many(len(targets), "target")
+        on = f" on {'up to ' * (len(by_targets) > 1)}{most}" if targets else ""
+        return f"{many(len(found), what)}{on}: {format_names(list(found), 3)}"
+    each = (
+        f"{format_names(names, 3)} on {_on([target for target in targets if target in own])}"
+        for own, names in by_targets.items()
+    )
+    return f"{many(len(found), what)}: {'; '.join(each)}"
+
+
+_MOST_WAYS = 3
+"""The most sets of targets that are listed with their functions."""
+
+
+def _on(targets: Sequence[str]) -> str:
+    return ", ".join(targets) if len(targets) < 3 else many(len(targets), "target")
 
 
 def format_shared(report: Report, shared: SharedText) -> str:

@@ -861,6 +861,8 @@ def _product_work(diff: ModuleDiff, target: str | None) -> OtherWork | None:
         return OtherWork(0, 0)
     moved = (sides[1][came[0]].flops - sides[0][came[0]].flops) * (rates[came[0]] - rates[gone[0]])
     old = sum(sides[0][kind].flops * rates.get(kind, 1) for kind in kinds)
+    if old and abs(moved) < THRESHOLD * old:
+        return None
     part, count, total = "", by[came[0]], sum(one.count for one in sides[1].values())
     if count < total:
         more, fewer = (sides[1][kind].runs - sides[0][kind].runs for kind in (came[0], gone[0]))
