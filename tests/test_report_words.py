@@ -403,6 +403,14 @@ def test_a_long_tuple_with_other_elements_says_which_came_and_went() -> None:
     assert format_field_change(cut, edit) == format_field_change(found)
 
 
+def test_arguments_that_grew_are_listed_though_the_device_needs_no_more() -> None:
+    """What callers keep is no matter of temporaries: it has no mark, and is not left out."""
+    saved = [Number(name, 100, 80, mark="better", rank=3 - n) for n, name in enumerate(("temp", "bytes accessed"))]
+    grown = Number("arguments", 100, 110, "bytes")
+    words = "▼ better: temp 100 -> 80 (-20 %), bytes accessed 100 -> 80 (-20 %); arguments 100 B -> 110 B (+10 %)"
+    assert format_numbers([*saved, grown], 0) == words
+
+
 def test_what_is_worse_is_not_hidden_behind_what_is_better() -> None:
     def number(name: str, mark: Mark, rank: float) -> Number:
         return Number(name, 100, 112 if mark == "worse" else 88, mark=mark, relevant=True, rank=rank)

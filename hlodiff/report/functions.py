@@ -925,10 +925,29 @@ def overall(functions: Sequence[FunctionView]) -> str:
     text = f"{many(len(functions), noun)} changed: {', '.join(parts)}"
     if alone == len(functions):
         text = f"{_NOT_COMPILED}; {many(len(functions), noun)} changed in StableHLO only"
+    text += "".join(f", {words}" for words in _interface_of_all(functions))
     is_same = len({view.happened for view in functions}) == 1  # one edit made them all
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     # Numbers weigh differently, so that another function may have the largest percentage.
     return f"{text}; mainly {first.name}, {first.largest}{happened}" if first.largest else text + happened
+
+
+_OF_ARGUMENTS = re.compile(r"\b[\d,]+ (new arguments?|arguments? (?:gone|of another (?:shape|type)))\b")
+
+
+def _interface_of_all(functions: Iterable[FunctionView]) -> list[str]:
+    """How the arguments of all functions changed: callers notice it.
+
+    Example:
+        >>> views = [FunctionView(name, "same", f"same cost; {n} gone") for name, n in (("f", "1 argument"), ("g", "2 arguments"))]
+        >>> _interface_of_all(views)
+        ['arguments gone']
+    """  # noqa: E501
+    found = [
+        dict.fromkeys(re.sub(r"arguments?\b", "arguments", words) for words in _OF_ARGUMENTS.findall(view.sentence))
+        for view in functions
+    ]
+    return [words for words in found[0] if all(words in own for own in found)] if found else []
 
 
 def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:

@@ -669,7 +669,9 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
     is_open = (one for one in numbers if has_unknown((one,)) or (one.name in _WORK and one.least))
     open_ = sorted(is_open, key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
-    shown += [one for one in numbers if one in kept or (not one.mark and one.name in FAMILIES)]
+    # So are parts of the memory that callers keep, though the device needs as much in all.
+    named = {*FAMILIES, "arguments", "results"}
+    shown += [one for one in numbers if one in kept or (not one.mark and one.name in named)]
     return shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
 
 
