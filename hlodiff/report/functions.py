@@ -932,7 +932,7 @@ def overall(functions: Sequence[FunctionView]) -> str:
     return f"{text}; mainly {first.name}, {first.largest}{happened}" if first.largest else text + happened
 
 
-_OF_ARGUMENTS = re.compile(r"\b[\d,]+ (new arguments?|arguments? (?:gone|of another (?:shape|type)))\b")
+_OF_ARGUMENTS = re.compile(r"(?<=\d )(new arguments?|arguments? (?:gone|of another (?:shape|type)))\b")
 
 
 def _interface_of_all(functions: Iterable[FunctionView]) -> list[str]:
