@@ -392,9 +392,12 @@ def _largest(
     on = "" if is_as_large(text.name) or not any(text.targets) else f" on {text.targets[0]}"
     of = "" if is_as_large() else f"{text.name}{on}"
     if chosen.kind != REPLACED:  # its text has the numbers of one program
-        counts = {of.name: one.count for one, of in sorted(groups, key=lambda item: item[0].count)}
-        others = {name: count for name, count in counts.items() if count != chosen.count}
-        words = [f"{count:,}x in {name}" for name, count in others.items()]
+        counts: dict[str, int] = {}
+        for one, of_text in sorted(groups, key=lambda item: item[0].count):
+            is_same = of_text.name == text.name and any(of_text.targets)
+            counts[f"{text.name} on {of_text.targets[0]}" if is_same else of_text.name] = one.count
+        others = {where: count for where, count in counts.items() if count != chosen.count}
+        words = [f"{count:,}x in {where}" for where, count in others.items()]
         if len(others) > _MOST_COUNTED:
             least, most = min(others.values()), max(others.values())
             words = [f"{least:,}x{f' to {most:,}x' if most > least else ''} in {len(others):,} others"]
