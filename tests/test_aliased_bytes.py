@@ -63,6 +63,10 @@ def test_memory_that_only_became_another_part_of_it_has_no_mark() -> None:
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 30, 20)) == ["", ""]
     assert temp_and_aliased((100, 100, 50, 40), (100, 100, 10, 20)) == ["better", ""]
     assert temp_and_aliased((1000, 1000, 500, 400), (1000, 1000, 300, 210)) == ["", ""], "10 of 200 are left over"
+    assert temp_and_aliased((9000, 9300, 900, 9000), (9000, 5330, 900, 5000)) == ["", ""], (
+        "a longer table of the results"
+    )
+    assert temp_and_aliased((9000, 9300, 900, 9000), (9000, 5350, 900, 5000)) == ["", "worse"]
     assert temp_and_aliased((1000, 1000, 60, 0), (1000, 1000, 50, 0)) == ["better", ""], "0.5 % of all, real"
     assert temp_and_aliased((100, 100, 50, 40, 150), (100, 100, 10, 20, 160)) == ["", "worse"]
     kept = temp_and_aliased((1000, 1000, 50, 1000), (800, 800, 240, 800), ("arguments", "results"))

@@ -722,6 +722,42 @@ ENTRY e {
     assert words in first
 
 
+def test_more_devices_speak_against_a_program_that_is_better_by_the_rest() -> None:
+    text = """HloModule m, num_partitions=4
+
+%sum {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+ENTRY e {
+  %x = f32[1024]{0} parameter(0)
+  %s = f32[1024]{0} all-reduce(%x), to_apply=%sum, channel_id=1, replica_groups=@, use_global_device_ids=true
+  #ROOT %t = (f32[1024]{0}, f32[65536]{0}) tuple(%s, %g)
+}
+"""
+    gather = "%g = f32[65536]{0} all-gather(%x), channel_id=2, replica_groups={{0,1,2,3}}, dimensions={0}\n  "
+    more = text.replace("@", "{{0,1},{2,3}}").replace("#", gather)
+    less = text.replace("@", "{{0,1,2,3}}").replace("#", "%g = f32[65536]{0} broadcast(%x), dimensions={0}\n  ")
+    program = ProgramComparison("m", "cpu", "compiled", "changed", diff(read_text(more), read_text(less)))
+    first = to_terminal(Report("diff", "a", "b", (program,)), width=300).splitlines()[0]
+    assert first.startswith("m  ▼ better on cpu: -1 all-gather (256.0 KiB), but all-reduce over 4 devices"), first
+
+
+def test_memory_reserved_in_another_type_computes_nothing_in_it() -> None:
+    def reserved(element_type: str, opcode: str) -> str:
+        return (
+            f"HloModule m\n\nENTRY e {{\n  %x = f32[8]{{0}} parameter(0)\n"
+            f'  %r = {element_type}[8]{{0}} custom-call(), custom_call_target="AllocateBuffer"\n'
+            f'  %w = f32[8]{{0}} custom-call(%x, %r), custom_call_target="Written"\n'
+            f"  ROOT %n = f32[8]{{0}} {opcode}(%w)\n}}\n"
+        )
+
+    found = diff(read_text(reserved("f32", "negate")), read_text(reserved("bf16", "sine")))
+    assert "numerics" not in classes_of(found), classes_of(found)
+
+
 @pytest.mark.parametrize(
     ("mesh", "groups", "classes", "words"),
     [

@@ -237,6 +237,18 @@ def test_what_another_loop_of_a_line_computes_now_is_one_change() -> None:
     assert "here in all" not in words
 
 
+def test_another_pass_inside_a_loop_is_no_other_loop() -> None:
+    def solved(jacobian: Callable[..., Any]) -> Callable[[jax.Array], jax.Array]:
+        def step(h: jax.Array, _: None) -> tuple[jax.Array, None]:
+            w = jnp.ones((6, 6))
+            return h + jax.vmap(jacobian(lambda x: jnp.tanh(jnp.tanh(x @ w) @ w)))(h).sum(1), None
+
+        return lambda x: jax.lax.scan(step, x, None, length=5)[0]
+
+    words = report(compared(*(lowered(solved(one), (3, 6)) for one in (jax.jacfwd, jax.jacrev)), with_lines=True))
+    assert "moved 2x multiply f32[3,6,6] (1,080 flops)" in words and "another loop" not in words, words
+
+
 def test_a_new_argument_is_in_the_first_line_beside_the_edit() -> None:
     found = compared(lowered(lambda x: x * 0.5, (8,)), lowered(lambda x, scale: x * scale, (8,), ()))
     assert report(found).partition(" changed on ")[0].endswith("1 new argument; constant -> parameter")

@@ -199,6 +199,7 @@ _FOLLOWERS = BOOKKEEPING | BROADCASTS | {"fusion", "constant"}
 _NO_WORK = _FOLLOWERS | _ARRANGING | {"convert", "reduce-precision"}
 # They pass on what something else computes: a changed type belongs to that.
 _HANDING_ON = CONDITIONALS | {"while"}
+_RESERVING = '"AllocateBuffer"'  # a call that only reserves the memory that something else writes
 _CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 # The calls that bring work to the host's processor, and data to its memory and back.
 _HOST_CALLS = ("HostExecute", "MoveToHost", "MoveToDevice", "annotate_device_placement", "Sharding")
@@ -782,7 +783,10 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("structure", True)]
     if numeric:
         is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
-        handed_on = field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over)
+        is_memory = site is not None and _RESERVING in site.text
+        handed_on = (
+            field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over or is_memory)
+        )
         return [("numerics", handed_on or (follows and field != "literal"))]
     if change.of_casts:
         return [("numerics", follows)]
@@ -927,8 +931,9 @@ _Place = tuple[int, int]
 _HANDED_OVER = frozenset(
     ["bitcast", "copy", "copy-start", "copy-done", "reshape", "transpose", "slice", "dynamic-slice", "tuple",
      "get-tuple-element", "all-gather", "all-gather-start", "all-gather-done", "collective-permute",
-     "collective-permute-start", "collective-permute-done", "all-to-all", "dynamic-update-slice", "select", "pad",
-     "concatenate", "reverse", "broadcast", "gather", "maximum", "minimum", "negate"]
+     "collective-permute-start", "collective-permute-done", "all-to-all", "all-to-all-start", "all-to-all-done",
+     "dynamic-update-slice", "select", "pad", "concatenate", "reverse", "broadcast", "gather", "maximum", "minimum",
+     "negate"]
 )  # fmt: skip
 """They return the numbers they take, negated or not: in other places, on other devices, among others, or several times.
 To round what they take is to round what they return."""

@@ -45,7 +45,9 @@ class Stack(NamedTuple):
 
 
 _NO_STACK = Stack((), None, False)
-_NESTING = re.compile(rf"transpose\(|{REMATERIALISED}|while/body")
+LOOP_BODY = "while/body"
+"""How the scope of what a loop computes names the loop."""
+_NESTING = re.compile(rf"transpose\(|{REMATERIALISED}|{LOOP_BODY}")
 _SEVERAL = -2
 
 

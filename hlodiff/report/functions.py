@@ -376,10 +376,12 @@ def _verdict_in_words(
         targets = [target for one in group for target in one.targets]
         # Not shown by any number.
         known: dict[str, list[str | None]] = {}
+        opposite: dict[str, list[str | None]] = {}
         for target in targets or (None,):
             for work in other_work(programs[target]) if target in programs else ():
                 if work.is_known:
-                    known.setdefault(work.words, []).append(target)
+                    of = known if verdict in ("mixed", work.way) else opposite
+                    of.setdefault(work.words, []).append(target)
         decisive = [(one, decisive_numbers(one.numbers, verdict)) for one in group]
         of_memory = [
             one for one, chosen in decisive if has_unknown(one.numbers) and all(n.name in MEMORY for n in chosen)
@@ -387,7 +389,7 @@ def _verdict_in_words(
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
         in_group, alone = (
             [
-                *(f"{said} ({', '.join(filter(None, on))})" if len(on) < total else said for said, on in known.items()),
+                *_on_targets(known, total),
                 *_numbers(verdict, group, with_sizes=True, total=total),
             ]
             for total in (len(targets), compared)
@@ -413,7 +415,8 @@ def _verdict_in_words(
         if verdict != "mixed":  # less of one thing does not hide more of another, nor the reverse
             other: Verdict = "worse" if verdict == "better" else "better"
             against = sorted(group, key=lambda one: not decisive_numbers(one.numbers, other))
-            listed = ", but ".join(filter(None, (listed, *_numbers(other, against, with_sizes=True)[:1])))
+            against_it = [*_on_targets(opposite, len(targets)), *_numbers(other, against, with_sizes=True)]
+            listed = ", but ".join(filter(None, (listed, *against_it[:1])))
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
@@ -426,6 +429,11 @@ def _verdict_in_words(
         return "same", f"same cost{on}{doubt}", ""
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     return overall, _with_turns_said_once("; ".join(parts)), ", ".join(largest)
+
+
+def _on_targets(words: Mapping[str, Sequence[str | None]], total: int) -> list[str]:
+    """Changed costs with their targets if others of the verdict do not have them."""
+    return [f"{said} ({', '.join(filter(None, on))})" if len(on) < total else said for said, on in words.items()]
 
 
 _EQUAL_TURNS = " at equal trip counts"
@@ -701,7 +709,8 @@ def _stage_views(
                 compare_with_all=None if is_compiled else compare_with_all,
             ),
         )
-        if with_callers and not edit_groups and not found:  # the sentence covers all changes
+        are_shared = not groups and any(text.edit_groups for text in own)
+        if with_callers and not edit_groups and not found and not are_shared:  # the sentence covers all changes
             listed = lines.only(report.programs[own[0].programs[0]])
         fresh = [words for words in reported_on.get(targets, ()) if words not in reported_before]
         if any(RESHARDED in words for words in reported_before):  # new shapes per device follow from that
@@ -787,6 +796,7 @@ def _chosen(
         for text in own
         if all(ranked[n][1].keys().isdisjoint(text.targets) for n in real)
         and any(not on.keys().isdisjoint(text.targets) for _, on in ranked)
+        and all(map(work.is_moved, text.edit_groups))  # with those that other functions share
     ]
     return [item for n, item in enumerate(ranked) if n in numbers], arranged
 
@@ -917,6 +927,8 @@ def overall(functions: Sequence[FunctionView]) -> str:
     alone = sum(view.is_lowered_only for view in functions)
     counts["same"] -= alone
     parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
+    if counts["better"] and all(_EQUAL_TURNS in view.sentence for view in functions if view.verdict == "better"):
+        parts = [f"{part}{_EQUAL_TURNS}" if part.endswith(" better") else part for part in parts]
     if rounded := sum(_ROUNDED in view.sentence for view in functions):
         parts.append(_ROUNDED if rounded == counts["same"] else _ROUNDED.replace("may", f"of {rounded:,} may"))
     parts += [f"{alone:,} in StableHLO only"] if alone else []

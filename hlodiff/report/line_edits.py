@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hlodiff.differ.classify import is_argument, numbers_in_place
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.fields import field_of
-from hlodiff.differ.grouping import Origins
+from hlodiff.differ.grouping import LOOP_BODY, Origins
 from hlodiff.differ.instruction_costs import operand_shapes, result_of
 from hlodiff.differ.regions import Part
 from hlodiff.differ.result import Edit, ModuleDiff, Site
@@ -561,7 +561,7 @@ class ChangedLines:
         work: tuple[set[Work], set[Work]] = (set(), set())
         for side, module, site in self._sites(edit_group):
             origins, place = self._origins(module), (site.computation, site.instruction)
-            loops[side].add((origins.loops_around(*place), origins.part(*place)[0]))
+            loops[side].add((origins.loops_around(*place), _up_to_its_loop(origins.part(*place)[0])))
             work[side].add(_work_of(module, place))
         costs = [edit.cost for edit, _ in map(self._edit, edit_group.edits) if edit.cost]
         found: list[Turns | None] = []
@@ -652,6 +652,12 @@ def _with_most_edits_first(
 def _is_of_specs(group: EditGroup) -> bool:
     """Whether a `shard_map` takes or returns values that are sharded differently."""
     return group.kind == "changed" and bool(group.fields) and _SPECS.issuperset(group.fields)
+
+
+def _up_to_its_loop(nesting: tuple[str, ...]) -> tuple[str, ...]:
+    """The passes and loops around the innermost loop of an instruction, with it: a pass inside it is no other loop."""
+    loops = [n for n, word in enumerate(nesting, 1) if word == LOOP_BODY]
+    return nesting[: loops[-1] if loops else 0]
 
 
 def _work_of(module: Module, place: tuple[int, int]) -> Work:

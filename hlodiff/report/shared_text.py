@@ -377,7 +377,7 @@ def _largest(
 ) -> tuple[EditGroup, str]:
     """A change in the program with the most occurrences, and that program's name: no program has the sum over all.
 
-    Its text is what all have in common; other counts are named with their functions.
+    Its text is what all have in common if all are as large, else its own; other counts are named with their functions.
     """
     groups = [(_group(key, text), text) for text in by]
     chosen, text = max(groups, key=lambda item: _instructions(item[0]))
@@ -386,20 +386,20 @@ def _largest(
         alike = (one for one, of in groups if name in ("", of.name))
         return all((one.count, one.follows, one.cost) == (chosen.count, chosen.follows, chosen.cost) for one in alike)
 
-    what = _unnamed(chosen)
-    if chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
-        what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     on = "" if is_as_large(text.name) or not any(text.targets) else f" on {text.targets[0]}"
     of = "" if is_as_large() else f"{text.name}{on}"
+    what = _unnamed(chosen)
+    if not of and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
+        what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     if chosen.kind != REPLACED:  # its text has the numbers of one program
-        counts: dict[str, int] = {}
-        for one, of_text in sorted(groups, key=lambda item: item[0].count):
-            is_same = of_text.name == text.name and any(of_text.targets)
-            counts[f"{text.name} on {of_text.targets[0]}" if is_same else of_text.name] = one.count
-        others = {where: count for where, count in counts.items() if count != chosen.count}
-        words = [f"{count:,}x in {where}" for where, count in others.items()]
+        counts = {of.name: (one.count, of.targets) for one, of in sorted(groups, key=lambda item: item[0].count)}
+        others = {name: (count, own) for name, (count, own) in counts.items() if count != chosen.count}
+        words = [
+            f"{count:,}x in {name}{f' on {targets[0]}' if on and name == text.name else ''}"
+            for name, (count, targets) in others.items()
+        ]
         if len(others) > _MOST_COUNTED:
-            least, most = min(others.values()), max(others.values())
+            least, most = (of(count for count, _ in others.values()) for of in (min, max))
             words = [f"{least:,}x{f' to {most:,}x' if most > least else ''} in {len(others):,} others"]
         of = ", ".join([of, *words]) if of else ""
     return replace(chosen, what=what), of

@@ -59,6 +59,8 @@ _WAITS_FOR = 1.25  # so many times more doublings of the number of collectives l
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
+_LARGE = 0.1  # share by which temp or peak must change to be listed beside many collectives
+_OF_TEMPORARIES = ("peak", "temp")
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
 _OFFSET = 0.5  # share of the change of a part of the memory that all of it has where other parts offset most of it
 _MORE_AND_LESS = 2.0  # times the threshold up to which more in one loop and less in another is little
@@ -219,7 +221,8 @@ def _judged(
         return replace(number, relevant=True, least=_below(of, threshold * _UNCERTAIN[number.name]) + off)
     if way and by < threshold and number.name in FAMILIES and number.old == number.new:
         return replace(number, relevant=True, least=_below("bytes of as many collectives", threshold))
-    if way and by < threshold and number.name in _WORK and _changed_outside(program, number) >= threshold:
+    visible = threshold * (1 if number.name in _WORK else _UNCERTAIN.get(number.name, 0))
+    if way and by < threshold and visible and _changed_outside(program, number) >= visible:
         words = f"{_below('work outside of loops', threshold)} of all in {ASSUMED} turns"
         return replace(number, relevant=True, least=words)
     if weight is None or not way:
@@ -301,12 +304,16 @@ def _of_all_collectives(program: ProgramComparison, number: Number) -> float:
 
 
 def _follows_results(program: ProgramComparison, number: Number) -> bool:
-    """Whether less is aliased only because less is returned: results need no more memory of their own than before."""
+    """Whether less is aliased only because less is returned: results need hardly more memory of their own than before.
+
+    The table of the results, of one address each, is not aliased.
+    """
     old, new = program.metrics().get("memory.output", (0, 0))
-    own = (new - number.new) - (old - number.old)
-    return own <= 0 if number.new < number.old else own >= 0
+    own, hardly = (new - number.new) - (old - number.old), _HARDLY * abs(number.new - number.old)
+    return own <= hardly if number.new < number.old else own >= -hardly
 
 
+_HARDLY = 0.01
 _PARTS = ("memory.argument", "memory.output", "memory.temp")
 _Change = tuple[int, float, float]  # see `_way`
 
@@ -665,6 +672,10 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
         first = (costs if one.mark == "worse" else saved)[0]
         shown += [each for each in dict.fromkeys((first, one)) if each not in shown]
     shown += [one for one in decisive_numbers(numbers, verdict) if one not in shown]
+    large = [
+        one for one in rest if one.name in _OF_TEMPORARIES and one.mark and abs(one.new - one.old) >= _LARGE * one.old
+    ]
+    shown += [one for one in large[:1] if not any(each in shown for each in large)]
     # A range or per iteration; collectives are named even if more of them transfer less.
     is_open = (one for one in numbers if has_unknown((one,)) or (one.name in _WORK and one.least))
     open_ = sorted(is_open, key=lambda one: one.name not in _WORK)
