@@ -377,7 +377,7 @@ def _largest(
 ) -> tuple[EditGroup, str]:
     """A change in the program with the most occurrences, and that program's name: no program has the sum over all.
 
-    Its text is what all have in common if all are as large, else its own; other counts are named with their functions.
+    Its text is what all have in common if all are as many, else its own; other counts are named with their functions.
     """
     groups = [(_group(key, text), text) for text in by]
     chosen, text = max(groups, key=lambda item: _instructions(item[0]))
@@ -389,7 +389,8 @@ def _largest(
     on = "" if is_as_large(text.name) or not any(text.targets) else f" on {text.targets[0]}"
     of = "" if is_as_large() else f"{text.name}{on}"
     what = _unnamed(chosen)
-    if not of and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
+    are_as_many = len({one.count for one, _ in groups}) == 1
+    if are_as_many and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
         what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     if chosen.kind != REPLACED:  # its text has the numbers of one program
         counts = {of.name: (one.count, of.targets) for one, of in sorted(groups, key=lambda item: item[0].count)}

@@ -675,7 +675,7 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
     large = [
         one for one in rest if one.name in _OF_TEMPORARIES and one.mark and abs(one.new - one.old) >= _LARGE * one.old
     ]
-    shown += [one for one in large[:1] if not any(each in shown for each in large)]
+    shown += [one for one in large[:1] if collective and not any(each in shown for each in large)]
     # A range or per iteration; collectives are named even if more of them transfer less.
     is_open = (one for one in numbers if has_unknown((one,)) or (one.name in _WORK and one.least))
     open_ = sorted(is_open, key=lambda one: one.name not in _WORK)
