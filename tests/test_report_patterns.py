@@ -495,3 +495,28 @@ def test_fusions_of_several_programs_are_one_change_only_if_the_same_is_in_them(
     assert bool(shared) is is_shared
     if shared:
         assert "f32[8], f32[16]" in shared[0].what, "both have it, of their own shapes"
+
+
+def test_shared_compiled_changes_that_explain_nothing_are_counted_below_changed_stablehlo() -> None:
+    def written(opcode: str) -> str:
+        line = f"%0 = stablehlo.{opcode} %a : tensor<8xf32>\n  return %0 : tensor<8xf32>"
+        return f"func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {{\n  {line}\n}}\n"
+
+    compiled = (
+        "HloModule m\n\nENTRY %e {\n  %p = f32[8]{0} parameter(0)\n  %q = f32[256,256]{1,0} parameter(1)\n"
+        "  %d = f32[256,256]{1,0} dot(%q, %q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        "  %n = f32[8]{0} #(%p)\n  ROOT %t = (f32[256,256]{1,0}, f32[8]{0}) tuple(%d, %n)\n}\n"
+    )
+    small = diff(*(read_text(compiled.replace("#", opcode)) for opcode in ("negate", "abs")))
+    own = {
+        name: diff(read_text(written("tanh")), read_text(written(new)))
+        for name, new in (("f", "sine"), ("g", "cosine"))
+    }
+    programs = [ProgramComparison(name, "cpu", "compiled", "changed", small) for name in own]
+
+    def shown(*programs: ProgramComparison) -> str:
+        return to_terminal(Report("diff", "a", "b", programs)).partition("the same in several programs\n")[2]
+
+    assert shown(*programs).startswith("  [1] "), "the compiler alone: it is all there is"
+    both = [*(ProgramComparison(name, "cpu", "stablehlo", "changed", one) for name, one in own.items()), *programs]
+    assert shown(*both).startswith("      1 change, --all lists everything\n"), shown(*both)

@@ -423,7 +423,7 @@ def function_fold(function: FunctionView, view: ReportView, unfolded: bool = Fal
     lines = [f"<details{' open' if unfolded else ''}><summary>{SIGNS[function.verdict]} {head}</summary>", ""]
     lines += [escape_markdown(_status(programs)), ""]
     if function.shared:
-        lines += [f"Also the shared changes {escape_markdown(function.shared)} listed above the folds.", ""]
+        lines += [f"Shared with other functions: {escape_markdown(function.shared)}.", ""]
     stages = without_lines(function, view.written).stages
     for stage in stages:
         if stage.stage == "stablehlo":

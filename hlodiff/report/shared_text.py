@@ -155,12 +155,16 @@ class ReportTexts:
 
     @cached_property
     def listed(self) -> tuple[SharedText, ...]:
-        """The listed shared changes: those of StableHLO, then the largest of the compiled programs."""
+        """The listed shared changes: those of StableHLO, then the largest of the compiled programs.
+
+        Where StableHLO changed, those of the compiled programs account for numbers.
+        """
         if self.report.all:
             return self.shared
         written = [one for one in self.shared if one.stage == "stablehlo"]
         compiled = [one for one in self.shared if one.stage == "compiled"]
-        if written:
+        is_edited = any(text.stage == "stablehlo" and text.edit_groups for text in self.program_texts)
+        if is_edited:
             from hlodiff.report.net_work import NetWork
 
             left = {*NetWork(self.report).without_undone(one.edit_group for one in written)}
@@ -169,7 +173,7 @@ class ReportTexts:
             is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
             work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
-        return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if written else MOST_BY_COMPILER])
+        return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER])
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
         """The edit groups listed with this program text."""
