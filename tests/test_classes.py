@@ -693,6 +693,22 @@ def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
     assert words in first if element_type == "f32" else "= same cost on" in first
 
 
+ALL_REDUCE = """HloModule m, num_partitions=4
+
+%%sum {
+  %%a = f32[] parameter(0)
+  %%b = f32[] parameter(1)
+  ROOT %%c = f32[] add(%%a, %%b)
+}
+
+ENTRY e {
+  %%x = f32[1024]{0} parameter(0)
+  %%s = f32[1024]{0} all-reduce(%%x), to_apply=%%sum, channel_id=1, replica_groups=%s, use_global_device_ids=true
+  %s
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -703,43 +719,17 @@ def test_another_precision_is_other_work_for_the_matrix_unit_of_a_tpu(
 )
 def test_a_collective_over_more_devices_costs_more(old: str, new: str, words: str) -> None:
     """Each device sends more and waits for more of them, though the bytes of the result are the same."""
-    text = """HloModule m, num_partitions=4
-
-%sum {
-  %a = f32[] parameter(0)
-  %b = f32[] parameter(1)
-  ROOT %c = f32[] add(%a, %b)
-}
-
-ENTRY e {
-  %x = f32[1024]{0} parameter(0)
-  ROOT %r = f32[1024]{0} all-reduce(%x), to_apply=%sum, channel_id=1, replica_groups=@, use_global_device_ids=true
-}
-"""
-    found = diff(*(read_text(text.replace("@", groups)) for groups in (old, new)))
+    found = diff(*(read_text(ALL_REDUCE % (groups, "ROOT %r = f32[1024]{0} copy(%s)")) for groups in (old, new)))
     program = ProgramComparison("m", "cpu", "compiled", "changed", found)
     first = to_terminal(Report("diff", "a", "b", (program,)), width=200).splitlines()[0]
     assert words in first
 
 
 def test_more_devices_speak_against_a_program_that_is_better_by_the_rest() -> None:
-    text = """HloModule m, num_partitions=4
-
-%sum {
-  %a = f32[] parameter(0)
-  %b = f32[] parameter(1)
-  ROOT %c = f32[] add(%a, %b)
-}
-
-ENTRY e {
-  %x = f32[1024]{0} parameter(0)
-  %s = f32[1024]{0} all-reduce(%x), to_apply=%sum, channel_id=1, replica_groups=@, use_global_device_ids=true
-  #ROOT %t = (f32[1024]{0}, f32[65536]{0}) tuple(%s, %g)
-}
-"""
-    gather = "%g = f32[65536]{0} all-gather(%x), channel_id=2, replica_groups={{0,1,2,3}}, dimensions={0}\n  "
-    more = text.replace("@", "{{0,1},{2,3}}").replace("#", gather)
-    less = text.replace("@", "{{0,1,2,3}}").replace("#", "%g = f32[65536]{0} broadcast(%x), dimensions={0}\n  ")
+    result = "\n  ROOT %t = (f32[1024]{0}, f32[65536]{0}) tuple(%s, %g)"
+    gather = "%g = f32[65536]{0} all-gather(%x), channel_id=2, replica_groups={{0,1,2,3}}, dimensions={0}"
+    more = ALL_REDUCE % ("{{0,1},{2,3}}", gather + result)
+    less = ALL_REDUCE % ("{{0,1,2,3}}", "%g = f32[65536]{0} broadcast(%x), dimensions={0}" + result)
     program = ProgramComparison("m", "cpu", "compiled", "changed", diff(read_text(more), read_text(less)))
     first = to_terminal(Report("diff", "a", "b", (program,)), width=300).splitlines()[0]
     assert first.startswith("m  ▼ better on cpu: -1 all-gather (256.0 KiB), but all-reduce over 4 devices"), first

@@ -16,6 +16,7 @@ from typing import Literal
 from hlodiff.differ.edits import INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
+from hlodiff.differ.instruction_costs import reserves_memory
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
@@ -199,7 +200,6 @@ _FOLLOWERS = BOOKKEEPING | BROADCASTS | {"fusion", "constant"}
 _NO_WORK = _FOLLOWERS | _ARRANGING | {"convert", "reduce-precision"}
 # They pass on what something else computes: a changed type belongs to that.
 _HANDING_ON = CONDITIONALS | {"while"}
-_RESERVING = '"AllocateBuffer"'  # a call that only reserves the memory that something else writes
 _CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 # The calls that bring work to the host's processor, and data to its memory and back.
 _HOST_CALLS = ("HostExecute", "MoveToHost", "MoveToDevice", "annotate_device_placement", "Sharding")
@@ -782,11 +782,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
     if numeric:
-        is_over = site is not None and edit.cause is not None and site.opcode in _HANDED_OVER
-        is_memory = site is not None and _RESERVING in site.text
-        handed_on = (
-            field == "element_type" and site is not None and (site.opcode in _HANDING_ON or is_over or is_memory)
-        )
+        handed_on = field == "element_type" and site is not None and _is_handed_on(edit, site, diff)
         return [("numerics", handed_on or (follows and field != "literal"))]
     if change.of_casts:
         return [("numerics", follows)]
@@ -909,6 +905,13 @@ def _is_of_places(edit: Edit, diff: ModuleDiff) -> bool:
 def _is_of_places_or_alike(one: Instruction, other: Instruction) -> bool:
     """Whether two operands say where a device is, or may be the same value: no other operation gives it."""
     return {one.opcode, other.opcode} <= {"constant", "partition-id"} or one.opcode == other.opcode
+
+
+def _is_handed_on(edit: Edit, site: Site, diff: ModuleDiff) -> bool:
+    """Whether what has another type now only passes a value on, or is the memory that it is written to."""
+    is_over = edit.cause is not None and site.opcode in _HANDED_OVER
+    module = (diff.old, diff.new)[edit.new is not None]
+    return is_over or site.opcode in _HANDING_ON or reserves_memory(site.instruction_in(module))
 
 
 def _is_custom_call(site: Site | None) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from hlodiff.differ.placement import format_memory_space
+from hlodiff.differ.placement import format_memory_space, sharding_of_values
 from hlodiff.differ.result import FieldChange
 from hlodiff.hlo.collectives import result_shape
 from hlodiff.hlo.grammar import Unbalanced, load_json, print_layout, split_commas, unquote
@@ -223,17 +223,12 @@ def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, .
             changes.setdefault(field, FieldChange(field, a, b))
     if len(of_results) > 1 and all(text.startswith(_SDY) for pair in of_results for text in pair):
         # Those of all results of a function are one change, written as those that `shard_map` takes.
-        changes["sharding"] = FieldChange("sharding", *(_per_value(side) for side in zip(*of_results, strict=True)))
+        changes["sharding"] = FieldChange("sharding", *map(sharding_of_values, zip(*of_results, strict=True)))
     return tuple(changes.values())
 
 
 _OF_RESULT = re.compile(r"result\d+\.")
 _SDY = "#sdy.sharding<@"
-
-
-def _per_value(shardings: Iterable[str]) -> str:
-    values = ", ".join(text.removeprefix("#sdy.sharding") for text in shardings)
-    return f"#sdy.sharding_per_value<[{values}]>"
 
 
 def _donation(attributes: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import INSIDE, LEFT_OVER, RawEdit, roots_of, site_of
 from hlodiff.differ.metrics import cycles_of
+from hlodiff.differ.placement import is_sharding_of_values
 from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
 from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
 from hlodiff.hlo.collectives import family
@@ -470,10 +471,7 @@ _LONG = 500
 
 def _with_cut_values(change: FieldChange) -> FieldChange:
     """The change without the ends of long values; shardings of many values stay whole: any of them may differ."""
-    if (
-        max(len(change.old), len(change.new)) <= _LONG
-        or "#sdy.sharding_per_value<" in f"{change.old[:30]}{change.new[:30]}"
-    ):
+    if max(len(change.old), len(change.new)) <= _LONG or any(map(is_sharding_of_values, (change.old, change.new))):
         return change
     cut = _cut_list if change.field == "operands" else _cut
     return replace(change, old=cut(change.old), new=cut(change.new))

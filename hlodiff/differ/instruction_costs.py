@@ -278,8 +278,7 @@ _FREE = frozenset(
      "async-start", "func.declaration", "composite", "sdy.manual_computation"]
 )  # fmt: skip
 FUSIONS = frozenset(["fusion", "fusion-start"])
-# Only reserves memory for an instruction that writes it.
-_RESERVING = frozenset(["AllocateBuffer"])
+_RESERVING = "AllocateBuffer"
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
@@ -335,7 +334,18 @@ def is_launched(it: Instruction) -> bool:
     """
     if it.opcode in _FREE or is_continuation(it.opcode):
         return False
-    return it.opcode != "custom-call" or unquote(it.attribute("custom_call_target") or "") not in _RESERVING
+    return not reserves_memory(it)
+
+
+def reserves_memory(it: Instruction) -> bool:
+    """Whether an instruction only reserves the memory that another one writes.
+
+    Example:
+        >>> target = ("custom_call_target", '"AllocateBuffer"')
+        >>> reserves_memory(Instruction("r", "custom-call", Shape("f32"), attributes=(target,)))
+        True
+    """
+    return it.opcode == "custom-call" and unquote(it.attribute("custom_call_target") or "") == _RESERVING
 
 
 def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from hlodiff.differ.metrics import BOOKKEEPING, counted_as
@@ -152,8 +153,29 @@ def shardings_of_values(text: str) -> list[str]:
         >>> shardings_of_values('#sdy.sharding_per_value<[<@m, [{"a"}, {}]>, <@m, [{}]>]>')
         ["P('a', None)", 'replicated']
     """
-    is_list = text.startswith("#sdy.sharding_per_value<")
+    is_list = is_sharding_of_values(text)
     return [format_partition(f"#sdy.sharding{one}") for one in _OF_VALUES.findall(text)] if is_list else []
+
+
+def is_sharding_of_values(text: str) -> bool:
+    """Whether a text is a list of the shardings of several values.
+
+    Example:
+        >>> is_sharding_of_values('#sdy.sharding_per_value<[<@m, [{"a"}]>]>'), is_sharding_of_values("{replicated}")
+        (True, False)
+    """
+    return text.startswith("#sdy.sharding_per_value<")
+
+
+def sharding_of_values(shardings: Iterable[str]) -> str:
+    """The shardings of several values as one list.
+
+    Example:
+        >>> sharding_of_values(['#sdy.sharding<@m, [{"a"}]>', "#sdy.sharding<@m, [{}]>"])
+        '#sdy.sharding_per_value<[<@m, [{"a"}]>, <@m, [{}]>]>'
+    """
+    values = ", ".join(text.removeprefix("#sdy.sharding") for text in shardings)
+    return f"#sdy.sharding_per_value<[{values}]>"
 
 
 def resharded_values(old: str, new: str) -> list[tuple[str, str]]:

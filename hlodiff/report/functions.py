@@ -388,10 +388,7 @@ def _verdict_in_words(
         ]
         group = [*(one for one in group if one not in of_memory), *of_memory]  # numbers of work first
         in_group, alone = (
-            [
-                *_on_targets(known, total),
-                *_numbers(verdict, group, with_sizes=True, total=total),
-            ]
+            [*_on_targets(known, total), *_numbers(verdict, group, with_sizes=True, total=total)]
             for total in (len(targets), compared)
         )
         words[verdict] = [*in_group, *_all_collectives(group, programs)]
@@ -926,9 +923,9 @@ def overall(functions: Sequence[FunctionView]) -> str:
     words = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "at the same cost"}
     alone = sum(view.is_lowered_only for view in functions)
     counts["same"] -= alone
+    if all(_EQUAL_TURNS in view.sentence for view in functions if view.verdict == "better"):
+        words["better"] += _EQUAL_TURNS
     parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
-    if counts["better"] and all(_EQUAL_TURNS in view.sentence for view in functions if view.verdict == "better"):
-        parts = [f"{part}{_EQUAL_TURNS}" if part.endswith(" better") else part for part in parts]
     if rounded := sum(_ROUNDED in view.sentence for view in functions):
         parts.append(_ROUNDED if rounded == counts["same"] else _ROUNDED.replace("may", f"of {rounded:,} may"))
     parts += [f"{alone:,} in StableHLO only"] if alone else []

@@ -49,7 +49,7 @@ DONATED = "donated"
 """In every sentence about a donation."""
 _SPECS = frozenset(["attribute:in_shardings", "attribute:out_shardings"])
 _CLEARLY = 4  # times as many edits as of another line
-_MOST_EDITED = 3  # lines that were deleted together, as they are shown
+_MOST_EDITED = 3  # lines that were edited or deleted together, as they are shown
 _MOST_SITES = 64  # edits of a change, and sites of an edit, whose lines are looked up
 _MOST_FILES = 20  # edited files in which the only edit is searched
 

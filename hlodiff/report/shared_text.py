@@ -29,7 +29,7 @@ from hlodiff.report.numbers import sections
 from hlodiff.report.order import LITERAL, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
-from hlodiff.report.wording import format_names, many
+from hlodiff.report.wording import format_names, format_targets, many
 
 MORE = "--all lists everything"
 MOST_EDIT_GROUPS = 12
@@ -397,14 +397,14 @@ def _largest(
     if are_as_many and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
         what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     if chosen.kind != REPLACED:  # its text has the numbers of one program
-        counts = {of.name: (one.count, of.targets) for one, of in sorted(groups, key=lambda item: item[0].count)}
-        others = {name: (count, own) for name, (count, own) in counts.items() if count != chosen.count}
+        most_of = {own.name: (one.count, own) for one, own in sorted(groups, key=lambda item: item[0].count)}
+        others = [(count, own) for count, own in most_of.values() if count != chosen.count]
         words = [
-            f"{count:,}x in {name}{f' on {targets[0]}' if on and name == text.name else ''}"
-            for name, (count, targets) in others.items()
+            f"{count:,}x in {own.name}{f' on {own.targets[0]}' if on and own.name == text.name else ''}"
+            for count, own in others
         ]
         if len(others) > _MOST_COUNTED:
-            least, most = (of(count for count, _ in others.values()) for of in (min, max))
+            least, *_, most = sorted(count for count, _ in others)
             words = [f"{least:,}x{f' to {most:,}x' if most > least else ''} in {len(others):,} others"]
         of = ", ".join([of, *words]) if of else ""
     return replace(chosen, what=what), of
@@ -445,7 +445,7 @@ def format_programs(report: Report, numbers: Iterable[int]) -> str:
         on = f" on {'up to ' * (len(by_targets) > 1)}{most}" if targets else ""
         return f"{many(len(found), what)}{on}: {format_names(list(found), 3)}"
     each = (
-        f"{format_names(names, 3)} on {_on([target for target in targets if target in own])}"
+        f"{format_names(names, 3)}{_on([target for target in targets if target in own])}"
         for own, names in by_targets.items()
     )
     return f"{many(len(found), what)}: {'; '.join(each)}"
@@ -456,7 +456,7 @@ _MOST_WAYS = 3
 
 
 def _on(targets: Sequence[str]) -> str:
-    return ", ".join(targets) if len(targets) < 3 else many(len(targets), "target")
+    return format_targets(targets) if len(targets) < 3 else f" on {many(len(targets), 'target')}"
 
 
 def format_shared(report: Report, shared: SharedText) -> str:

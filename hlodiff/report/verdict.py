@@ -183,7 +183,7 @@ def _is_moved_memory(number: Number, needed: tuple[float, float] | None, thresho
         return False
     part, whole = abs(number.new - number.old), needed[1] - needed[0]
     kept = whole if number.mark == "worse" else -whole
-    is_padding = number.name in _UNCERTAIN and kept < threshold * needed[0] and kept < _OFFSET * part
+    is_padding = number.name in _OF_TEMPORARIES and kept < threshold * needed[0] and kept < _OFFSET * part
     return kept <= 0 or is_padding
 
 
@@ -675,7 +675,8 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
     large = [
         one for one in rest if one.name in _OF_TEMPORARIES and one.mark and abs(one.new - one.old) >= _LARGE * one.old
     ]
-    shown += [one for one in large[:1] if collective and not any(each in shown for each in large)]
+    if collective and not any(one in shown for one in large):
+        shown += large[:1]
     # A range or per iteration; collectives are named even if more of them transfer less.
     is_open = (one for one in numbers if has_unknown((one,)) or (one.name in _WORK and one.least))
     open_ = sorted(is_open, key=lambda one: one.name not in _WORK)
