@@ -184,7 +184,11 @@ def test_what_an_address_does_not_find_is_said(tab: Tab, page: Path) -> None:
 
 
 def boxes(tab: Tab, selector: str) -> dict[str, list[float]]:
-    """Where the drawn instructions of a side lie on the screen, from the corner of their canvas."""
+    """Where the drawn instructions of a side lie on the screen, from the corner of their canvas.
+
+    A graph is arranged anew in the frame after its canvas has another size.
+    """
+    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found: dict[str, list[float]] = tab.evaluate(
         """selector => Object.fromEntries([...document.querySelectorAll(selector + ' .node')].map(node => {
             const own = node.querySelector('.shape').getBoundingClientRect();
