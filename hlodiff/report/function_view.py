@@ -274,6 +274,9 @@ class FunctionView:
         budget: the budget that it is closest to without exceeding it: `temp_bytes at 80 % of its budget (...)`.
         budget_target: the target of `budget`.
         is_lowered_only: whether StableHLO alone changed.
+        is_at_equal_turns: whether numbers of the verdict hold at equal trip counts only.
+        is_rounded: whether, at the same cost, floating-point results may differ.
+        arguments: how its arguments changed, which callers notice, see `kinds_of_changed_arguments`.
     """
 
     name: str
@@ -290,6 +293,9 @@ class FunctionView:
     budget: str = ""
     budget_target: str | None = None
     is_lowered_only: bool = False
+    is_at_equal_turns: bool = False
+    is_rounded: bool = False
+    arguments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
@@ -65,6 +66,7 @@ from hlodiff.report.sentences import (
     constant_sentences,
     donation_sentences,
     interface_sentences,
+    kinds_of_changed_arguments,
     reordered_write,
 )
 from hlodiff.report.shared_text import (
@@ -234,7 +236,8 @@ def _function_view(
     # Where the compiled program is the same, its loops turn as often and it rounds alike, whatever StableHLO says.
     same = {programs[n].target for n in numbers if (programs[n].stage, programs[n].status) == ("compiled", "identical")}
     by_target = {target: report.programs[n] for target, n in chosen.items() if target not in same}
-    verdict, sentence, largest = _verdict_in_words(verdicts, len(compared), by_target)
+    worded = _verdict_in_words(verdicts, len(compared), by_target)
+    verdict, sentence = worded.verdict, worded.sentence
     is_lowered_only = bool(chosen) and all(target in same for target in chosen)
     is_lowered_only &= all(programs[n].stage == "stablehlo" for n in chosen.values())
     sentence = _NOT_COMPILED if is_lowered_only else sentence
@@ -243,6 +246,7 @@ def _function_view(
         stages = whole = ()
     shared = {one.number for one in texts.shared}.intersection(n for text in own for n in texts.numbers(text))
     where, cause = _who_did_it(own, whole, lines, report.programs[numbers[0]])
+    rounded: dict[str | None, None] = {}
     if verdict == "same":
         numeric = (report.programs[n] for n in numbers if "numerics" in report.programs[n].classes)
         rounded = dict.fromkeys(program.target for program in numeric if program.target not in same)
@@ -267,9 +271,9 @@ def _function_view(
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
     # Callers notice arguments whatever else was edited.
-    lowered = [text.known for text in own if text.stage == "stablehlo"]
-    came = () if cause else next(filter(None, (known.arguments for known in lowered)), ())
-    came = (*came, *next(filter(None, (known.constants for known in lowered)), ()))
+    lowered = [text for text in own if text.stage == "stablehlo"]
+    came = () if cause else next(filter(None, (text.known.arguments for text in lowered)), ())
+    came = (*came, *next(filter(None, (text.known.constants for text in lowered)), ()))
     came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
@@ -282,7 +286,7 @@ def _function_view(
         name=name,
         verdict=verdict,
         sentence="; ".join(filter(None, (sentence, *known, *came, cause, at + caller))),
-        largest=largest,
+        largest=worded.largest,
         happened=at,
         what=_in_a_few_words([report.programs[n] for n in numbers], stages),
         where=where,
@@ -293,6 +297,11 @@ def _function_view(
         budget=margin.words if margin else "",
         budget_target=margin.target if margin else None,
         is_lowered_only=is_lowered_only,
+        is_at_equal_turns=worded.is_at_equal_turns,
+        is_rounded=bool(rounded),
+        arguments=next(
+            (kinds for one in lowered or own if (kinds := kinds_of_changed_arguments(one.program.diff))), ()
+        ),
     )
     return view, tuple(line for stage in whole if stage.stage == "stablehlo" for line in stage.lines if line.is_edited)
 
@@ -359,10 +368,22 @@ def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
     return max(ranks, default=0.0)
 
 
+class _WordedVerdict(NamedTuple):
+    """The verdict over all targets, its sentence, and its first numbers with the targets that have them.
+
+    `is_at_equal_turns` says that numbers of it hold at equal trip counts only, of loops whose length depends on data.
+    """
+
+    verdict: Verdict
+    sentence: str
+    largest: str = ""
+    is_at_equal_turns: bool = False
+
+
 def _verdict_in_words(
     verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison]
-) -> tuple[Verdict, str, str]:
-    """The verdict over all targets, its sentence, and its first numbers with the targets that have them."""
+) -> _WordedVerdict:
+    """The verdict over all targets, in words."""
     diffs = {target: program.diff for target, program in programs.items()}
     by: dict[Verdict, list[TargetVerdict]] = {}
     for one in verdicts:
@@ -370,6 +391,7 @@ def _verdict_in_words(
     words: dict[Verdict, list[str]] = {}
     parts: list[str] = []
     largest: list[str] = []
+    is_at_equal_turns = False
     for verdict, group in by.items():
         if verdict == "same":
             continue
@@ -403,7 +425,9 @@ def _verdict_in_words(
         elif verdict != "worse" and any(has_unknown(one.numbers) for one in group):
             doubt = ", as far as trip counts are known"
         changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
-        on = _on(targets, compared) + ("" if doubt else _at_equal_turns(changing, diffs))
+        condition = "" if doubt else _at_equal_turns(changing, diffs)
+        is_at_equal_turns |= bool(condition)
+        on = _on(targets, compared) + condition
         # Lower numbers are not certainly better if a buffer is written in a different order.
         is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
@@ -418,14 +442,15 @@ def _verdict_in_words(
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
         doubt = ", as far as trip counts are known" if any(has_unknown(one.numbers) for one in verdicts) else ""
-        doubt = f"{doubt}{_unknown_work(verdicts, programs)}" if doubt else _at_equal_turns(verdicts, diffs)
+        condition = "" if doubt else _at_equal_turns(verdicts, diffs)
+        doubt = f"{doubt}{_unknown_work(verdicts, programs)}" if doubt else condition
         targets = [target for one in verdicts for target in one.targets]
         unknown = [target for target in targets if target in programs and other_work(programs[target])]
         only = _on(unknown, compared) if len(unknown) < len(targets) else ""
         doubt += f", not counting matrix products{only}" if unknown else ""
-        return "same", f"same cost{on}{doubt}", ""
+        return _WordedVerdict("same", f"same cost{on}{doubt}", is_at_equal_turns=bool(condition))
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
-    return overall, _with_turns_said_once("; ".join(parts)), ", ".join(largest)
+    return _WordedVerdict(overall, _with_turns_said_once("; ".join(parts)), ", ".join(largest), is_at_equal_turns)
 
 
 def _on_targets(words: Mapping[str, Sequence[str | None]], total: int) -> list[str]:
@@ -914,7 +939,7 @@ def overall(functions: Sequence[FunctionView]) -> str:
     Example:
         >>> overall([FunctionView("f", "worse", "worse on cpu: flops +8 %", "flops +8 %")])
         'worse on cpu: flops +8 %'
-        >>> overall([FunctionView(name, "same", "same cost, floating-point results may differ") for name in "fg"])
+        >>> overall([FunctionView(name, "same", "same cost", is_rounded=True) for name in "fg"])
         '2 programs changed: 2 at the same cost, floating-point results may differ'
     """
     if len(functions) < 2:
@@ -923,10 +948,10 @@ def overall(functions: Sequence[FunctionView]) -> str:
     words = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "at the same cost"}
     alone = sum(view.is_lowered_only for view in functions)
     counts["same"] -= alone
-    if all(_EQUAL_TURNS in view.sentence for view in functions if view.verdict == "better"):
+    if all(view.is_at_equal_turns for view in functions if view.verdict == "better"):
         words["better"] += _EQUAL_TURNS
     parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
-    if rounded := sum(_ROUNDED in view.sentence for view in functions):
+    if rounded := sum(view.is_rounded for view in functions):
         parts.append(_ROUNDED if rounded == counts["same"] else _ROUNDED.replace("may", f"of {rounded:,} may"))
     parts += [f"{alone:,} in StableHLO only"] if alone else []
     first = functions[0]
@@ -934,29 +959,11 @@ def overall(functions: Sequence[FunctionView]) -> str:
     text = f"{many(len(functions), noun)} changed: {', '.join(parts)}"
     if alone == len(functions):
         text = f"{_NOT_COMPILED}; {many(len(functions), noun)} changed in StableHLO only"
-    text += "".join(f", {words}" for words in _interface_of_all(functions))
+    text += "".join(f", {kind}" for kind in first.arguments if all(kind in view.arguments for view in functions))
     is_same = len({view.happened for view in functions}) == 1  # one edit made them all
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     # Numbers weigh differently, so that another function may have the largest percentage.
     return f"{text}; mainly {first.name}, {first.largest}{happened}" if first.largest else text + happened
-
-
-_OF_ARGUMENTS = re.compile(r"(?<=\d )(new arguments?|arguments? (?:gone|of another (?:shape|type)))\b")
-
-
-def _interface_of_all(functions: Iterable[FunctionView]) -> list[str]:
-    """How the arguments of all functions changed: callers notice it.
-
-    Example:
-        >>> views = [FunctionView(name, "same", f"same cost; {n} gone") for name, n in (("f", "1 argument"), ("g", "2 arguments"))]
-        >>> _interface_of_all(views)
-        ['arguments gone']
-    """  # noqa: E501
-    found = [
-        dict.fromkeys(re.sub(r"arguments?\b", "arguments", words) for words in _OF_ARGUMENTS.findall(view.sentence))
-        for view in functions
-    ]
-    return [words for words in found[0] if all(words in own for own in found)] if found else []
 
 
 def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:

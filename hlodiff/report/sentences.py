@@ -17,7 +17,7 @@ from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
 from hlodiff.differ.placement import donations, format_partition, places_nothing, resharded_values
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
-from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.differ.result import ArgumentChanges, Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import REMATERIALISED, path_of
@@ -199,8 +199,7 @@ def _arguments(diff: ModuleDiff, new_and_gone: Sequence[str]) -> Iterator[str]:
         words.append(_at_another_path("argument", found.renamed))
     if found.retyped:
         each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
-        typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
-        what = f"{many(len(found.retyped), 'argument')} of another {'type' if typed else 'shape'}"
+        what = f"{many(len(found.retyped), 'argument')} {_of_another_type(found)}"
         words.append(f"{what}{each}: {_types(found.retyped)}")
     if found.reordered:
         words.append(f"{REORDERED}: {format_order(found.reordered)}")
@@ -208,11 +207,41 @@ def _arguments(diff: ModuleDiff, new_and_gone: Sequence[str]) -> Iterator[str]:
         yield "; ".join(words)
 
 
+def _of_another_type(found: ArgumentChanges) -> str:
+    is_typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
+    return f"of another {'type' if is_typed else 'shape'}"
+
+
+def kinds_of_changed_arguments(diff: ModuleDiff | None) -> tuple[str, ...]:
+    """How the arguments of a program changed, without numbers: `new arguments`, `arguments of another shape`.
+
+    Example:
+        >>> kinds_of_changed_arguments(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        ()
+    """
+    if diff is None:
+        return ()
+    added, removed = (len(paths) + unnamed for paths, unnamed in _new_and_gone(diff))
+    retyped = diff.arguments.retyped
+    kinds = [(added, "new arguments"), (removed, "arguments gone")]
+    kinds += [(len(retyped), f"arguments {_of_another_type(diff.arguments)}")] if retyped else []
+    return tuple(kind for count, kind in kinds if count)
+
+
 def _new_and_gone_arguments(diff: ModuleDiff) -> Iterator[str]:
     """Arguments that were added, and those that were removed and are no constant now, with their paths."""
+    (added, unnamed_added), (removed, unnamed_removed) = _new_and_gone(diff)
+    if added or unnamed_added:
+        yield _with_paths(many(len(added) + unnamed_added, "new argument"), added)
+    if removed or unnamed_removed:
+        yield _with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed)
+
+
+def _new_and_gone(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[list[str], int]]:
+    """The paths of added arguments, and of removed ones that are no constant now; of each the number without a path."""
     found = diff.arguments
     if not (found.added or found.removed or "parameter" in diff.contents):
-        return
+        return ([], 0), ([], 0)
     # Removed arguments that have the type of an added large constant.
     constants = (edit.new for edit in diff.reported if edit.kind == "added" and edit.new)
     shapes = [site.instruction_in(diff.new).shape for site in constants if site.opcode == "constant"]
@@ -224,10 +253,7 @@ def _new_and_gone_arguments(diff: ModuleDiff) -> Iterator[str]:
         removed = [path for path in removed if path not in became_constants]
     else:
         unnamed_added = unnamed_removed = 0
-    if added or unnamed_added:
-        yield _with_paths(many(len(added) + unnamed_added, "new argument"), added)
-    if removed or unnamed_removed:
-        yield _with_paths(f"{many(len(removed) + unnamed_removed, 'argument')} gone", removed)
+    return (added, unnamed_added), (removed, unnamed_removed)
 
 
 @_about("shape", "element_type", "operands", "attribute:root", "added", "removed", "moved")
