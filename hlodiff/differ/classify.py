@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import frexp
 from typing import Literal
 
 from hlodiff.differ.edits import INSIDE, LEFT_OVER
@@ -183,6 +184,7 @@ _INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
 _SCALAR = re.compile(r"dense<(-?[\d.]+(?:[eE][-+]?\d+)?)>")
+_ONE_NUMBER = re.compile(r"(?:dense<)?(-?[\d.]+(?:[eE][-+]?\d+)?)>?")
 _ZERO = re.compile(r"(?:dense<)?-?0(?:\.0*)?(?:e[-+]?0+)?>?", re.IGNORECASE)
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
@@ -254,7 +256,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
     if signature(diff.old) != signature(diff.new):
         chosen.add("interface")
-    if "cost" in chosen and _has_other_work(diff):
+    if any(name == "cost" for name, _ in classified) and _has_other_work(diff):
         chosen.add("structure")
     if "placement" not in chosen and {"added", "removed"} <= diff.contents:
         from hlodiff.differ.moves import relocations
@@ -781,6 +783,8 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [placed, ("structure", False)] if field == "replica_groups" and _is_of_other_devices(diff) else [placed]
     if numeric and field == "literal" and all(follows_from_shapes(*one, diff.element_counts) for one in exchanged):
         return [("structure", True)]
+    if numeric and field == "literal" and change.literals is None and _is_exact_inverse(edit, diff):
+        return [("structure", True)]
     if numeric:
         handed_on = field == "element_type" and site is not None and _is_handed_on(edit, site, diff)
         return [("numerics", handed_on or (follows and field != "literal"))]
@@ -806,6 +810,36 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
             return [("cost", follows)]  # a TPU's copy to another layout may cast too
         return [("numerics", follows), ("structure", follows or edit.cause is not None)]
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
+
+
+def _is_exact_inverse(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether values are multiplied by the inverse of a power of two now and were divided by that, or the reverse.
+
+    Both round to the same result.
+    """
+    numbers: list[float] = []
+    opcodes: list[set[str]] = []
+    for module, site in ((diff.old, edit.old), (diff.new, edit.new)):
+        if site is None or site.opcode != "constant" or not (number := _number(site.instruction_in(module))):
+            return False
+        computation, worklist, found = module.computations[site.computation], [site.instruction], set[str]()
+        for position in worklist:  # the list grows
+            for user in computation.users[position]:
+                it = computation.instructions[user]
+                if it.opcode in BROADCASTS:
+                    worklist.append(user)
+                else:
+                    found.add(it.opcode if it.operands[-1] == position or it.opcode == "multiply" else "")
+        numbers.append(number)
+        opcodes.append(found)
+    is_turned = sorted(map(sorted, opcodes)) == [["divide"], ["multiply"]]
+    return is_turned and numbers[0] * numbers[1] == 1 and abs(frexp(numbers[0])[0]) == 0.5
+
+
+def _number(it: Instruction) -> float | None:
+    """The value of a constant that is one number."""
+    found = _ONE_NUMBER.fullmatch(it.literal or "")
+    return float(found[1]) if found and not it.shape.dimensions else None
 
 
 def _is_of_other_devices(diff: ModuleDiff) -> bool:

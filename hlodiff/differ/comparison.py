@@ -263,8 +263,8 @@ def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:
     reports (11 of 17 examples); there the peak is what their buffers need.
 
     Example:
-        >>> flat_facts({"memory": {"argument": 8, "output": 8, "alias": 0, "temp": 0, "peak": 24}})
-        {'memory.argument': 8, 'memory.output': 8, 'memory.alias': 0, 'memory.peak': 24}
+        >>> flat_facts({"memory": {"argument": 800, "output": 800, "alias": 0, "temp": 0, "peak": 2400}})
+        {'memory.argument': 800, 'memory.output': 800, 'memory.alias': 0, 'memory.peak': 2400}
         >>> flat_facts({"memory": {"argument": 800, "output": 800, "temp": 400, "peak": 1612}})
         {'memory.argument': 800, 'memory.output': 800, 'memory.temp': 400}
         >>> flat_facts({"memory": {"temp": 8, "alias": None}})
@@ -281,7 +281,7 @@ def flat_facts(summary: Mapping[str, Any]) -> dict[str, float]:
     is_whole = "memory.argument" in found and "memory.output" in found
     if peak < temp or (is_whole and temp > _ROUNDING and 0 <= peak - held <= _ROUNDING):
         found.pop("memory.peak", None)
-    elif is_whole and peak > held + temp:
+    elif is_whole and peak > held + temp + _ROUNDING:
         found.pop("memory.temp", None)
     return found
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import has_data_loop
-from hlodiff.differ.result import ModuleDiff
+from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.edits import NAMED, format_beside, format_listed
 from hlodiff.report.function_view import (
@@ -477,7 +477,7 @@ def _with_turns_said_once(sentence: str) -> str:
 def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
     """The bytes of all collectives, if more kinds of them changed than the first line names.
 
-    They are those of the first target, named if others have another number.
+    They are those of the first target, named if others have another number; of another one where they changed far more.
     """
     first = group[0]
     kinds = [number for number in first.numbers if number.name in FAMILIES and number.relevant]
@@ -489,11 +489,16 @@ def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | Non
         if target in programs
     }
     if shown and len(kinds) > len(shown) and known:
-        target, (old, new) = next(iter(known.items()))
+        most = max(_by_share(*pair) for pair in known.values())
+        target, (old, new) = next(item for item in known.items() if 2 * _by_share(*item[1]) >= most)
         if old is not None and new is not None:
             of = f" ({target})" if target and len(set(known.values())) > 1 else ""
             as_before = " as before" if old == new else ""
             yield f"all collectives {format_arrow(old, new, format_bytes)}{as_before}{of}"
+
+
+def _by_share(old: int | None, new: int | None) -> float:
+    return abs(new - old) / max(old, 1) if old is not None and new is not None else -1.0
 
 
 def _unknown_work(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> str:
@@ -712,7 +717,7 @@ def _stage_views(
     found: list[StageView] = []
     shown = 0
     said = [(words, text.targets) for text in own for words in text.sentences]
-    reported_on = _by_targets([*said, *((_ARRANGED, text.targets) for text in arranged)], by_targets)
+    reported_on = _by_targets([*said, *((_arrangement(text), text.targets) for text in arranged)], by_targets)
     noted = [(f"passes: {line}", text.targets) for text in own for line in pass_lines(text.program)]
     noted += [(f"memory: {words}", text.targets) for text in own if (words := uncompared_memory(text.program))]
     of = {id(text.program): text.targets for text in own}
@@ -760,7 +765,26 @@ def _is_of_types(edit_group: EditGroup) -> bool:
     return "convert" in edit_group.group[1:3] or "element_type" in edit_group.fields
 
 
-_ARRANGED = "mostly the same operations, arranged differently"
+def _arrangement(text: ProgramText) -> str:
+    """How programs differ of which no change explains anything."""
+    diff = text.program.diff
+    if diff is not None and all(_is_of_results(edit, diff) for edit in diff.reported):
+        return "the same operations, other results returned"
+    return "mostly the same operations, arranged differently"
+
+
+def _is_of_results(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether all that differs is the tuple that a program returns."""
+    site = edit.new
+    return (
+        edit.kind == "changed"
+        and {*edit.fields} <= {"shape", "operands", "layout"}
+        and site is not None
+        and site.opcode == "tuple"
+        and (site.computation, site.instruction) == (diff.new.entry, diff.new.entry_computation.root)
+    )
+
+
 _Listed = tuple[EditGroup, dict[str, None]]
 """A change, and the targets that have it."""
 _Known = tuple[Collection[str], Collection[str], bool]
@@ -811,7 +835,11 @@ def _chosen(
     others = [n for n in real if are_few or not is_known or work.explains(ranked[n][0])]
     if is_known and (unrelated := {target for text in own if _is_unrelated(text) for target in text.targets}):
         others = [n for n in others if not unrelated.issuperset(ranked[n][1])]
-    firsts = [next((n for n in others if not ranked[n][1].keys().isdisjoint(text.targets)), None) for text in own]
+    exchanged = [n for n in real if is_known and work.is_other_operation(ranked[n][0])]  # where nothing else explains
+    firsts = [
+        next((n for n in (*others, *exchanged) if not ranked[n][1].keys().isdisjoint(text.targets)), None)
+        for text in own
+    ]
     numbers = [*dict.fromkeys([*(n for n in firsts if n is not None), *others])][:most]
     arranged = [
         text

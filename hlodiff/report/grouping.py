@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
@@ -95,7 +95,7 @@ class EditGroup:
         what: the change as text, without markup and not yet escaped.
         where: the innermost line of the user's code.
         stack: the whole call stack of the first edit, innermost first, one line each.
-        follows: opcodes of knock-on edits with their counts, most frequent first.
+        follows: opcodes of knock-on edits with their counts, those that compute first, then most frequent first.
         cost: cost on the old and the new side, including knock-on edits of added or removed instructions.
         weight: sort key; 0 is what a reviewer wants to see first.
         group: equal for edit groups that a digest merges: kind, opcode and names of changed fields.
@@ -103,6 +103,7 @@ class EditGroup:
         passes: the XLA passes that made it, if requested.
         along: cost of the other knock-on edits, and of unedited operations that take what they give: a product of
             another size follows from the array that it takes.
+        along_at: the line that most of the flops of these have, if that is another one; "" else.
     """
 
     key: Key
@@ -118,6 +119,7 @@ class EditGroup:
     edits: tuple[tuple[int, int], ...] = ()
     passes: str = ""
     along: Sides = (None, None)
+    along_at: str = ""
     collective: str = ""
 
     @property
@@ -214,8 +216,16 @@ def grouped(
     for member in members:
         edit = member.edit
         region = keys.get((member.program, edit.region or 0)) if edit.is_replaced else None
-        found.setdefault(region or _edit_key(member.edit, stage, root, packages), []).append(member)
+        found.setdefault(region or (*_edit_key(edit, stage, root, packages), *_held(member)), []).append(member)
     return found
+
+
+def _held(member: GroupMember) -> tuple[str, ...]:
+    """The kind of collective that an added or removed fusion holds; such a fusion is no change of those without."""
+    edit = member.edit
+    if edit.kind == "changed" or not any(opcode.startswith("fusion") for opcode in _opcodes(edit)):
+        return ()
+    return tuple(filter(None, (collective_in(one for one in member.followers if one.kind == edit.kind),)))
 
 
 def _whole(member: GroupMember, stage: str) -> list[Edit]:
@@ -279,6 +289,7 @@ def edit_group_of(
     others = [edit.cost for edit in followers if edit.cost and edit.kind not in (kinds and ("removed", "added"))]
     others += [edit.users_cost for edit in (*edits, *followers) if any(edit.users_cost)]
     beside = sides_added_up(*others) if others else (None, None)
+    along_at = _line_of_flops(followers, kinds and ("removed", "added"), root, packages) if any(beside) else ""
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
     is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
@@ -286,11 +297,18 @@ def edit_group_of(
     if held:  # what else these fusions compute was mostly in others before
         cost = _traffic(cost)
     what = format_edit(first) if len(edits) == 1 else _in_common(edits)
+    if held:
+        inside = [one for member in members if (one := _collective_among(member.followers, first.kind)) is not None]
+        operation, _, of = _without_names(inside).partition(" ")
+        taken = f"{counted} of {of}" if (counted := _counted_as(inside[0])) else f"{operation} {of}"
+        what = f"{_opcodes(first)[first.kind == 'added']} with {taken}"
+    elif counted := _counted_as(first):
+        what, held = f"{what}, sliced: counted as {counted}", counted
     return EditGroup(
         key,
         first.kind,
         _count(edits),
-        f"{what}, with {held}" if held else what,
+        what,
         _lines(_counts_by_line(edits, root, packages)) if _note(first) else place(first.source, root, packages),
         shown_stack(first.source, root),
         _follows(first.kind, followers),
@@ -300,6 +318,7 @@ def edit_group_of(
         tuple((member.program, member.index) for member in members),
         passes=_passes(edits),
         along=beside,
+        along_at=along_at,
         collective=held,
     )
 
@@ -323,6 +342,10 @@ def _traffic(sides: Sides) -> Sides:
     return old, new
 
 
+def _without_names(edits: Sequence[Edit]) -> str:
+    return NAMED.sub(r"\1", format_edit(edits[0])) if len(edits) == 1 else _in_common(edits)
+
+
 def collective_in(edits: Iterable[Edit]) -> str:
     """The kind of the first collective among knock-on edits that transfers something; "" for none.
 
@@ -330,11 +353,21 @@ def collective_in(edits: Iterable[Edit]) -> str:
         >>> collective_in([])
         ''
     """
-    for edit in edits:
-        families = [cost.family for cost in edit.cost or () if cost and cost.collective]
-        if families and _is_collective(edit):
-            return families[-1]
-    return ""
+    found = _collective_among(edits)
+    return next((cost.family for cost in (found.cost or ())[::-1] if cost and cost.collective), "") if found else ""
+
+
+def _collective_among(edits: Iterable[Edit], kind: str = "") -> Edit | None:
+    """The first collective that transfers something, of a kind of edit if one is given."""
+    return next(
+        (
+            edit
+            for edit in edits
+            if (not kind or edit.kind == kind)
+            if _is_collective(edit) and any(cost and cost.collective for cost in edit.cost or ())
+        ),
+        None,
+    )
 
 
 def sides_added_up(*costs: Sides) -> Sides:
@@ -1013,6 +1046,17 @@ def format_follows(edit_group: EditGroup, of_program: int = 0) -> str:
     return f"{following}: {', '.join(words)}"
 
 
+def _line_of_flops(followers: Iterable[Edit], kinds: Container[str], root: str, packages: Sequence[str]) -> str:
+    """The line at which knock-on edits, but those of some kinds, change most of their flops; "" if there is none."""
+    found: Counter[str] = Counter()
+    for edit in followers:
+        if edit.cost and edit.kind not in kinds:
+            old, new = (cost.flops if cost else 0 for cost in edit.cost)
+            found[place(edit.source, root, packages).partition(" (")[0]] += abs(new - old)
+    line, flops = found.most_common(1)[0] if found else ("", 0)
+    return line if 2 * flops > found.total() else ""
+
+
 def _follows_cost(edit_group: EditGroup, of_program: int) -> str:
     """The flops that what follows is more or less; of a collective its traffic counts.
 
@@ -1021,7 +1065,11 @@ def _follows_cost(edit_group: EditGroup, of_program: int) -> str:
     own = [cost.flops for cost in edit_group.cost if cost]
     is_worth = _LEAST_PART * abs(_by(edit_group.along, _flops)) >= max(of_program, *own, 1)
     is_named = any(edit_group.along) and is_worth and not collective_of(edit_group)
-    return format_cost(*edit_group.along, "stablehlo", is_net=True) if is_named else ""
+    if not is_named:
+        return ""
+    at = edit_group.along_at
+    elsewhere = f", most at {at}" if at and at != edit_group.where.partition(" (")[0] else ""
+    return format_cost(*edit_group.along, "stablehlo", is_net=True) + elsewhere
 
 
 def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
@@ -1048,7 +1096,19 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
     # Those of other devices are of another axis of the mesh.
     among = found[0] if site and _is_collective(edit) and (found := _AMONG.search(site.text)) else ""
-    return stage, edit.kind, *_opcodes(edit), literal or among, tuple(changes), where
+    counted = filter(None, [_counted_as(edit)])
+    return stage, edit.kind, *_opcodes(edit), literal or among, tuple(changes), where, *counted
+
+
+def _counted_as(edit: Edit) -> str:
+    """The kind of collective that an operation of another kind is with its users; "" if it is counted as what it is.
+
+    An all-reduce of which each device keeps a slice is a reduce-scatter.
+    """
+    site = edit.new or edit.old
+    families = [cost.family for cost in edit.cost or () if cost and cost.collective]
+    is_other = site is not None and _is_collective(edit) and families and families[-1] != stem(site.opcode)
+    return families[-1] if is_other and edit.kind != "changed" else ""
 
 
 def _note(edit: Edit) -> str:
@@ -1116,13 +1176,20 @@ def _in_common(edits: Sequence[Edit]) -> str:
 
 
 def _follows(kind: str, followers: Sequence[Edit]) -> tuple[tuple[str, int], ...]:
+    """The opcodes of knock-on edits with their counts: what computes first, and of that what came or went alike."""
     counts: dict[str, int] = {}
     for edit in followers:
         site = edit.new or edit.old
         word = site.opcode if site else edit.kind
         word = word if edit.kind == kind else f"{word} {edit.kind}"
         counts[word] = counts.get(word, 0) + edit.count
-    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    passed_on = HANDED_ON - CALLS
+
+    def rank(item: tuple[str, int]) -> tuple[object, ...]:
+        opcode, _, other_kind = item[0].partition(" ")
+        return opcode in passed_on, bool(other_kind), -item[1], item[0]
+
+    return tuple(sorted(counts.items(), key=rank))
 
 
 _MOST_OF_EACH = 5

@@ -179,6 +179,11 @@ class NetWork:
             or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))
         )
 
+    def is_other_operation(self, edit_group: EditGroup) -> bool:
+        """Whether an operation is another one now: the compiler takes another way to compute a value."""
+        old, new = edit_group.group[1:3]
+        return edit_group.kind == REPLACED and old != new and not {old, new} & (_NO_OPERATION | _STORING)
+
     def _rounds(self, edit_group: EditGroup) -> bool:
         """Whether numbers have another precision, or are of another floating-point type."""
         return any(

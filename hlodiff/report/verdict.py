@@ -55,6 +55,7 @@ _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes micros
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
 # Times the threshold up to which numbers are listed and decide nothing, see `_is_by_chance`; of launches on a GPU none.
 _UNCERTAIN = {"temp": 3.0, "peak": 3.0, "launches": 5.0}
+_TIMES = 2.0  # flops that change by so many times are what an edit is about
 _WAITS_FOR = 1.25  # so many times more doublings of the number of collectives leave open what fewer bytes are worth
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
@@ -211,7 +212,7 @@ def _judged(
     if number.name == "aliased" and _follows_results(program, number):
         weight = None
     way, doublings, by = change
-    if number.name == "launches" and number.comparable and abs(number.new - number.old) == 1 and by < _OF_ONE_LAUNCH:
+    if number.name == "launches" and by < _OF_ONE_LAUNCH and _is_of_one(program, number):
         words = _below("single launches", _OF_ONE_LAUNCH)
         return replace(number, relevant=True, least=words) if by >= threshold else replace(number, relevant=False)
     always = number.name in FAMILIES or number.name in _ALWAYS
@@ -266,6 +267,14 @@ def _changed_outside(program: ProgramComparison, number: Number) -> float:
         return 0.0
     (before, after), *turns = parts
     return abs(after.work - before.work) / max(before.work + sum(one.work * one.reached for one, _ in turns), 1)
+
+
+def _is_of_one(program: ProgramComparison, number: Number) -> bool:
+    """Whether a count is one more or one fewer; in one turn of a loop if data decides on the number of turns."""
+    if number.comparable:
+        return abs(number.new - number.old) == 1
+    part = changed_part(*executed_pair(program, metric_of(number)))
+    return part is not None and abs(part[1] - part[0]) == 1
 
 
 def _below(what: str, share: float) -> str:
@@ -525,8 +534,10 @@ def _hides_work(numbers: Sequence[Number]) -> bool:
 def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Number, ...]:
     """The two numbers that decide a verdict, most important first; for a mixed one the first of each side.
 
-    A mixed verdict has the second one too if it is another kind of collective and counts more than the other side does.
-    If its first one is a collective, one of the other side comes before other numbers: the one came for the other.
+    The work itself comes before memory if it is at least twice or half of what it was. A mixed verdict of collectives
+    alone has the memory too, if that is a tenth more or less. It has the second number too if that is another kind of
+    collective and counts more than the other side does. If its first one is a collective, one of the other side comes
+    before other numbers: the one came for the other.
     Launches come behind collectives of their side, which are among them.
 
     Example:
@@ -544,9 +555,25 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
             against.sort(key=lambda one: one.name not in FAMILIES)
         elif any(one.name in FAMILIES for one in against):
             against.sort(key=lambda one: one.name == "launches")
-        return (*ranked[: 1 + is_second], *against[:1])
-    chosen = [one for one in ranked if one.mark == verdict][:2]
+        both = (*ranked[: 1 + is_second], *against[:1])
+        beside = [one for one in ranked if one.name in MEMORY and _times(one) >= 1 + _LARGE]
+        return (*both, *beside[:1]) if all(one.name in FAMILIES for one in both) else both
+    own = [one for one in ranked if one.mark == verdict]
+    chosen = own[:2]
+    if all(one.name != "flops" for one in chosen) and (work := [one for one in own if _is_another_amount(one)]):
+        chosen = [*(one for one in chosen if one.name not in MEMORY), *work]
     return tuple(sorted(chosen, key=lambda one: one.name not in FAMILIES))  # launches follow from a collective
+
+
+def _is_another_amount(number: Number) -> bool:
+    """Whether twice as many floating-point operations are done, or half as many."""
+    return number.name == "flops" and number.comparable and _times(number) >= _TIMES
+
+
+def _times(number: Number) -> float:
+    """How many times the smaller side of a number the larger one is."""
+    least, most = sorted((number.old, number.new))
+    return most / least if least > 0 else float("inf")
 
 
 def format_short(number: Number, on: str = "") -> str:
