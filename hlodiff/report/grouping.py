@@ -1405,27 +1405,39 @@ def _launches_of_fusions(
     A list counts them in the text: of an unrolled loop there are more, and each runs less often.
     """
     is_said = False
-    fused: dict[int, dict[int, None]] = {}  # the bodies of fusions of a side
     for edit_group in edit_groups:
-        if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or not program.diff:
+        by = launches_of(edit_group, program.diff)
+        if not by or abs(by) == edit_group.count:
             continue
-        way = 1 if edit_group.kind == "added" else -1
-        edits = [program.diff.reported[index] for _, index in edit_group.edits]
-        costs = (edit.cost or (None, None) for edit in edits)
-        runs = way * sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
-        if runs != edit_group.count:
-            site, module = (edits[0].new, program.diff.new) if way > 0 else (edits[0].old, program.diff.old)
-            if way not in fused:
-                fused[way] = fused_bodies(module)
-            if site is not None and site.computation in fused[way]:  # it starts with the fusion that it is in
-                continue
-            words = f"{'+' if way > 0 else '-'}{many(runs, 'launch', 'launches')}"
-            whole = executed_change(program, "launches")
-            if whole * way <= 0 and not is_said:
-                is_said = True
-                turns = of_which_turns(*executed_pair(program, "launches"))
-                words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{turns}"
-            yield edit_group, words
+        words = f"{'+' if by > 0 else '-'}{many(abs(by), 'launch', 'launches')}"
+        whole = executed_change(program, "launches")
+        if whole * by <= 0 and not is_said:
+            is_said = True
+            turns = of_which_turns(*executed_pair(program, "launches"))
+            words += f", in all {'+' if whole > 0 else ''}{format_count(whole)}{turns}"
+        yield edit_group, words
+
+
+def launches_of(edit_group: EditGroup, diff: ModuleDiff | None) -> int:
+    """How many launches more or fewer there are by fusions that came or went; 0 for all other changes.
+
+    Args:
+        edit_group: a change of one program.
+        diff: of that program.
+
+    Example:
+        >>> launches_of(EditGroup((), "added", 1, "add f32[8]", "", group=("added", "", "add", ())), None)
+        0
+    """
+    if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or diff is None:
+        return 0
+    edits = [diff.reported[index] for _, index in edit_group.edits]
+    side = int(edit_group.kind == "added")
+    site, module = (edits[0].old, edits[0].new)[side], (diff.old, diff.new)[side]
+    if site is not None and site.computation in fused_bodies(module):  # it starts with the fusion that it is in
+        return 0
+    costs = (edit.cost or (None, None) for edit in edits)
+    return sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
 
 
 _MOST_UNDONE = 0.75

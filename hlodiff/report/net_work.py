@@ -15,7 +15,7 @@ from hlodiff.differ.classify import FLOAT
 from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
 from hlodiff.differ.regions import CARRIERS, PRODUCTS
-from hlodiff.differ.result import Cost, Edit, ModuleDiff
+from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.report.edits import format_shape
 from hlodiff.report.grouping import (
     HANDED_ON,
@@ -32,6 +32,7 @@ from hlodiff.report.grouping import (
     flops_by_line,
     is_half_of_work,
     is_of_one_size,
+    launches_of,
     members_of,
     operation_of,
     shape_of,
@@ -39,6 +40,7 @@ from hlodiff.report.grouping import (
 )
 from hlodiff.report.numbers import executed_change, executed_pair, most_executed
 from hlodiff.report.report import Report
+from hlodiff.report.verdict import starts_kernels
 from hlodiff.report.wording import place
 
 _Operation = tuple[str, str, bool]
@@ -61,6 +63,7 @@ _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the 
 _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, others undo it
 _PART, _WHOLE = 0.2, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
+_OF_NO_KERNELS = 0.05  # fewer launches than this share of all say nothing where they start no kernels
 _LEAST = 0.01  # a smaller change of all needs no explanation
 # A compiler copies and branches where it likes; of others only those of one line are the same ones.
 _ANYWHERE = frozenset([*ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
@@ -159,6 +162,8 @@ class NetWork:
         flops = abs(edit_group.by(lambda cost: cost.flops))
         on_both = program.diff is not None and all(program.diff.op_counts.get(opcode, (0, 0)))
         is_other = opcode in FUSIONS or (opcode in PRODUCTS and on_both) or is_kept
+        if self._accounts_for_launches(edit_group):  # what a fusion computes may be little
+            return False
         return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
     def explains(self, edit_group: EditGroup) -> bool:
@@ -176,7 +181,7 @@ class NetWork:
             or (self._rounds(edit_group) and (not self.is_retyped or new in PRODUCTS))
             or (self.is_retyped and "convert" in (old, new))
             or self._accounts(edit_group)
-            or ((new or old) in FUSIONS and self._accounts_for(edit_group, "launches", edit_group.by(_runs)))
+            or self._accounts_for_launches(edit_group)
         )
 
     def is_other_operation(self, edit_group: EditGroup) -> bool:
@@ -263,6 +268,15 @@ class NetWork:
         whole = executed_change(program, "flops") * (1 if flops > 0 else -1)
         return abs(flops) < _LEAST * most or abs(flops) <= _WHOLE * whole
 
+    def _accounts_for_launches(self, edit_group: EditGroup) -> bool:
+        if not edit_group.edits:
+            return False
+        program = self.report.programs[edit_group.edits[0][0]]
+        by, whole = launches_of(edit_group, program.diff), executed_change(program, "launches")
+        if not starts_kernels(program) and abs(whole) < _OF_NO_KERNELS * most_executed(program, "launches"):
+            return False
+        return by != 0 and self._accounts_for(edit_group, "launches", by)
+
     def _accounts_for(self, edit_group: EditGroup, metric: str, by: int) -> bool:
         """Whether a change is by itself a good part of the change of the whole program."""
         return self._share(edit_group, metric, by) >= _PART
@@ -305,10 +319,6 @@ class NetWork:
                     followers.setdefault(edit.cause, []).append(edit)
             self._known[program] = net, followers
         return self._known[program]
-
-
-def _runs(cost: Cost) -> int:
-    return cost.runs
 
 
 def _counted(edit: Edit, diff: ModuleDiff, *, old: bool = False, new: bool = False) -> dict[_Operation, int]:

@@ -1328,12 +1328,39 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
         arrays = retyped_arrays(arrays_of(edit.old), arrays_of(edit.new))  # of a combined collective
         changed = [(change.old, change.new) for change in edit.changes if change.field == "element_type"]
         for types, count in arrays.items() if arrays else ((one, 1) for one in changed):
-            if _is_rounding(*types):
+            if _is_rounding(*types) and not _is_same_in_both(edit, diff, types):
                 counts[types] += edit.count * count
     return counts
 
 
-_NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)\d++\w*")
+# They return the numbers that they take.
+_IN_PLACE = BROADCASTS | {"bitcast", "copy", "reshape", "transpose"}
+
+
+def _is_same_in_both(edit: Edit, diff: ModuleDiff, types: tuple[str, str]) -> bool:
+    """Whether a value is cast from the narrower type where it has the wider one: it holds the same numbers."""
+    widths = [int(match[2]) if (match := _NUMBERS.fullmatch(one)) else 0 for one in types]
+    wide = int(widths[1] > widths[0])
+    site, module = (edit.old, edit.new)[wide], (diff.old, diff.new)[wide]
+    place = (site.computation, site.instruction) if site is not None and widths[0] != widths[1] else None
+    return place is not None and _cast_from(module, place) == types[1 - wide]
+
+
+def _cast_from(module: Module, place: tuple[int, int]) -> str:
+    """The element type from which a value is cast, as the root of its fusion if it is one; "" if it is no cast."""
+    computation = module.computations[place[0]]
+    it = computation.instructions[place[1]]
+    if it.opcode == "fusion" and it.called:
+        computation = module.computations[it.called[0]]
+        it = computation.instructions[computation.root]
+    while it.opcode in _IN_PLACE and it.operands:
+        it = computation.instructions[it.operands[0]]
+    if it.opcode != "convert" or not it.operands:
+        return ""
+    return computation.instructions[it.operands[0]].shape.element_type
+
+
+_NUMBERS = re.compile(r"(bf|f|c|s|u|i|ui)(\d++)\w*")
 
 
 def _is_rounding(old: str, new: str) -> bool:

@@ -254,7 +254,7 @@ def _judged(
         carried = wholes.get("exchanged")
         doublings = _MOST_DOUBLINGS * difference / carried if carried else _of_all_collectives(program, number)
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
-    if number.name == "launches" and not _starts_kernels(program):
+    if number.name == "launches" and not starts_kernels(program):
         rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4), least=words)
 
@@ -287,12 +287,18 @@ def _is_by_chance(program: ProgramComparison, number: Number, by: float, thresho
     How tightly XLA packs temporaries depends on the order of everything else, and where a launch starts no kernel, how
     it cuts the work costs little.
     """
-    if number.name == "launches" and _starts_kernels(program):
+    if number.name == "launches" and starts_kernels(program):
         return False
     return by < _UNCERTAIN.get(number.name, 0) * threshold
 
 
-def _starts_kernels(program: ProgramComparison) -> bool:
+def starts_kernels(program: ProgramComparison) -> bool:
+    """Whether each launch starts a kernel, which takes a GPU microseconds.
+
+    Example:
+        >>> starts_kernels(ProgramComparison("f", "cuda-h100", "compiled", "changed"))
+        True
+    """
     return (program.target or "cuda").startswith("cuda")
 
 
