@@ -1897,3 +1897,59 @@ def test_a_type_that_the_compiler_chose_for_what_is_handed_on_is_no_numerics() -
     found = diff(early, late)
     assert "numerics" in classes_of(found)
     assert "numerics" not in classes_of(found, has_folded_constants=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "classes"),
+    [
+        ("divide 2.0", "multiply 5.000000e-01", ("structure",)),
+        ("multiply 2.500000e-01", "divide 4.0", ("structure",)),
+        ("divide 3.0", "multiply 0.333333343", ("numerics", "structure")),
+        ("divide 2.0", "multiply 2.0", ("structure",)),
+        ("multiply 2.0", "multiply 5.000000e-01", ("numerics",)),
+    ],
+)
+def test_the_inverse_of_a_power_of_two_rounds_to_the_same_result(old: str, new: str, classes: tuple[str, ...]) -> None:
+    def program(text: str) -> Module:
+        operation, number = text.split()
+        here = "tensor<8x4xf32>"
+        return read_text(
+            f"module @m {{\n  func.func public @main(%a: {here}) -> {here} {{\n"
+            f"    %c = stablehlo.constant dense<{number}> : tensor<f32>\n"
+            f"    %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> {here}\n"
+            f"    %m = stablehlo.{operation} %a, %b : {here}\n    return %m : {here}\n  }}\n}}\n"
+        )
+
+    found = classes_of(diff(program(old), program(new)))
+    assert found == classes
+
+
+def test_an_operation_that_came_with_its_fusion_is_work_whatever_arguments_came() -> None:
+    """A number that was folded into the program is an argument now, of which a new fusion computes something."""
+    old = """HloModule m
+
+ENTRY e {
+  %p = f32[8,4]{1,0} parameter(0)
+  %c = f32[] constant(1.25)
+  %b = f32[8,4]{1,0} broadcast(%c), dimensions={}
+  ROOT %m = f32[8,4]{1,0} multiply(%p, %b)
+}
+"""
+    new = """HloModule m
+
+%inverse {
+  %one = f32[] parameter(0)
+  %t = f32[] parameter(1)
+  ROOT %d = f32[] divide(%one, %t)
+}
+
+ENTRY e {
+  %p = f32[8,4]{1,0} parameter(0)
+  %t = f32[] parameter(1)
+  %c = f32[] constant(1)
+  %f = f32[] fusion(%c, %t), kind=kLoop, calls=%inverse
+  %b = f32[8,4]{1,0} broadcast(%f), dimensions={}
+  ROOT %m = f32[8,4]{1,0} multiply(%p, %b)
+}
+"""
+    assert {"interface", "structure"} <= {*of(new, old)}

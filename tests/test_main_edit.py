@@ -204,6 +204,17 @@ def test_what_computes_again_follows_from_another_adjoint() -> None:
     assert main_edit("same cost", (again,), (block,), ()) == again.removesuffix(" (rematerialisation)")
 
 
+def test_a_call_that_one_of_two_lines_lost_to_the_other_moved() -> None:
+    """A readout that is computed in the loop now is no readout more."""
+    inside = ChangedLine("a.py:4", "", "return states, y", "return states, self.readout(y)")
+    behind = ChangedLine("a.py:7", "", "return jax.vmap(self.readout)(outputs)", "return outputs")
+    moved = "self.readout moved from a.py:7 to a.py:4"
+    assert main_edit("same cost", (), (inside, behind), ()) == moved
+    assert main_edit("same cost", (), (behind, inside), ()) == moved
+    kept = replace(behind, new_source="return self.readout(outputs)")
+    assert "moved" not in main_edit("same cost", (), (inside, kept), ())
+
+
 def test_two_edited_lines_are_named_and_three_are_no_one_change() -> None:
     lines = [ChangedLine(f"a.py:{n}", "", f"f(x{n})", f"g(x{n})") for n in (1, 2, 3)]
     assert main_edit("worse: flops +8 %", (), lines[:2], ()) == "f() -> g() at a.py:1, and an edit at a.py:2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import jax
@@ -279,3 +280,105 @@ def test_a_fusion_within_a_fusion_is_no_launch() -> None:
     program = ProgramComparison("f", "tpu", "compiled", "changed", diff(*sides))
     text = to_terminal(Report("diff", "a", "b", (program,)), width=200)
     assert "removed fusion" in text and "launch" not in text, text
+
+
+RETURNS = f"""HloModule m
+
+ENTRY %main {{
+  %x = {WIDE} parameter(0)
+  %n = {WIDE} negate(%x)
+  %s = {WIDE} sine(%n)
+  %r = {WIDE} rsqrt(%s)
+  ROOT %t = ({WIDE}, {WIDE}) tuple(%n, %r)
+}}
+"""
+
+
+def test_where_only_more_is_returned_the_operations_are_the_same() -> None:
+    """The StableHLO computes the result again, of which the compiler makes the value that the program has anyway."""
+
+    def lowered(again: str, results: str, types: str) -> Module:
+        return read_text(
+            f"module @f {{\n  func.func public @main(%a: tensor<32x64xf32>) -> ({types}) {{\n"
+            f"    %n = stablehlo.negate %a : tensor<32x64xf32>\n{again}"
+            f"    return {results} : {types}\n  }}\n}}\n"
+        )
+
+    one = "tensor<32x64xf32>"
+    again = f"    %m = stablehlo.negate %a : {one}\n    %k = stablehlo.sine %m : {one}\n"
+    more = RETURNS.replace("ROOT %t = (", f"ROOT %t = ({WIDE}, ").replace("tuple(%n,", "tuple(%n, %s,")
+    written = lowered("", "%n, %n", f"{one}, {one}"), lowered(again, "%n, %k, %n", f"{one}, {one}, {one}")
+    moved = more.replace(f"%n = {WIDE}", "%n = f32[32,64]{1,0:S(1)}")
+    programs = [
+        replace(both(*sides), target=target)
+        for target, compiled in (("cpu", more), ("tpu-v5e-2x2", moved))
+        for sides in (written, (read_text(RETURNS), read_text(compiled)))
+    ]
+    text = to_terminal(Report("diff", "a", "b", tuple(programs)))
+    assert "on cpu: the same operations, other results returned\n" in text
+    assert "arranged differently" not in text
+
+
+def test_an_exchanged_operation_is_listed_where_nothing_explains_the_numbers() -> None:
+    """XLA multiplies by the inverse of a constant: with an argument it divides."""
+
+    def lowered(number: str) -> Module:
+        one = "tensor<32x64xf32>"
+        arguments, constant = f"%a: {one}, %t: tensor<f32>", ""
+        if number:
+            arguments, constant = f"%a: {one}", f"    %t = stablehlo.constant dense<{number}> : tensor<f32>\n"
+        return read_text(
+            f"module @f {{\n  func.func public @main({arguments}) -> {one} {{\n{constant}"
+            f"    %b = stablehlo.broadcast_in_dim %t, dims = [] : (tensor<f32>) -> {one}\n"
+            f"    %d = stablehlo.divide %a, %b : {one}\n    return %d : {one}\n  }}\n}}\n"
+        )
+
+    def compiled(value: str, operation: str) -> Module:
+        return read_text(
+            f"HloModule m\n\nENTRY %main {{\n  %x = {WIDE} parameter(0)\n  %s = {WIDE} sine(%x)\n  %c = f32[] {value}\n"
+            f"  %b = {WIDE} broadcast(%c), dimensions={{}}\n  ROOT %m = {WIDE} {operation}(%s, %b), "
+            'metadata={op_name="jit(f)/div" source_file="net.py" source_line=4}\n}\n'
+        )
+
+    new = compiled("parameter(1)", "divide")
+    programs = both(lowered("0.8"), lowered("")), both(compiled("constant(1.25)", "multiply"), new)
+    (found,) = listed(*programs)
+    assert re.fullmatch(r"replaced \d multiply by divide", found)
+
+
+def test_what_starts_kernels_is_listed_however_little_it_computes() -> None:
+    """A GPU starts 64 kernels more, each of which computes one number; the program has fewer operations in all."""
+    body = f"({WIDE}, s32[])"
+
+    def looped(fusions: int, sines: int) -> Module:
+        operands = [f"%g{n}" for n in range(fusions)]
+        calls = [f"  {one} = f32[2]{{0}} fusion(%x), kind=kLoop, calls=%small\n" for one in operands]
+        kept = f'  %o = f32[2]{{0}} custom-call({", ".join(operands)}), custom_call_target="keep"\n' if operands else ""
+        waves = "".join(f"  %s{n + 1} = {WIDE} sine(%s{n})\n" for n in range(sines))
+        return read_text(
+            "HloModule m\n\n"
+            f"%small {{\n  %p = {WIDE} parameter(0)\n  %i = f32[2,1]{{1,0}} slice(%p), slice={{[0:2], [0:1]}}\n"
+            "  %r = f32[2]{0} reshape(%i)\n  ROOT %n = f32[2]{0} negate(%r)\n}\n\n"
+            f"%large {{\n  %s0 = {WIDE} parameter(0)\n{waves}  ROOT %c = {WIDE} copy(%s{sines})\n}}\n\n"
+            f"%turn {{\n  %t = {body} parameter(0)\n  %x = {WIDE} get-tuple-element(%t), index=0\n"
+            f"  %n = s32[] get-tuple-element(%t), index=1\n{''.join(calls)}{kept}"
+            f"  %y = {WIDE} fusion(%x), kind=kLoop, calls=%large\n  %k = s32[] constant(1)\n"
+            f"  %m = s32[] add(%n, %k)\n  ROOT %o2 = {body} tuple(%y, %m)\n}}\n\n"
+            f"%more {{\n  %t = {body} parameter(0)\n  %n = s32[] get-tuple-element(%t), index=1\n"
+            "  %k = s32[] constant(32)\n  ROOT %l = pred[] compare(%n, %k), direction=LT\n}\n\n"
+            f"ENTRY %main {{\n  %a = {WIDE} parameter(0)\n  %z = s32[] constant(0)\n  %t = {body} tuple(%a, %z)\n"
+            f"  %w = {body} while(%t), condition=%more, body=%turn, "
+            'backend_config={"known_trip_count":{"n":"32"}}\n'
+            f"  ROOT %x = {WIDE} get-tuple-element(%w), index=0\n}}\n"
+        )
+
+    def lowered(operation: str) -> Module:
+        one = "tensor<32x64xf32>"
+        return read_text(
+            f"module @f {{\n  func.func public @main(%a: {one}) -> {one} {{\n"
+            f"    %m = stablehlo.{operation} %a : {one}\n    return %m : {one}\n  }}\n}}\n"
+        )
+
+    written = ProgramComparison("f", "cuda-h100", "stablehlo", "changed", diff(lowered("tanh"), lowered("sine")))
+    compiled = ProgramComparison("f", "cuda-h100", "compiled", "changed", diff(looped(0, 8), looped(2, 6)))
+    assert any(re.match("added 2 fusion", one) for one in listed(written, compiled)), listed(written, compiled)

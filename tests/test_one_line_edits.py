@@ -109,7 +109,7 @@ def test_a_report_of_one_edit_fits_on_a_screen(
     monkeypatch.chdir(programs)  # a command names both folders, and that of a test is as long as it happens to be
     assert run(["diff", f"before/{function}", f"{name}/{function}"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 33
+    assert len(lines) <= 35
     assert any("next: hlodiff diff " in line for line in lines[:10])
     assert sum("next: " in line for line in lines) == 1
     assert "; " in " ".join(lines[:10]).partition("  changed on ")[0], "good or bad; what happened"

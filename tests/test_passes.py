@@ -217,7 +217,7 @@ def test_the_table_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert code == 0
     assert "pass 14, fusion (pipeline HLO_passes_after_layout_assignment): 1 added, 6 moved" in out
     assert "added    fusion %multiply_add_fusion f32[64,128], kind=kLoop" in out
-    assert "+ 6 knock-on edits: 1 add moved, 1 broadcast moved" in out
+    assert "+ 6 knock-on edits: 1 add moved, 1 multiply moved" in out
     assert "dot-library-rewriter (pipeline" not in out
 
 

@@ -117,6 +117,28 @@ def test_a_value_of_another_type_in_the_place_of_one_that_is_gone_is_no_cast() -
     assert "at least 2 values now bf16 instead of f32" in found
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "is_said"),
+    [
+        ("%w = f32[8]{0} convert(%b)", "%w = bf16[8]{0} negate(%b)", False),  # it held the numbers of %b
+        ("%w = f32[8]{0} negate(%p)", "%w = bf16[8]{0} negate(%b)", True),  # it is rounded now
+    ],
+)
+def test_a_value_that_was_cast_from_the_narrower_type_held_the_same_numbers(old: str, new: str, is_said: bool) -> None:
+    """A CPU casts the operands of a product up; that it takes them as they are is no loss of precision."""
+    before, after = (
+        read_text(
+            f"{HEAD}ENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n  %b = bf16[8]{{0}} convert(%p)\n  {value}\n"
+            '  ROOT %r = f32[1]{0} custom-call(%w), custom_call_target="sum"\n}\n'
+        )
+        for value in (old, new)
+    )
+    change = FieldChange("element_type", "f32", "bf16")
+    sites = tuple(Site(0, 2, "e", "w", value.split()[3].partition("(")[0], value) for value in (old, new))
+    edit = Edit("changed", ("element_type",), 1, ((sites[0], sites[1]),), (change,))
+    assert any("now bf16" in words for words in happened(ModuleDiff(before, after, (edit,)))) == is_said
+
+
 def test_of_types_that_changed_in_both_directions_the_one_that_more_values_have_is_said() -> None:
     """Gradients of two types that were paired with each other are no change of two values."""
 

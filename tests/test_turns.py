@@ -472,6 +472,37 @@ def test_a_number_of_a_verdict_is_that_of_the_target_where_it_is_largest() -> No
     assert view.sentence.startswith("worse on 2 targets: temp +400 % (cpu), arguments +400 % (gpu)")
 
 
+def test_memory_that_is_padded_more_says_against_fewer_bytes() -> None:
+    """A TPU stores 129 elements along the axis of its lanes as 256, and moves as many."""
+
+    def program(lanes: int, copied: int) -> str:
+        array = f"f32[512,{lanes}]{{1,0:T(8,128)}}"
+        copies = "".join(f"  %c{n + 1} = {array} copy(%c{n})\n" for n in range(copied))
+        return (
+            f"HloModule m\n\nENTRY %main {{\n  %p = {array} parameter(0)\n  %c0 = {array} tanh(%p)\n{copies}"
+            f"  ROOT %n = {array} negate(%c{copied})\n}}\n"
+        )
+
+    sides = [{"memory.argument": size, "memory.output": size, "memory.temp": 0.0} for size in (262144.0, 524288.0)]
+    padded = replace(compared(program(128, 3), program(129, 2)), old_facts=sides[0], new_facts=sides[1])
+    assert marks(padded)["bytes accessed"] == "" and marks(padded)["arguments"] == "worse"
+    text = to_terminal(Report("diff", "a", "b", (padded,)), width=200)
+    assert "memory: padding of arguments 0 B -> 254.0 KiB and of results 0 B -> 254.0 KiB" in text
+    plain = replace(padded, new_facts={**sides[1], "memory.argument": 264192.0, "memory.output": 264192.0})
+    assert marks(plain)["bytes accessed"] == "better"
+    assert "padding" not in to_terminal(Report("diff", "a", "b", (plain,)))
+
+
+def test_a_launch_more_per_turn_of_many_decides_nothing() -> None:
+    """Nobody knows how often the loop turns, and one launch of 41 is one launch more each time."""
+    lines = [f"%u{n + 1} = f32[8]{{0}} negate(%{f'u{n}' if n else 'a'})\n  " for n in range(40)]
+    last = "%t = f32[8]{0} tanh("
+    many, more = (open_loop().replace(last, f"{''.join(lines[:n])}{last}") for n in (39, 40))
+    program = replace(compared(many, more), target="cuda-h100", old_facts={}, new_facts={})
+    assert marks(program)["launches"] == ""
+    assert "single launches below 5 %" in to_terminal(Report("diff", "a", "b", (program,)), width=200)
+
+
 def test_memory_that_each_side_states_differently_is_said_not_to_be_compared() -> None:
     program = compared(open_loop(), open_loop(inside=2))
     sides = {"memory.argument": 32.0, "memory.peak": 4096.0}, {"memory.argument": 32.0, "memory.temp": 2048.0}

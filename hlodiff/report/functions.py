@@ -52,10 +52,10 @@ from hlodiff.report.numbers import (
     executed_pair,
     format_number,
     key_numbers,
+    memory_note,
     part_of,
     pass_lines,
     short_part,
-    uncompared_memory,
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
@@ -719,7 +719,7 @@ def _stage_views(
     said = [(words, text.targets) for text in own for words in text.sentences]
     reported_on = _by_targets([*said, *((_arrangement(text), text.targets) for text in arranged)], by_targets)
     noted = [(f"passes: {line}", text.targets) for text in own for line in pass_lines(text.program)]
-    noted += [(f"memory: {words}", text.targets) for text in own if (words := uncompared_memory(text.program))]
+    noted += [(f"memory: {words}", text.targets) for text in own if (words := memory_note(text.program))]
     of = {id(text.program): text.targets for text in own}
     for words, programs in limits_of(text.program for text in own).items():
         noted += [(f"limits: {words}", of[id(program)]) for program in programs]

@@ -110,7 +110,7 @@ def main_edit(
         moved = {line.edit: line for line in edited if line.is_moved}
         if len(moved) == 1 and all(line.is_moved for line in edited):
             name = _moved_line(*moved.values())
-        name = name or _of_two_lines(edited)
+        name = name or _moved_call(edited) or _of_two_lines(edited)
         text = text or (written_name(edited[0]) if _are_two_lines(edited) else "")
         attribute = _attribute(lines, edit_groups)
     if _BUFFER in sentence:  # the verdict explains the change already; only the cause is missing
@@ -225,6 +225,28 @@ def _of_two_lines(lines: Sequence[ChangedLine]) -> str:
     name, place, other = next((one for one in named if one[0]), ("", "", ""))
     words = f"{name} at {place}, and an edit at {other}"
     return words if name and len(words) <= FIRST_LINE else ""
+
+
+_CALL = re.compile(r"[\w.]++")
+
+
+def _moved_call(lines: Sequence[ChangedLine]) -> str:
+    """`self.head moved from net.py:9 to net.py:4`, where it was taken from one of two edited lines; "" for others."""
+    if not _are_two_lines(lines):
+        return ""
+    both = {line.edit: line for line in lines}
+    for line, other in zip(both.values(), reversed(both.values()), strict=True):
+        words = written_name(line)
+        found = _CALL.match(words) if words.endswith((" added", " gone")) else None
+        if found is None or "." not in found[0]:  # a common word may be on both lines
+            continue
+        name, (here, *_), (there, *_) = re.compile(rf"(?<![\w.]){re.escape(found[0])}(?![\w.])"), line.edit, other.edit
+        is_in = [[bool(name.search(text)) for text in (one.old_source, one.new_source)] for one in (line, other)]
+        if is_in in ([[False, True], [True, False]], [[True, False], [False, True]]):
+            places = (there, here) if is_in[0][1] else (here, there)
+            words = f"{found[0]} moved from {places[0]} to {places[1]}"
+            return words if len(words) <= FIRST_LINE else ""
+    return ""
 
 
 _GOES_WITH = frozenset(["shape", "operands", "literal", "layout", "element_type"])

@@ -13,7 +13,7 @@ from hlodiff.differ.costs import program_bytes
 from hlodiff.differ.loops import UncountedLoop
 from hlodiff.differ.metrics import OUTSIDE, ZERO, ExecutedCount, LoopTurn
 from hlodiff.differ.result import ModuleDiff
-from hlodiff.hlo.model import STAGE_NAMES
+from hlodiff.hlo.model import STAGE_NAMES, Module, Shape
 from hlodiff.report.edits import fusion_lines, placement_lines
 from hlodiff.report.function_view import Number, Section
 from hlodiff.report.lines import printable
@@ -657,6 +657,63 @@ def uncompared_memory(program: ProgramComparison) -> str:
             why = f"XLA's {name} is too small for its {other} of {format_bytes(stated or 0)}"
             reasons.append(f"{when}, {why if stated is not None else f'no {name} is stated'}")
     return f"{' and '.join(names)} cannot be compared: {'; '.join(reasons)}" if reasons else ""
+
+
+_LEAST_PADDING = 16_384  # bytes: each array takes a multiple of 512 bytes
+_OF_PADDED = 0.1  # of arguments or results, what they take more or less by padding to be worth a note
+
+
+def changed_padding(program: ProgramComparison) -> dict[str, tuple[float, float]]:
+    """By how much the arguments and results of a compiled program are padded, on either side, where that changed much.
+
+    A TPU stores arrays in tiles: 129 elements along the axis of 128 lanes take the memory of 256, and are moved as
+    such. Bytes accessed are counted without padding.
+
+    Args:
+        program: the program; only its compiled stage has memory.
+
+    Returns:
+        bytes of padding before and after, by "arguments" and "results".
+
+    Example:
+        >>> changed_padding(ProgramComparison("f", "tpu-v5e-2x2", "compiled", "identical"))
+        {}
+    """
+    diff, metrics = program.diff, program.metrics()
+    if diff is None or diff.new.stage != "compiled" or not all((diff.old.computations, diff.new.computations)):
+        return {}
+    found: dict[str, tuple[float, float]] = {}
+    for name, metric, shapes in (
+        ("arguments", "memory.argument", _argument_shapes),
+        ("results", "memory.output", lambda module: module.result_shapes),
+    ):
+        stated = metrics.get(metric)
+        if stated is None:
+            continue
+        old, new = (
+            size - sum(shape.bytes for shape in shapes(module))
+            for size, module in zip(stated, (diff.old, diff.new), strict=True)
+        )
+        if min(old, new) >= 0 and abs(new - old) >= max(_LEAST_PADDING, _OF_PADDED * max(stated)):
+            found[name] = old, new
+    return found
+
+
+def _argument_shapes(module: Module) -> list[Shape]:
+    entry = module.entry_computation
+    return [entry.instructions[position].shape for position in entry.parameters]
+
+
+def memory_note(program: ProgramComparison) -> str:
+    """What arguments and results take by padding, where that changed much, and memory that cannot be compared, and why.
+
+    Example:
+        >>> memory_note(ProgramComparison("f", "tpu-v5e-2x2", "compiled", "identical"))
+        ''
+    """
+    parts = [f"of {name} {format_arrow(*sides, format_bytes)}" for name, sides in changed_padding(program).items()]
+    padding = f"padding {' and '.join(parts)}" if parts else ""
+    return "; ".join(filter(None, (padding, uncompared_memory(program))))
 
 
 _SHOWN_BY = {"temp": "peak", "peak": "temp"}  # that one is impossible

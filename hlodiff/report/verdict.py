@@ -29,6 +29,7 @@ from hlodiff.report.lines import printable
 from hlodiff.report.numbers import (
     MEMORY,
     by_how_much,
+    changed_padding,
     changed_part,
     executed_pair,
     format_number,
@@ -133,10 +134,14 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         wholes["exchanged"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
     needed = _needed_memory(program)
     is_donated_otherwise = _is_donated_otherwise(program)
+    more = sum(new - old for old, new in changed_padding(program).values())
+    padded: Mark = "worse" if more > 0 else "better" if more < 0 else ""
 
     def has_no_direction(number: Number) -> bool:
         # What is no longer donated stays in memory after the call, whatever the call itself needs.
         is_kept = number.name == "aliased" and is_donated_otherwise
+        if number.name in ("bytes accessed", "copies") and padded and number.mark != padded:
+            return True  # counted without the padding, which is moved too
         return (not is_kept and _is_moved_memory(number, needed, threshold)) or _is_prefetched(program, number)
 
     found = [_judged(program, *one, wholes, threshold, is_donated_otherwise) for one in zip(numbers, ways, strict=True)]
@@ -273,7 +278,7 @@ def _is_of_one(program: ProgramComparison, number: Number) -> bool:
     """Whether a count is one more or one fewer; in one turn of a loop if data decides on the number of turns."""
     if number.comparable:
         return abs(number.new - number.old) == 1
-    part = changed_part(*executed_pair(program, metric_of(number)))
+    part = changed_part(*executed_pair(program, metric_of(number))) if starts_kernels(program) else None
     return part is not None and abs(part[1] - part[0]) == 1
 
 
@@ -549,6 +554,13 @@ def decisive_numbers(numbers: Sequence[Number], verdict: Verdict) -> tuple[Numbe
     Example:
         >>> [number.name for number in decisive_numbers([Number("flops", 8, 9, mark="worse", rank=1)], "worse")]
         ['flops']
+        >>> both = [Number("all-reduce", 2, 1, mark="better", rank=4), Number("temp", 8, 1, mark="better", rank=3)]
+        >>> less = Number("flops", 8, 2, mark="better", rank=1)
+        >>> [number.name for number in decisive_numbers([*both, less], "better")]
+        ['all-reduce', 'flops']
+        >>> traded = [both[0], Number("all-gather", 2, 3, mark="worse", rank=3), Number("temp", 8, 9, mark="worse")]
+        >>> [number.name for number in decisive_numbers(traded, "mixed")]
+        ['all-reduce', 'all-gather', 'temp']
     """
     ranked = sorted((one for one in numbers if one.relevant and one.mark), key=lambda one: -one.rank)
     if any(one.name == "temp" for one in ranked):  # the peak includes it
