@@ -641,6 +641,27 @@ module @m {{
     assert classes_of(diff(old, new))[0] == classes_of(diff(new, old))[0] == expected
 
 
+@pytest.mark.parametrize(("caller", "expected"), [(9, "structure"), (8, "placement")])
+def test_a_helper_that_constrains_places_other_values_for_each_caller(caller: int, expected: str) -> None:
+    """`constrain(grads)` and `constrain(zeros)` make constraints of one line."""
+    text = """#helper = loc("model.py":3:0)
+#one = loc(callsite(#helper at "model.py":9:0))
+#two = loc(callsite(#helper at "model.py":{caller}:0))
+module @m {{
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{{"x"}}]> : tensor<8xf32> loc(#one)
+    %1 = stablehlo.tanh %0 : tensor<8xf32>
+{more}    return %{last} : tensor<8xf32>
+  }}
+}}
+"""
+    more = '    %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<8xf32> loc(#two)\n'
+    old = read_text(text.format(caller=caller, more="", last=1))
+    new = read_text(text.format(caller=caller, more=more, last=2))
+    assert classes_of(diff(old, new))[0] == classes_of(diff(new, old))[0] == expected
+
+
 def test_rounding_to_fewer_bits_and_back_is_numerics() -> None:
     text = "HloModule m\n\nENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{}}}\n"
     bits = "  ROOT %r = f32[8]{{0}} reduce-precision(%p), exponent_bits=8, mantissa_bits={}\n"

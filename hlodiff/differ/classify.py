@@ -24,8 +24,8 @@ from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes
 from hlodiff.hlo.collectives import stem
-from hlodiff.hlo.metadata import REMATERIALISED, own_frame, own_place
-from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Instruction, Module, Shape
+from hlodiff.hlo.metadata import REMATERIALISED, own_frame, own_frames, own_place
+from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Frame, Instruction, Module, Shape
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import call_sites, preorder
 from hlodiff.normalizer.backend_config import parse_config, print_config
@@ -436,35 +436,42 @@ def _constraints_elsewhere(diff: ModuleDiff) -> list[int]:
     """Sharding constraints of one line that were removed from one function and added to another, as in a loop.
 
     One more of the same line, or one fewer of several, places nothing new either, as where the backward pass computes
-    the forward pass again.
+    the forward pass again: of the same calls, as a helper places other values for each of its callers.
     """
     found: dict[tuple[str, object], Counter[str]] = {}
     members: dict[tuple[str, object], list[int]] = {}
+    stacks: dict[tuple[str, object], set[object]] = {}
     for n, edit in enumerate(diff.reported):
         site, line = edit.new or edit.old, own_place(edit.source)
         if edit.kind in ("added", "removed") and site is not None and site.opcode in _CONSTRAINTS and line is not None:
             key = _NAMES.sub("", site.text), line
             found.setdefault(key, Counter())[edit.kind] += edit.count
             members.setdefault(key, []).append(n)
+            stacks.setdefault(key, set()).add(_calls(edit.source))
     again = [n for group in members.values() for n in group if REMATERIALISED in (diff.reported[n].op_name or "")]
-    kept = [_constraints(module) for module in (diff.old, diff.new)] if found else []
+    kept = _constraints(diff.old) & _constraints(diff.new) if found else set()
     others = [
         n
         for key, counts in found.items()
-        if counts["added"] == counts["removed"] or all(key in keys for keys in kept)
+        if counts["added"] == counts["removed"] or all((key[0], stack) in kept for stack in stacks[key])
         for n in members[key]
     ]
     return again + others
 
 
 def _constraints(module: Module) -> set[tuple[str, object]]:
-    """The sharding constraints of a program, without names of values, each with its line."""
+    """The sharding constraints of a program, without names of values, each with its calls."""
     return {
-        (_NAMES.sub("", print_instruction(module, number, position)), own_place(module.stack(it.frame)))
+        (_NAMES.sub("", print_instruction(module, number, position)), _calls(module.stack(it.frame)))
         for number, computation in enumerate(module.computations)
         for position, it in enumerate(computation.instructions)
         if it.opcode in _CONSTRAINTS and it.frame >= 0
     }
+
+
+def _calls(source: Iterable[Frame]) -> tuple[tuple[str, int], ...]:
+    """The lines of the user's own code through which an instruction was made, innermost first."""
+    return tuple((frame.file, frame.line) for frame in own_frames(source))
 
 
 def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is_source_alike: bool) -> None:
