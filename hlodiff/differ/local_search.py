@@ -1088,6 +1088,7 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
         is_whole = search.run(0) and (not model.may_save_edit() or search.run(_STEPS_OF_CHAIN))
     _exchange_numbers(model)
     _exchange_collectives(model)
+    _exchange_origins(model)
     budget.left -= model.effort - start
     return is_whole
 
@@ -1140,6 +1141,26 @@ def _exchange_collectives(model: CostModel) -> None:
                     ends = [_end_of(side, one), _end_of(other, n)]
                     moves = [(one, n), *([(ends[0], ends[1])] if min(ends) >= 0 else [])]
                     if _is_as_short(model, moves if which == 0 else [(b, a) for a, b in moves]):
+                        break
+
+
+def _exchange_origins(model: CostModel) -> None:
+    """Match an instruction with the one of its Python function, where an equal one was put before it.
+
+    A value that is summed over devices twice now was summed once: either sum may be the one that came.
+    """
+    both = (model.old, model.pairing.old), (model.new, model.pairing.new)
+    for which in (0, 1):
+        (side, mapping), (other, _) = both[which], both[1 - which]
+        for free in [n for n, matched in enumerate(mapping) if matched < 0]:
+            for taken, _ in side.operands[free]:
+                match = mapping[taken]
+                if match < 0 or side.labels[OWN][free] != side.labels[OWN][taken]:
+                    continue
+                functions = [one.origin(n)[1] for one, n in ((other, match), (side, free), (side, taken))]
+                if functions[0] == functions[1] != functions[2] and all(functions):
+                    move = (free, match) if which == 0 else (match, free)
+                    if _is_as_short(model, [move]):
                         break
 
 
