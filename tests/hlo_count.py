@@ -492,9 +492,8 @@ def _result(op: Op) -> Type:
 
 def is_launched(op: Op) -> bool:
     """Whether the device is asked to do something."""
-    return (
-        op.opcode not in _NO_LAUNCH and not op.opcode.endswith(("-done", "-update")) and op.target != "AllocateBuffer"
-    )
+    only_names = op.target in ("AllocateBuffer", "ConcatBitcast")
+    return op.opcode not in _NO_LAUNCH and not op.opcode.endswith(("-done", "-update")) and not only_names
 
 
 def flops(body: Body, op: Op) -> int:

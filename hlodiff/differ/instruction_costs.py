@@ -176,9 +176,10 @@ def _numbers(text: str) -> list[int]:
 
 def _dot(it: Instruction, operands: Sequence[Shape]) -> int:
     found = _CONTRACTED.search("\n".join(f"{name}={value}" for name, value in it.attributes))
-    if found is None or not operands:
+    if not operands or (found is None and it.opcode == "custom-call"):
         return 0
-    dimensions = [int(n) for n in re.findall(r"\d+", found.group(1) or found.group(2) or "")]
+    # An outer product contracts nothing, and may not name it.
+    dimensions = [int(n) for n in re.findall(r"\d+", found.group(1) or found.group(2) or "")] if found else []
     contracted = 1
     for dimension in dimensions:
         contracted *= operands[0].dimensions[dimension] if dimension < len(operands[0].dimensions) else 0
@@ -279,6 +280,7 @@ _FREE = frozenset(
 )  # fmt: skip
 FUSIONS = frozenset(["fusion", "fusion-start"])
 _RESERVING = "AllocateBuffer"
+_JOINING = "ConcatBitcast"  # a TPU's name for slices that were prefetched to places side by side
 # They read of their first operand only as much as they write.
 _SLICING = frozenset(["slice", "dynamic-slice", "dynamic_slice", "gather"])
 _UPDATING = frozenset(["dynamic-update-slice", "dynamic_update_slice"])
@@ -334,7 +336,7 @@ def is_launched(it: Instruction) -> bool:
     """
     if it.opcode in _FREE or is_continuation(it.opcode):
         return False
-    return not reserves_memory(it)
+    return not reserves_memory(it) and not _has_target(it, _JOINING)
 
 
 def reserves_memory(it: Instruction) -> bool:
@@ -345,7 +347,11 @@ def reserves_memory(it: Instruction) -> bool:
         >>> reserves_memory(Instruction("r", "custom-call", Shape("f32"), attributes=(target,)))
         True
     """
-    return it.opcode == "custom-call" and unquote(it.attribute("custom_call_target") or "") == _RESERVING
+    return _has_target(it, _RESERVING)
+
+
+def _has_target(it: Instruction, target: str) -> bool:
+    return it.opcode == "custom-call" and unquote(it.attribute("custom_call_target") or "") == target
 
 
 def traffic(module: Module, place: tuple[int, int]) -> tuple[Sizes, Sizes]:

@@ -153,11 +153,16 @@ class ChangedLines:
         return tuple(result)
 
     def _runs(self, edit_group: EditGroup) -> int:
-        """How often each instruction of a change runs in one call; 0 if not all run equally often, or if unknown."""
+        """How often each instruction of a change runs in one call; 0 if not all run equally often, or if unknown.
+
+        Of instructions of several computations, or of one that is called at several places, only their sum is known.
+        """
         found: set[int] = set()
         for edit, _ in map(self._edit, edit_group.edits):
+            bodies = {tuple(site and site.computation for site in pair) for pair in edit.sites}
+            is_of_one = len(bodies) == 1 and len(edit.sites) == edit.count
             for cost in filter(None, edit.cost or ()):
-                is_counted = not (cost.loops or cost.is_in_branches or cost.runs % edit.count)
+                is_counted = is_of_one and not (cost.loops or cost.is_in_branches or cost.runs % edit.count)
                 found.add(cost.runs // edit.count if is_counted else 0)
         return found.pop() if len(found) == 1 else 0
 
