@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 
 from hlodiff.differ.subsequence import longest_common_subsequence
 from hlodiff.report.lines import common_ends
@@ -300,8 +300,44 @@ def _with_moves(
         elif a == b:
             came.setdefault(_dedented(new[c:d]), []).append(one)
     moved = {came[text][0]: one for text, (one, *more) in gone.items() if not more and len(came.get(text, ())) == 1}
+    rest = [one for one in exchanges if one not in moved and one not in moved.values()]
+    moved |= dict(_rewritten_nearby(rest, old, new))
     lost = set(moved.values())
     return [(*moved[one][:2], *one[2:]) if one in moved else one for one in exchanges if one not in lost]
+
+
+_NEARBY = 3  # unedited lines between a deleted line and the added one that does the same
+
+
+def _rewritten_nearby(
+    exchanges: Sequence[tuple[int, int, int, int]], old: Sequence[str], new: Sequence[str]
+) -> Iterator[tuple[tuple[int, int, int, int], tuple[int, int, int, int]]]:
+    """Pairs of an added line and a deleted one a few lines away that makes the same call, of other values.
+
+    `grads = reduce(grads)` before another line became `moment = reduce(moment)` after it.
+    """
+    taken: set[tuple[int, int, int, int]] = set()
+    for came in exchanges:
+        if came[0] != came[1] or came[3] - came[2] != 1:
+            continue
+        for gone in exchanges:
+            is_one = gone[2] == gone[3] and gone[1] - gone[0] == 1 and gone not in taken
+            is_near = abs(came[0] - gone[1] if came[0] >= gone[1] else gone[0] - came[0]) <= _NEARBY
+            if is_one and is_near and _is_same_call(old[gone[0]], new[came[2]]):
+                taken.add(gone)
+                yield came, gone
+                break
+
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def _is_same_call(one: str, other: str) -> bool:
+    """Whether two lines are the same but for some names, and call one function at least."""
+    tokens = [_TOKEN.findall(line) for line in (one, other)]
+    shapes = [["name" if token.isidentifier() else token for token in side] for side in tokens]
+    called = [{a for a, b in pairwise(side) if b == "(" and a.isidentifier()} for side in tokens]
+    return shapes[0] == shapes[1] and bool(called[0] & called[1])
 
 
 def _counterparts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:

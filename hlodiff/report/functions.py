@@ -710,7 +710,7 @@ def _stage_views(
             for edit_group, parts in found.items():
                 is_named = len(of_text[edit_group]) > len(text.targets) and is_compiled
                 words = "; ".join(parts)
-                lines.in_all.setdefault(edit_group, f"{words} on {text.targets[0]}" if is_named else words)
+                lines.in_all.setdefault(edit_group, f"on {text.targets[0]} {words}" if is_named else words)
 
     if is_compiled:  # all that is chosen is listed, though not of one set of targets
         compare_with_all({edit_group for edit_group, _ in chosen})

@@ -230,6 +230,7 @@ class ChangedLines:
         before = after = ""
         if self.report.source_line is not None:
             program = self._program_of(groups)
+            old = self._own_old(program, old, new)
             before, after = self._texts(program, old, new)
             if before == after and self._knows_sources():  # the edit may be on a later line of the statement
                 side, frames = self._frames(groups)
@@ -242,6 +243,16 @@ class ChangedLines:
         elif new is None and old is not None and self._is_known(groups, old):
             was = format_place(old)
         return ChangedLine(format_place(new or old), was, before, after)
+
+    def _own_old(self, program: ProgramComparison, old: Place | None, new: Place | None) -> Place | None:
+        """The old line that a new one replaced, where an operation was of another one that has its own replacement."""
+        if old is None or new is None or old.file != new.file or old.line == new.line or not self._knows_sources():
+            return old
+        file = self._file(program, old.stored)
+        line, other = file.counterpart(1, new.line), file.counterpart(0, old.line)
+        if not line or not other or (line, other) == (old.line, new.line):
+            return old
+        return replace(old, line=line, function=file.function_at(0, line))
 
     def _texts(self, program: ProgramComparison, old: Place | None, new: Place | None) -> tuple[str, str]:
         """The text of a line on both sides; the same twice if it was not edited, "" if unknown."""

@@ -85,6 +85,8 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         ('loss += penalty(x) added', 'clip(1.0) gone')
         >>> written("grads = tree_at(lambda g: g.covariates, grads, replace_fn=jnp.zeros_like)", "", 40)
         'grads = tree_at(...) gone'
+        >>> written("h = swapaxes(x, 0, 1) @ w + b", "h = swapaxes(x @ w + b, 0, 1)")
+        '@ w + b moved'
         >>> written("return a, b", "return a, b, norm(g)"), written("return a, b", "return b")
         ('norm(g) added', 'a gone')
     """
@@ -174,6 +176,8 @@ def _two_pieces(sides: Sequence[Sequence[_Token]], lines: Sequence[str], most: i
                 between = one[-kept:] if one[-kept:] == other[:kept] else one[:kept]
                 both = [*old[:start], *between, *old[len(old) - behind :]]
                 words = [_piece(both, sides[0], lines[0], "gone"), _piece(both, sides[1], lines[1], "added")]
+                if words[0] and words[0].removesuffix(" gone") == words[1].removesuffix(" added"):
+                    words = [f"{words[0].removesuffix(' gone')} moved"]
                 if all(words) and len(", ".join(words)) <= most:
                     return ", ".join(words)
     longer = int(len(new) > len(old))

@@ -132,6 +132,7 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     if {1, -1} <= {way for number, (way, _, _) in zip(numbers, ways, strict=True) if number.name in FAMILIES}:
         # One kind of collective may have replaced another: each kind counts by its share of the bytes of all.
         wholes["exchanged"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
+        wholes["exchanged for"] = _way_of_all_collectives(program, threshold)
     needed = _needed_memory(program)
     is_donated_otherwise = _is_donated_otherwise(program)
     more = sum(new - old for old, new in changed_padding(program).values())
@@ -259,6 +260,8 @@ def _judged(
         carried = wholes.get("exchanged")
         doublings = _MOST_DOUBLINGS * difference / carried if carried else _of_all_collectives(program, number)
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
+    if number.name in FAMILIES and way * wholes.get("exchanged for", 0) < 0:  # what came in its place costs more
+        rank *= _SMALL
     if number.name == "launches" and not starts_kernels(program):
         rank *= _OF_NO_KERNEL
     return replace(number, mark=mark, relevant=relevant, rank=round(rank, 4), least=words)
@@ -305,6 +308,15 @@ def starts_kernels(program: ProgramComparison) -> bool:
         True
     """
     return (program.target or "cuda").startswith("cuda")
+
+
+def _way_of_all_collectives(program: ProgramComparison, threshold: float) -> int:
+    """Whether collectives of all kinds are both more and carry more (1), or both fewer and less (-1); else 0."""
+    ways = []
+    for metric, least in (("collectives", 0.0), ("collective_bytes", threshold)):
+        old, new = map(_assumed, executed_pair(program, metric))
+        ways.append(_sign((old, new)) if abs(new - old) > least * max(old, 1) else 0)
+    return ways[0] if ways[0] == ways[1] else 0
 
 
 def _of_all_collectives(program: ProgramComparison, number: Number) -> float:
