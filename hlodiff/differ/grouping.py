@@ -196,12 +196,26 @@ class Origins:
         return source.opcode == "concatenate"
 
     def _operand_frame(self, computation: int, instruction: int) -> int:
-        """The frame of an instruction or of the first one that has one among those it is computed from; -1 if none."""
+        """The frame of an instruction or of the first one that has one among those it is computed from; -1 if none.
+
+        A fusion without one has that of what it computes, unless others compute the same; what a call of a library
+        without one is given says nothing.
+        """
         instructions = self.module.computations[computation].instructions
         worklist = [instruction]
         for position in worklist:  # nearest first; the list grows
-            if instructions[position].frame >= 0:
-                return instructions[position].frame
+            it = instructions[position]
+            if it.frame >= 0:
+                return it.frame
+            if it.opcode == "fusion" and it.called and position != instruction and len(self._sites[it.called[0]]) == 1:
+                root = self.module.computations[it.called[0]].root
+                if (inside := self._operand_frame(it.called[0], root)) >= 0:
+                    return inside
+            if it.opcode.startswith("custom-call") and position != instruction:
+                continue
+            if (element := _element_of_collective(instructions, it)) is not None:
+                worklist.append(element)
+                continue
             worklist += [operand for operand in instructions[position].operands if operand not in worklist]
         return -1
 
@@ -268,6 +282,17 @@ class Origins:
             if not (sites := self._sites[place[0]]):
                 return
             place = sites[0][:2]
+
+
+def _element_of_collective(instructions: Sequence[Instruction], it: Instruction) -> int | None:
+    """The array of a collective of several, without a line of its own, that an instruction takes the result of."""
+    index = it.attribute("index") if it.opcode == "get-tuple-element" else None
+    if index is None or not index.isdigit():
+        return None
+    made = instructions[it.operands[0]]
+    made = instructions[made.operands[0]] if made.opcode.endswith("-done") and made.operands else made
+    is_one = bool(family(made.opcode)) and made.frame < 0 and int(index) < len(made.operands)
+    return made.operands[int(index)] if is_one else None
 
 
 @dataclass(slots=True)

@@ -132,7 +132,7 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     if {1, -1} <= {way for number, (way, _, _) in zip(numbers, ways, strict=True) if number.name in FAMILIES}:
         # One kind of collective may have replaced another: each kind counts by its share of the bytes of all.
         wholes["exchanged"] = max(_assumed(one) for one in executed_pair(program, "collective_bytes"))
-        wholes["exchanged for"] = _way_of_all_collectives(program, threshold)
+        wholes["more in all"] = _are_more_in_all(program, threshold)
     needed = _needed_memory(program)
     is_donated_otherwise = _is_donated_otherwise(program)
     more = sum(new - old for old, new in changed_padding(program).values())
@@ -260,7 +260,7 @@ def _judged(
         carried = wholes.get("exchanged")
         doublings = _MOST_DOUBLINGS * difference / carried if carried else _of_all_collectives(program, number)
     rank = weight.weight * min(doublings, _MOST_DOUBLINGS) * (1 if share >= threshold else _SMALL)
-    if number.name in FAMILIES and way * wholes.get("exchanged for", 0) < 0:  # what came in its place costs more
+    if number.name in FAMILIES and way < 0 and wholes.get("more in all"):  # what came in its place costs more
         rank *= _SMALL
     if number.name == "launches" and not starts_kernels(program):
         rank *= _OF_NO_KERNEL
@@ -310,13 +310,15 @@ def starts_kernels(program: ProgramComparison) -> bool:
     return (program.target or "cuda").startswith("cuda")
 
 
-def _way_of_all_collectives(program: ProgramComparison, threshold: float) -> int:
-    """Whether collectives of all kinds are both more and carry more (1), or both fewer and less (-1); else 0."""
-    ways = []
-    for metric, least in (("collectives", 0.0), ("collective_bytes", threshold)):
-        old, new = map(_assumed, executed_pair(program, metric))
-        ways.append(_sign((old, new)) if abs(new - old) > least * max(old, 1) else 0)
-    return ways[0] if ways[0] == ways[1] else 0
+def _are_more_in_all(program: ProgramComparison, threshold: float) -> bool:
+    """Whether collectives of all kinds are more and carry more. That fewer carry less is no proof of the reverse.
+
+    Bytes are those of results: an all-reduce sends twice as many, and a reduce-scatter those that it is given.
+    """
+    (fewer, more), (before, after) = (
+        map(_assumed, executed_pair(program, metric)) for metric in ("collectives", "collective_bytes")
+    )
+    return more > fewer and after > (1 + threshold) * before
 
 
 def _of_all_collectives(program: ProgramComparison, number: Number) -> float:
