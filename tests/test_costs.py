@@ -475,3 +475,17 @@ def test_work_of_a_branch_is_not_said_to_be_done_in_each_call() -> None:
         ", counting every branch and one turn of the loop %w"
     )
     assert "branch" not in cost_of((Cost(1, 8), None))
+
+
+def test_an_outer_product_contracts_nothing_and_multiplies_all_the_same() -> None:
+    """MLIR leaves out the empty lists, as XLA does."""
+    assert flops("dot", {}, [(8,), (4,)], (8, 4)) == 2 * 8 * 4
+
+
+def test_slices_that_were_prefetched_side_by_side_are_joined_by_their_name() -> None:
+    """A TPU calls it `ConcatBitcast`: the slices are where the whole array is to be."""
+    joined = 'custom-call(x0, x0), custom_call_target="ConcatBitcast"'
+    old = "ENTRY main {\n  x0 = f32[8] parameter(0)\n  ROOT r = f32[8] negate(x0)\n}"
+    new = old.replace("  ROOT", f"  c = f32[16] {joined}\n  ROOT")
+    cost = only(old, new).cost
+    assert cost and cost[1] and (cost[1].read, cost[1].written) == (0, 0)

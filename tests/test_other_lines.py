@@ -173,3 +173,25 @@ def test_an_operation_of_another_line_in_another_size_is_another_one(lines: tupl
     assert {(edit.kind, edit.is_weak) for edit in found.edits if edit.old and edit.old.opcode == "pad"} == {
         ("changed", lines[0] != lines[1])
     }
+
+
+def test_of_two_equal_operations_in_a_row_the_one_of_another_function_came() -> None:
+    """A gradient is summed where it is computed now, and summed again where it was before."""
+    both = _TABLES.replace('1 "norm"', '1 "experts"\n2 "reduce"').format(
+        locations="\n".join(
+            _LOCATION.format(n=n, line=line).replace("function_name_id=1", f"function_name_id={n}")
+            for n, line in ((1, 4), (2, 9))
+        )
+    )
+
+    def program(first: bool) -> hlodiff.Module:
+        came = "  %a = f32[8] tanh(%x), metadata={stack_frame_id=1}\n" if first else ""
+        return hlodiff.read_text(
+            f"HloModule m\n\n{both}ENTRY %e {{\n  %x = f32[8] parameter(0)\n{came}"
+            f"  %b = f32[8] tanh(%{'a' if first else 'x'}), metadata={{stack_frame_id=2}}\n"
+            "  ROOT %r = f32[8] negate(%b)\n}\n"
+        )
+
+    old, new = program(False), program(True)
+    assert _shown(hlodiff.diff(old, new)) == {("added", "tanh", 4, ())}
+    assert _shown(hlodiff.diff(new, old)) == {("removed", "tanh", 4, ())}

@@ -88,7 +88,19 @@ class FileEdits:
     _names: dict[int, ParsedNames] = field(default_factory=dict)
 
     def all(self) -> tuple[LineEdit, ...]:
-        """All edits, in the order of the file; () if a side is unknown or not valid Python."""
+        """All edits, in the order of the file; () if a side is unknown or not valid Python.
+
+        A line that makes the call of a deleted one a few lines away has taken its place.
+
+        Example:
+            >>> lines = ["grads = grad(x)", "grads = reduce(grads)", "moment = 2 * grads", "y = moment"]
+            >>> same, other = (FileEdits("a.py", (lines, [*lines[::2], one, lines[3]]))
+            ...                for one in ("moment = reduce(moment)", "moment = clip(moment)"))
+            >>> [(edit.old, edit.new) for edit in same.all()]
+            [((2, 'grads = reduce(grads)'), (3, 'moment = reduce(moment)'))]
+            >>> [(edit.old, edit.new) for edit in other.all()]
+            [((2, 'grads = reduce(grads)'), (1, '')), ((3, ''), (3, 'moment = clip(moment)'))]
+        """
         if self._edits is None:
             parsed = [_parsed(lines) for lines in self.sides]
             one, other = parsed
