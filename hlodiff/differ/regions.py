@@ -422,6 +422,8 @@ class _Regions:
             return False  # the same value is sent in another way
         if "shape" in fields and (not fields.isdisjoint(_TAKEN) or not _are_alike(one, other)):  # little is unchanged
             return True
+        if "shape" in fields and "convert" in (one.opcode, other.opcode):  # a cast of all, and a part that is cast
+            return True
         has_other_count = "operands" in fields and len(one.operands) != len(other.operands)
         if has_other_count or ("element_type" in fields and _kind(one) != _kind(other)):
             return True
