@@ -242,7 +242,13 @@ class ChangedLines:
             was = format_place(replace(old, caller="") if old.caller == new.caller else old)
         elif new is None and old is not None and self._is_known(groups, old):
             was = format_place(old)
-        return ChangedLine(format_place(new or old), was, before, after)
+        line = ChangedLine(format_place(new or old), was, before, after)
+        edit = self._edit_of_one_line(places, groups) if before != after else None
+        if edit is not None:
+            texts = [[text.strip() for _, text in self._file(program, edit.file).lines(side, edit)] for side in (0, 1)]
+            if max(map(len, texts)) <= _MOST_EDITED and before in texts[0] and after in texts[1]:
+                line = replace(line, old_lines=tuple(texts[0]), new_lines=tuple(texts[1]))
+        return line
 
     def _own_old(self, program: ProgramComparison, old: Place | None, new: Place | None) -> Place | None:
         """The old line that a new one replaced, where an operation was of another one that has its own replacement."""

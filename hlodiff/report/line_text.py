@@ -13,7 +13,7 @@ import keyword
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -119,6 +119,36 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
             whole = _rewritten(sides, lines, most) if _MINUS.fullmatch(words) else ""
             return whole or f"{words} {status}"
     return _rewritten(sides, lines, most) or _two_pieces(sides, lines, most)
+
+
+_MOST_CALLS = 2
+_WORDS = re.compile(r"[A-Za-z_]\w*+")
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
+
+
+def exchanged_calls(old: Iterable[str], new: Iterable[str], most: int = FIRST_LINE) -> str:
+    """The functions that some lines called and that others call in their place; "" if one side has no others.
+
+    Args:
+        old, new: the lines before and after.
+        most: longest result, in characters.
+
+    Example:
+        >>> exchanged_calls(["gates, index = lax.top_k(p, k)"], ["index = argsort(p)[:k]", "gates = take(p, index)"])
+        'lax.top_k() -> argsort(), take()'
+    """
+    texts = ["\n".join(side) for side in (old, new)]
+    called = [dict.fromkeys(_CALLED.findall(text)) for text in texts]
+    gone, came = ([name for name in one if name not in other] for one, other in (called, called[::-1]))
+    words = ARROW.join(", ".join(f"{name}()" for name in names) for names in (gone, came))
+    # Lines that git pairs may have nothing in common.
+    values = [
+        {*_WORDS.findall(text)}.difference(*(name.split(".") for name in names))
+        for text, names in zip(texts, called, strict=True)
+    ]
+    is_alike = 2 * len(values[0] & values[1]) >= min(map(len, values)) > 0
+    is_short = bool(gone and came) and max(len(gone), len(came)) <= _MOST_CALLS and len(words) <= most
+    return words if is_alike and is_short else ""
 
 
 def _inserted(short: Sequence[str], side: Sequence[_Token], line: str) -> str:

@@ -103,10 +103,11 @@ def main_edit(
     edited = [line for line in lines if line.is_edited]
     name = text = in_call = attribute = ""
     if edited:  # a comparison of two files knows no lines of Python
-        from hlodiff.report.line_text import in_brackets, replaced_name, written
+        from hlodiff.report.line_text import exchanged_calls, in_brackets, replaced_name, written
 
         if any(sides := _edited_sources(edited)):
             name, text, in_call = replaced_name(*sides), written(*sides), in_brackets(*sides)
+            text = text or ("" if name else exchanged_calls(edited[0].old_sources, edited[0].new_sources))
         moved = {line.edit: line for line in edited if line.is_moved}
         if len(moved) == 1 and all(line.is_moved for line in edited):
             name = _moved_line(*moved.values())
