@@ -85,7 +85,7 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
         ('loss += penalty(x) added', 'clip(1.0) gone')
         >>> written("grads = tree_at(lambda g: g.covariates, grads, replace_fn=jnp.zeros_like)", "", 40)
         'grads = tree_at(...) gone'
-        >>> written("h = swapaxes(x, 0, 1) @ w + b", "h = swapaxes(x @ w + b, 0, 1)")
+        >>> written("h = swapaxes(x, 0, 1) @ w + b", "h = swapaxes(x @ w + b, 0, 1)", 30)
         '@ w + b moved'
         >>> written("return a, b", "return a, b, norm(g)"), written("return a, b", "return b")
         ('norm(g) added', 'a gone')
