@@ -17,6 +17,7 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.fields import field_of
 from hlodiff.differ.grouping import LOOP_BODY, Origins
 from hlodiff.differ.instruction_costs import operand_shapes, result_of
+from hlodiff.differ.metrics import ExecutedCount, runs
 from hlodiff.differ.regions import Part
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
@@ -69,6 +70,8 @@ class ChangedLines:
     """Changes of the current stage that cost more than their program, with the change of the whole program."""
     edited: dict[str, Place] = field(default_factory=dict)
     """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
+    ran: dict[tuple[int, int], tuple[ExecutedCount, ...]] = field(default_factory=dict)
+    """How often each computation runs, by the index of its program and its side."""
     members: dict[int, dict[int, GroupMember]] = field(default_factory=dict)
     """Of programs by index, the edits without a cause by index."""
 
@@ -155,16 +158,29 @@ class ChangedLines:
     def _runs(self, edit_group: EditGroup) -> int:
         """How often each instruction of a change runs in one call; 0 if not all run equally often, or if unknown.
 
-        Of instructions of several computations, or of one that is called at several places, only their sum is known.
+        Of instructions of a computation that is called at several places only their sum is known.
         """
         found: set[int] = set()
-        for edit, _ in map(self._edit, edit_group.edits):
-            bodies = {tuple(site and site.computation for site in pair) for pair in edit.sites}
-            is_of_one = len(bodies) == 1 and len(edit.sites) == edit.count
-            for cost in filter(None, edit.cost or ()):
-                is_counted = is_of_one and not (cost.loops or cost.is_in_branches or cost.runs % edit.count)
-                found.add(cost.runs // edit.count if is_counted else 0)
+        for number, index in edit_group.edits:
+            edit = self._edit((number, index))[0]
+            for side, cost in enumerate(edit.cost or ()):
+                if cost is None:
+                    continue
+                inside = {site.computation for pair in edit.sites if (site := pair[side])}
+                is_counted = len(edit.sites) == edit.count and not (cost.loops or cost.is_in_branches)
+                each = self._runs_of(number, side, inside) if is_counted else 0
+                found.add(each if each * edit.count == cost.runs else 0)
         return found.pop() if len(found) == 1 else 0
+
+    def _runs_of(self, number: int, side: int, computations: Iterable[int]) -> int:
+        """How often each of some computations of a program runs; 0 if they run differently often, or if unknown."""
+        diff = self.report.programs[number].diff
+        if diff is None:
+            return 0
+        if (number, side) not in self.ran:
+            self.ran[number, side] = runs((diff.old, diff.new)[side])
+        counts = {self.ran[number, side][computation].exact for computation in computations}
+        return (counts.pop() or 0) if len(counts) == 1 else 0
 
     def _in_order(self, line: ChangedLine, groups: Sequence[EditGroup], most: int) -> Sequence[EditGroup]:
         """The changes of a line, causes first.

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import log2, nan, sqrt
+from math import inf, log2, nan, sqrt
 from operator import sub
 from typing import Literal
 
@@ -143,8 +143,9 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     def has_no_direction(number: Number) -> bool:
         # What is no longer donated stays in memory after the call, whatever the call itself needs.
         is_kept = number.name == "aliased" and is_donated_otherwise
-        if number.name in ("bytes accessed", "copies") and padded and number.mark != padded:
-            return True  # counted without the padding, which is moved too
+        moved = {"bytes accessed": number.new - number.old, "copies": number.new_bytes - number.old_bytes}
+        if padded and number.mark != padded and abs(moved.get(number.name, inf)) <= abs(more):
+            return True  # counted without the padding, which is moved too, and makes up for it
         return (not is_kept and _is_moved_memory(number, needed, threshold)) or _is_prefetched(program, number)
 
     found = [_judged(program, *one, wholes, threshold, is_donated_otherwise) for one in zip(numbers, ways, strict=True)]
