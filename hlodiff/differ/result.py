@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from hlodiff.differ.instruction_costs import fused_bodies
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
 from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.errors import DiffError
@@ -372,6 +373,7 @@ class ModuleDiff(Rendered):
     has to be looked for."""
     _arguments: ArgumentChanges | None = field(default=None, init=False, repr=False, compare=False)
     _element_counts: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _fused: tuple[frozenset[int], frozenset[int]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.edits and not self.reported:
@@ -423,6 +425,14 @@ class ModuleDiff(Rendered):
             object.__setattr__(self, "_arguments", argument_changes(self.old, self.new))
         assert self._arguments is not None
         return self._arguments
+
+    @property
+    def fused(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The bodies of fusions of either program, see `fused_bodies`; computed on first access."""
+        if self._fused is None:
+            object.__setattr__(self, "_fused", (frozenset(fused_bodies(self.old)), frozenset(fused_bodies(self.new))))
+        assert self._fused is not None
+        return self._fused
 
     @property
     def identical(self) -> bool:

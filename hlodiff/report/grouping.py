@@ -17,7 +17,7 @@ from itertools import product
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.grouping import ARRANGING, weight_of
-from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
+from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
 from hlodiff.differ.result import Cost, Edit, FieldChange, ModuleDiff, Site
@@ -289,9 +289,9 @@ def edit_group_of(
     others = [edit.cost for edit in followers if edit.cost and edit.kind not in (kinds and ("removed", "added"))]
     others += [edit.users_cost for edit in (*edits, *followers) if any(edit.users_cost)]
     beside = sides_added_up(*others) if others else (None, None)
-    along_at = _line_of_flops(followers, kinds and ("removed", "added"), root, packages) if any(beside) else ""
     if key[1:2] == (REPLACED,):
         return _replaced_subgraph(key, members, followers, cost, beside, root, packages)
+    along_at = _line_of_flops(followers, kinds and ("removed", "added"), root, packages) if any(beside) else ""
     is_fusion = first.kind != "changed" and any(opcode.startswith("fusion") for opcode in _opcodes(first))
     held = collective_in(along) if is_fusion else ""
     if held:  # what else these fusions compute was mostly in others before
@@ -1433,8 +1433,8 @@ def launches_of(edit_group: EditGroup, diff: ModuleDiff | None) -> int:
         return 0
     edits = [diff.reported[index] for _, index in edit_group.edits]
     side = int(edit_group.kind == "added")
-    site, module = (edits[0].old, edits[0].new)[side], (diff.old, diff.new)[side]
-    if site is not None and site.computation in fused_bodies(module):  # it starts with the fusion that it is in
+    site = (edits[0].old, edits[0].new)[side]
+    if site is not None and site.computation in diff.fused[side]:  # it starts with the fusion that it is in
         return 0
     costs = (edit.cost or (None, None) for edit in edits)
     return sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)

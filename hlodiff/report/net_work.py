@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hlodiff.differ.classify import FLOAT
 from hlodiff.differ.grouping import ARRANGING
-from hlodiff.differ.instruction_costs import FUSIONS, fused_bodies
+from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.regions import CARRIERS, PRODUCTS
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.report.edits import format_shape
@@ -420,7 +420,7 @@ class _Kinds:
     """
 
     def __init__(self, diff: ModuleDiff, root: str, packages: Sequence[str]) -> None:
-        self._fused = fused_bodies(diff.old), fused_bodies(diff.new)
+        self._fused = diff.fused
         self._lines = root, packages
 
     def of(self, member: GroupMember, edit: Edit, side: int) -> _Kind:

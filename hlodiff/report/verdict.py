@@ -608,7 +608,7 @@ def _is_another_amount(number: Number) -> bool:
 def _times(number: Number) -> float:
     """How many times the smaller side of a number the larger one is."""
     least, most = sorted((number.old, number.new))
-    return most / least if least > 0 else float("inf")
+    return most / least if least > 0 else inf
 
 
 def format_short(number: Number, on: str = "") -> str:
