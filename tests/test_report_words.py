@@ -418,11 +418,15 @@ def test_a_long_tuple_with_other_elements_says_which_came_and_went() -> None:
     assert format_field_change(retyped) == "shape: 1 of 11 elements: f32[2,8] -> bf16[2,8]"
     short = FieldChange("shape", "(f32[2], f32[3])", "(f32[2])")
     assert format_field_change(short) == "shape: (f32[2], f32[3]) -> (f32[2])"
-    # A field that is too long has only its beginning; the instruction has all of it.
-    cut = FieldChange("shape", f"{old[:30]} ... (99 characters)", f"{new[:30]} ... (97 characters)")
-    sites = tuple(Site(0, 0, "main", "w", "while", f"%w = {shape} while(%t), body=%b") for shape in (old, new))
-    edit = Edit("changed", ("shape",), changes=(cut,), sites=((sites[0], sites[1]),))
-    assert format_field_change(cut, edit) == format_field_change(found)
+
+
+def test_an_edit_keeps_long_values_and_reports_cut_them() -> None:
+    old, new = (", ".join(f"key_{n}={n + more}" for n in range(100)) for more in (0, 1))
+    edit = Edit("changed", ("backend_config",), changes=(FieldChange("backend_config", old, new),))
+    (told,) = edit.to_json()["changes"]
+    assert (edit.changes[0].old, edit.changes[0].new) == (old, new)
+    assert told["old"] == f"{old[:500]} ... ({len(old)} characters)" and len(told["new"]) < 550
+    assert len(format_field_change(edit.changes[0], edit)) < 1200
 
 
 def test_arguments_that_grew_are_listed_though_the_device_needs_no_more() -> None:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import INSIDE, LEFT_OVER, RawEdit, roots_of, site_of
 from hlodiff.differ.metrics import cycles_of
-from hlodiff.differ.placement import is_sharding_of_values
 from hlodiff.differ.regions import CARRIERS, Line, Part, number_by_line, region_lines
-from hlodiff.differ.result import KINDS, Cost, Edit, FieldChange, Site
+from hlodiff.differ.result import KINDS, Cost, Edit, Site
 from hlodiff.hlo.collectives import family
 from hlodiff.hlo.metadata import REMATERIALISED, called_function, is_library, own_frame, own_place
 from hlodiff.hlo.model import BROADCASTS, CALLS, Frame, Instruction, Module, Place, at
@@ -477,7 +476,7 @@ def _edit(
         tuple([change.field for change in first.changes]),
         sum([member.count for member in members]),
         sites,
-        tuple([_with_cut_values(change) for change in first.changes]),
+        tuple(first.changes),
         (origin.op_name(*place) or None) if place else None,
         origin.stack(*place).frames if place else (),
         first.matcher,
@@ -489,29 +488,6 @@ def _edit(
         region=region,
         is_replaced=is_replaced,
     )
-
-
-_LONG = 500
-
-
-def _with_cut_values(change: FieldChange) -> FieldChange:
-    """The change without the ends of long values; shardings of many values stay whole: any of them may differ."""
-    if max(len(change.old), len(change.new)) <= _LONG or any(map(is_sharding_of_values, (change.old, change.new))):
-        return change
-    cut = _cut_list if change.field == "operands" else _cut
-    return replace(change, old=cut(change.old), new=cut(change.new))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(text)} characters)"
-
-
-def _cut_list(text: str) -> str:
-    """`%a, %b and 30 more`: the beginning of a long list, and how many of it are left out."""
-    if len(text) <= _LONG:
-        return text
-    kept = text[:_LONG].rpartition(", ")[0]
-    return f"{kept} and {text.count(', ') - kept.count(', ')} more"
 
 
 # --- Whether one subgraph really replaced another: the work of a line of Python, counted in both whole programs.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.instruction_costs import fused_bodies
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
+from hlodiff.differ.placement import is_sharding_of_values
 from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.errors import DiffError
 from hlodiff.hlo.grammar import called_names
@@ -80,6 +81,29 @@ class FieldChange:
     of_floats: bool = False
     of_copies: bool = False
     of_casts: bool = False
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both values without the ends of long ones; shardings of many values stay whole: any of them may differ."""
+        if max(len(self.old), len(self.new)) <= _LONG or any(map(is_sharding_of_values, (self.old, self.new))):
+            return self.old, self.new
+        cut = _cut_list if self.field == "operands" else _cut
+        return cut(self.old), cut(self.new)
+
+
+_LONG = 500
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(text)} characters)"
+
+
+def _cut_list(text: str) -> str:
+    """`%a, %b and 30 more`: the beginning of a long list, and how many of it are left out."""
+    if len(text) <= _LONG:
+        return text
+    kept = text[:_LONG].rpartition(", ")[0]
+    return f"{kept} and {text.count(', ') - kept.count(', ')} more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +221,7 @@ class Edit:
                 "count": self.count,
                 "old": self.old.to_json() if self.old else None,
                 "new": self.new.to_json() if self.new else None,
-                "changes": [{"field": c.field, "old": c.old, "new": c.new} for c in self.changes],
+                "changes": [dict(zip(("field", "old", "new"), (c.field, *c.shown), strict=True)) for c in self.changes],
                 "op_name": self.op_name,
                 "source": [{"file": f.file, "line": f.line, "function": f.function} for f in self.source],
                 "matcher": self.matcher,

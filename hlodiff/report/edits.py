@@ -409,7 +409,7 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         return f"operands: other values of the same names{which}"
     if change.field == "operands" and (numbers := _other_results(old, new)):
         return f"operands: {numbers}"
-    if change.field == "operands" and max(counts := (_length(old), _length(new))) > _MOST_OPERANDS:
+    if change.field == "operands" and max(counts := (old.count(",") + 1, new.count(",") + 1)) > _MOST_OPERANDS:
         return (
             f"operands: other values among {counts[0]}"
             if counts[0] == counts[1]
@@ -429,25 +429,15 @@ def format_field_change(change: FieldChange, edit: Edit | None = None) -> str:
         old, new = (text.strip('"').replace("none", "default") for text in (old, new))
     if edit is not None and change.field in OF_ARRAYS and (arrays := other_arrays(edit)):
         return arrays
-    whole = (_whole_shape(edit.old, old), _whole_shape(edit.new, new)) if edit is not None else (old, new)
-    if change.field == "shape" and (shapes := _other_kind_results(edit) or _other_elements(*whole)):
+    if change.field == "shape" and (shapes := _other_kind_results(edit) or _other_elements(old, new)):
         return f"shape: {shapes}"
     shortened = short_attribute(old), short_attribute(new)
-    old, new = shortened if shortened[0] != shortened[1] else (old, new)
+    old, new = FieldChange(change.field, *(shortened if shortened[0] != shortened[1] else (old, new))).shown
     name = _FIELD_WORDS.get(change.field, change.field.removeprefix(OF_COMPUTATION).removeprefix("attribute:"))
     site = edit.new or edit.old if edit else None
     if change.field == "replica_groups":
         return _other_groups(change, format_pair(old, new), site)
     return f"{name}: {words_of_values or format_pair(old, new)}"
-
-
-_CUT_LIST = re.compile(r" and (\d+) more$")
-
-
-def _length(operands: str) -> int:
-    """The number of operands in a list, of which a long one has only the beginning."""
-    more = _CUT_LIST.search(operands)
-    return operands.count(",") + 1 + (int(more[1]) if more else 0)
 
 
 def _other_groups(change: FieldChange, pair: str, site: Site | None) -> str:
@@ -500,13 +490,6 @@ def _other_elements(old: str, new: str) -> str:
         if found:
             parts.append(f"{word} {_few_of([f'{n} {shape}' if n > 1 else shape for shape, n in found.items()])}")
     return ", ".join(parts) if any(sides) else ""
-
-
-def _whole_shape(site: Site | None, shown: str) -> str:
-    """The shape of an instruction, of which a field that is too long holds the beginning."""
-    if site is None or not shown.startswith("("):
-        return shown
-    return site.text.partition(f" {site.opcode}(")[0].partition(" = ")[2] or shown
 
 
 def _donation(old: str, new: str, edit: Edit | None) -> str:
