@@ -686,7 +686,7 @@ ENTRY e {
     found = diff(read_text(text), read_text(text.replace("[8,16]{1,0}", "[8,16]{0,1}")))
     program = ProgramComparison("m", "cpu", "compiled", "changed", found)
     first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
-    assert first == "m  ◆ mixed on cpu: no number changed, but a buffer is written in another order"
+    assert first == "m  ◆ mixed on cpu: no executed number changed, but a buffer is written in another order"
 
 
 @pytest.mark.parametrize(

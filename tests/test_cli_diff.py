@@ -55,7 +55,7 @@ def test_two_files(capsys: pytest.CaptureFixture[str]) -> None:
         "b  = same cost; tanh -> exponential\n"
         "  changed: structure\n"
         "  compiled (executed numbers)\n"
-        "    no number changed\n"
+        "    no executed number changed\n"
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
         "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
         "structure: other operations, results may differ\n"

@@ -864,7 +864,7 @@ def test_an_edited_line_that_changed_several_functions_is_shown_once_with_number
         text[0] == f"= {len(names)} functions changed: {len(names)} at the same cost; jnp.sin -> jnp.cos at model.py:7"
     )
     assert sum("same cost" in line for line in text[1:]) == rows
-    assert sum("cpu, tpu-v5e  no number changed" in line for line in text) == (2 if names == "fg" else 0)
+    assert sum("cpu, tpu-v5e  no executed number changed" in line for line in text) == (2 if names == "fg" else 0)
     assert not any("StableHLO is the same" in line for line in text)
     assert "only the shared changes: " in " ".join(text) or names == "fg"
     written = "`model.py:7 (layer)`\n\n- was `return jnp.sin(x)`\n- is `return jnp.cos(x)`\n"

@@ -19,7 +19,7 @@ index {}
 f  = same cost on cpu; tanh -> sine
   changed on cpu: structure
   compiled (executed numbers)
-    cpu  no number changed
+    cpu  no executed number changed
     changed tanh -> sine  (8 flops, 64 B)
 structure: other operations, results may differ
 """

@@ -130,7 +130,7 @@ def test_a_change_fails_with_the_report(suite: pytest.Pytester) -> None:
         "  changed on cpu: structure\n"
         "  StableHLO is the same\n"
         "  compiled (executed numbers)\n"
-        "    cpu  no number changed\n"
+        "    cpu  no executed number changed\n"
         "    changed tanh -> exponential  (8 flops, 64 B)\n"
     )
     assert "1 changed; next: pytest test_suite.py::test_two --hlodiff-update\n" in shown

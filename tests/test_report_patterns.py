@@ -124,14 +124,14 @@ def test_what_several_functions_share_stands_first_and_what_is_special_stays() -
         "f  = same cost on cpu; model.py:32\n"
         "  changed on cpu: structure\n"
         "  compiled (executed numbers)\n"
-        "    cpu  no number changed\n"
+        "    cpu  no executed number changed\n"
         "    changed tanh -> sine  (8 flops, 64 B)  model.py:32 (loss)\n"
         "  shared with other functions: [1]\n"
         "\n"
         "g  = same cost on tpu; tanh -> exponential at model.py:31\n"
         "  changed on tpu: structure\n"
         "  compiled (executed numbers)\n"
-        "    tpu  no number changed\n"
+        "    tpu  no executed number changed\n"
         "  shared with other functions: [1]\n"
         "\n"
         "▲ costs more, ▼ less, per call and device; below 1 % is not listed\n"
@@ -319,7 +319,7 @@ def test_a_target_whose_compiled_program_is_the_same_is_named() -> None:
     programs = [ProgramComparison("f", target, "stablehlo", "changed", both) for target in ("cpu", "tpu")]
     programs += [compared(old, new, "f", "cpu"), ProgramComparison("f", "tpu", "compiled", "identical")]
     lines = to_terminal(Report("diff", "a", "b", tuple(programs)), width=120).splitlines()
-    assert "    cpu  no number changed" in lines
+    assert "    cpu  no executed number changed" in lines
     assert "    tpu  the same program" in lines
 
 

@@ -16,6 +16,7 @@ An edit follows from an edited source of its value where the source explains eve
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,9 +39,10 @@ from hlodiff.hlo.model import (
     Module,
     Place,
     Shape,
+    at,
     is_embedded,
 )
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import call_sites, preorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -87,6 +89,43 @@ def with_causes(old: Module, new: Module, found: ProgramMatch, edits: list[RawEd
     for edit, cause in zip(edits, nearest_causes([_candidates(sides, edit) for edit in edits]), strict=True):
         edit.cause = cause
     _hand_on(sides, edits)
+
+
+def follow_other_calls(old: Module, new: Module, found: ProgramMatch, edits: Sequence[RawEdit]) -> None:
+    """What only one side has in a body that several calls share follows from the one of them that brought it.
+
+    That is a call matched on weak evidence, which reports show as removed and added. The line of such a body is that of
+    another call.
+
+    Args:
+        old, new: the programs as they were paired.
+        found: which computations correspond.
+        edits: of the program channel, after `mark_regions`; `cause` is set where there is none.
+
+    Example:
+        >>> program = Module("m", "compiled", (), 0)
+        >>> follow_other_calls(program, program, ProgramMatch((), {}, {}), [])
+    """
+    if not any(edit.cause is None and edit.kind in ("added", "removed") for edit in edits):
+        return
+    calls: list[dict[int, int]] = [{}, {}]
+    for n, edit in enumerate(edits):
+        if edit.is_weak and edit.kind == "changed" and edit.old and edit.new:
+            one, other = at(old, edit.old), at(new, edit.new)
+            if one.opcode in _RUN_BODY and other.opcode in _RUN_BODY:
+                calls[0].update((callee, n) for callee in one.called)
+                calls[1].update((callee, n) for callee in other.called)
+    opened = [pair for pair in found.pairs if pair.pairing is not None]
+    for side, module in enumerate((old, new)):
+        sites = call_sites(module) if calls[side] else []
+        times = Counter((pair.old, pair.new)[side] for pair in opened for _ in range(min(pair.count, 2)))
+        calls[side] = {body: n for body, n in calls[side].items() if len(sites[body]) > 1 and times[body] < 2}
+    for n, edit in enumerate(edits):
+        side, place = (1, edit.new) if edit.kind == "added" else (0, edit.old)
+        if edit.kind in ("added", "removed") and edit.cause is None and place and place[0] in calls[side]:
+            call = calls[side][place[0]]
+            if n not in preorder([call], lambda one: [c for c in (edits[one].cause,) if c is not None]):
+                edit.cause = call
 
 
 _MESH = "attribute:sdy.mesh "

@@ -806,6 +806,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         or field in _ARRANGED
         or change.of_copies
         or (field == "backend_config" and not _is_custom_call(site))
+        or (field == "operands" and _is_copy_for_others(edit, diff))
     ):
         return [("cost", follows)]
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
@@ -817,6 +818,36 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
             return [("cost", follows)]  # a TPU's copy to another layout may cast too
         return [("numerics", follows), ("structure", follows or edit.cause is not None)]
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
+
+
+_COPIES = ("copy", "copy-start", "copy-done")
+
+
+def _is_copy_for_others(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether a copy is of another value, and all that take it or took it compute with the values that they had.
+
+    A compiler that keeps other arrays in fast memory copies others: the shortest script pairs the copies.
+    """
+    if any(site is None or site.opcode not in _COPIES for site in (edit.old, edit.new)):
+        return False
+    for side, module in enumerate((diff.old, diff.new)):
+        as_before = {
+            (site.computation, site.instruction)
+            for one in diff.reported
+            if any(change.of_copies for change in one.changes)
+            for site in (pair[side] for pair in one.sites)
+            if site is not None
+        }
+        for site in (pair[side] for pair in edit.sites):
+            assert site is not None
+            computation, worklist = module.computations[site.computation], [site.instruction]
+            for position in worklist:  # the list grows
+                users = computation.users[position]
+                worklist += [user for user in users if computation.instructions[user].opcode in _COPIES]
+                others = {(site.computation, user) for user in users if user not in worklist}
+                if not others <= as_before or position == computation.root:
+                    return False
+    return True
 
 
 def _is_exact_inverse(edit: Edit, diff: ModuleDiff) -> bool:

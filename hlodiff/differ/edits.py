@@ -180,7 +180,7 @@ def _inside(before: ProgramSide, after: ProgramSide, pair: ComputationMatch, pai
                 changes = [change for change in changes if change.field != "backend_config"]
             if rewired:
                 texts = _operand_texts(old, new, pair, position, matched, elements)
-                changes.append(replace(_exchanged_operands(pair, one, other), old=texts[0], new=texts[1]))
+                changes.append(replace(_exchanged_operands(pair, pairs, one, other), old=texts[0], new=texts[1]))
         if position == returned:
             owners = old.computations[pair.old], new.computations[pair.new]
             changes.append(FieldChange("attribute:root", *(f"%{one.instructions[one.root].name}" for one in owners)))
@@ -307,7 +307,7 @@ _COPIES = frozenset(["copy", "copy-start", "copy-done"])
 _CASTS = frozenset(["convert"])
 
 
-def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruction) -> FieldChange:
+def _exchanged_operands(pair: ComputationMatch, pairs: Pairs, one: Instruction, other: Instruction) -> FieldChange:
     """A change of operands: where only constants were replaced, with their values; or only copies by their sources."""
     assert pair.pairing and pair.old_side and pair.new_side
     change = FieldChange("operands", "", "")
@@ -315,7 +315,7 @@ def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruc
         return change
     others = [(a, b) for a, b in zip(one.operands, other.operands, strict=True) if pair.pairing.old[a] != b]
     owners = pair.old_side.computation, pair.new_side.computation
-    if others and all(_is_same_copied(pair.pairing, owners, places) for places in others):
+    if others and all(_is_same_copied(pair, pairs, places) for places in others):
         return replace(change, of_copies=True)
     if others and all(_is_same_cast(pair.pairing, owners, places) for places in others):
         return replace(change, of_casts=True)
@@ -337,14 +337,33 @@ def _exchanged_operands(pair: ComputationMatch, one: Instruction, other: Instruc
     return replace(change, literals=(old, new), of_floats=any(found[one] for one in exchanged))
 
 
-def _is_same_copied(pairing: InstructionMap, owners: tuple[Computation, Computation], places: tuple[int, int]) -> bool:
-    """Whether two operands are one value of one type, read directly or from copies of it, or made by equal casts."""
+def _is_same_copied(pair: ComputationMatch, pairs: Pairs, places: tuple[int, int]) -> bool:
+    """Whether two operands are one value of one type, read directly or from copies of it, or made by equal casts.
+
+    Of parameters of a fusion, the call says which values they are: copies may have made others of them alike.
+    """
+    assert pair.pairing and pair.old_side and pair.new_side
+    owners = pair.old_side.computation, pair.new_side.computation
     types = {owner.instructions[place].shape.element_type for owner, place in zip(owners, places, strict=True)}
     old, new = (source_through(owner, place, _COPIES) for owner, place in zip(owners, places, strict=True))
-    casts = [owner.instructions[place] for owner, place in zip(owners, (old, new), strict=True)]
-    if all(it.opcode in _CASTS for it in casts):
-        old, new = (it.operands[0] for it in casts)
-    return len(types) == 1 and pairing.old[old] == new
+    sources = [owner.instructions[place] for owner, place in zip(owners, (old, new), strict=True)]
+    if all(it.opcode in _CASTS for it in sources):
+        old, new = (it.operands[0] for it in sources)
+    if len(types) != 1 or pair.pairing.old[old] == new:
+        return len(types) == 1
+    if any(it.opcode != "parameter" for it in sources) or len(pair.callers) != 1:
+        return False
+    caller = pairs[pair.callers[0][:2]]
+    if caller.pairing is None or caller.old_side is None or caller.new_side is None:
+        return False
+    calls = [
+        [(n, it) for n, it in side.computation.calling if it.opcode == "fusion" and callee in it.called]
+        for side, callee in ((caller.old_side, pair.old), (caller.new_side, pair.new))
+    ]
+    if any(len(some) != 1 for some in calls) or caller.pairing.old[calls[0][0][0]] != calls[1][0][0]:
+        return False
+    given = tuple(some[0][1].operands[it.number] for some, it in zip(calls, sources, strict=True))
+    return _is_same_copied(caller, pairs, (given[0], given[1]))
 
 
 def _is_same_cast(pairing: InstructionMap, owners: tuple[Computation, Computation], places: tuple[int, int]) -> bool:

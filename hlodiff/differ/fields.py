@@ -16,6 +16,8 @@ from hlodiff.hlo.grammar import Unbalanced, load_json, print_layout, split_comma
 from hlodiff.hlo.model import Instruction, Layout, Shape
 from hlodiff.normalizer.constants import is_elided
 
+# The sharding that JAX gave, on programs that XLA did not partition.
+_AS_GIVEN = "frontend_attributes.xla.sdy.sharding"
 # Every field, in the order in which a change names them, and the attributes that are compared by its name.
 FIELDS: dict[str, tuple[str, ...]] = {
     "opcode": (),
@@ -23,7 +25,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "shape": (),
     "layout": (),
     "memory_space": ("mhlo.memory_kind",),
-    "sharding": ("sharding", "sdy.sharding", "mhlo.sharding"),
+    "sharding": ("sharding", "sdy.sharding", "mhlo.sharding", _AS_GIVEN),
     "compute_type": (),
     "operands": (),
     # What the normalizer substitutes for large constants.
@@ -218,6 +220,8 @@ def _attribute_changes(old: Attributes, new: Attributes) -> tuple[FieldChange, .
                 a, b = _donation(ours), _donation(theirs)
             elif field == "backend_config":
                 a, b = _config_words(a, b)
+            elif name == _AS_GIVEN:
+                a, b = unquote(a), unquote(b)
             elif field == "sharding" and _OF_RESULT.match(name):
                 of_results.append((a, b))
             changes.setdefault(field, FieldChange(field, a, b))

@@ -309,10 +309,12 @@ def _edits_of(
     others: list[RawEdit] = []
     if canonical.unrelated is None:  # otherwise the edits explain nothing
         if len(edits) > 1:  # a single edit has no cause
-            from hlodiff.differ.causes import with_causes
+            from hlodiff.differ.causes import follow_other_calls, with_causes
 
             with_causes(old.module, new.module, found, edits)
         mark_regions(old.module, new.module, found, edits)
+        if len(edits) > 1:
+            follow_other_calls(old.module, new.module, found, edits)
         is_apart = any(edit.kind != "changed" or edit.is_weak for edit in edits)
         if is_apart and old.module.frames and new.module.frames:  # lines of Python are known
             from hlodiff.differ.other_lines import pairs_of_other_lines

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.instruction_costs import fused_bodies
 from hlodiff.differ.limits import DEFAULTS, LimitHit, Limits
+from hlodiff.differ.metrics import ExecutedCount, runs
 from hlodiff.differ.placement import is_sharding_of_values
 from hlodiff.differ.shape_literals import Pair, element_counts
 from hlodiff.errors import DiffError
@@ -23,7 +24,6 @@ from hlodiff.renderers import Rendered
 
 if TYPE_CHECKING:
     from hlodiff.differ.loops import UncountedLoop
-    from hlodiff.differ.metrics import ExecutedCount
     from hlodiff.differ.script import EditScript
     from hlodiff.differ.verify import Replay
 
@@ -398,6 +398,9 @@ class ModuleDiff(Rendered):
     _arguments: ArgumentChanges | None = field(default=None, init=False, repr=False, compare=False)
     _element_counts: tuple[Pair, ...] | None = field(default=None, init=False, repr=False, compare=False)
     _fused: tuple[frozenset[int], frozenset[int]] | None = field(default=None, init=False, repr=False, compare=False)
+    _runs: tuple[tuple[ExecutedCount, ...], tuple[ExecutedCount, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.edits and not self.reported:
@@ -457,6 +460,14 @@ class ModuleDiff(Rendered):
             object.__setattr__(self, "_fused", (frozenset(fused_bodies(self.old)), frozenset(fused_bodies(self.new))))
         assert self._fused is not None
         return self._fused
+
+    @property
+    def runs(self) -> tuple[tuple[ExecutedCount, ...], tuple[ExecutedCount, ...]]:
+        """How often each computation of either program runs in one call, see `runs`; computed on first access."""
+        if self._runs is None:
+            object.__setattr__(self, "_runs", (runs(self.old), runs(self.new)))
+        assert self._runs is not None
+        return self._runs
 
     @property
     def identical(self) -> bool:

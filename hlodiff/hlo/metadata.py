@@ -199,6 +199,9 @@ def own_frame(source: Iterable[Frame]) -> Frame | None:
         >>> first, call = Frame("model.py", 13, "cell"), Frame("model.py", 14, "cell")
         >>> own_frame((first, Frame("model.py", 20, "turn"), call, Frame("model.py", 20, "turn"))).line
         14
+        >>> norm, of_body = Frame("model.py", 25, "norm"), Frame("model.py", 55, "attention")
+        >>> own_frames((norm, Frame("model.py", 96, "decoder"), norm, of_body)) == (norm, of_body)
+        True
     """
     frames = tuple(source)
     return next(iter(own_frames(frames)), frames[0] if frames else None)
@@ -253,6 +256,9 @@ def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     A repetition begins where a frame occurs again, or where the outermost function or the one before it occurs with
     another line. From there on, lines of functions that follow in the same order as before are dropped. A function that
     calls itself once looks the same: its line is that of the call.
+
+    The body of a scan has a stack of its own, which the first trace may not begin with. Where the user's innermost line
+    was there before, everything since then is of the first trace.
     """
     known: list[Frame] = []  # outermost first
     lines: dict[tuple[str, str, int], int] = {}  # first position of each
@@ -275,6 +281,11 @@ def _of_this_call(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
             lines[line] = len(known)
             known.append(frame)
             at = -1
+    inner = next((frame for frame in frames if not is_library(frame.file)), None)
+    if inner is not None:
+        first = lines.get((inner.file, inner.function, inner.line), len(known)) + 1
+        later = next((n for n in range(first, len(known)) if not is_library(known[n].file)), len(known))
+        del known[later:]
     known.reverse()
     return tuple(known)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, canonical_groups, family, result_shape, stem
@@ -27,18 +28,22 @@ class Carried:
     Args:
         family: their kind.
         arrays: of each collective the arrays, before and after.
-        among: the devices that take part, as text.
+        among: the devices that take part now, as text.
+        among_before: those that took part before, where others do now.
         cost: of the collectives, before and after.
         is_put_together: whether one of them carries several arrays as one: its shape says nothing of them.
         other_devices: how the devices differ from those before, as text; "" if they do not.
+        run_equally: whether those of one side run equally often; one may be in a loop, and another not.
     """
 
     family: str
     arrays: tuple[tuple[tuple[Shape, ...], ...], tuple[tuple[Shape, ...], ...]]
     among: str
+    among_before: str
     cost: Sides
     is_put_together: bool = False
     other_devices: str = ""
+    run_equally: bool = True
 
     @property
     def are_combined(self) -> bool:
@@ -87,11 +92,15 @@ def with_combined_collectives(edit_groups: Sequence[EditGroup], report: Report) 
         []
     """
     alike: dict[object, list[tuple[EditGroup, Carried]]] = {}
-    for edit_group in edit_groups:
-        if (carried := _carried_by(edit_group, report)) is not None:
-            alike.setdefault((carried.family, carried.among, _runs(carried)), []).append((edit_group, carried))
+    found = [(one, carried) for one in edit_groups if (carried := _carried_by(one, report)) is not None]
+    known = Counter((carried.family, carried.among) for _, carried in found)
+    for item in found:
+        key = item[1].family, item[1].among
+        before = item[1].family, item[1].among_before
+        # One that other devices take part in now may have handed arrays on to those that were beside it.
+        alike.setdefault(before if known[key] == 1 and known[before] else key, []).append(item)
     joined: dict[EditGroup, EditGroup | None] = {}
-    for of_one_kind in alike.values():
+    for of_one_kind in chain.from_iterable(map(_by_runs, alike.values())):
         chosen = _recombined(of_one_kind)
         if len(chosen) > 1 or any(carried.is_put_together for _, carried in chosen):
             joined |= dict.fromkeys(edit_group for edit_group, _ in chosen)
@@ -118,6 +127,7 @@ def _carried_by(edit_group: EditGroup, report: Report) -> Carried | None:
     else:
         edits = [diff.reported[index] for index in sorted(numbers)]
     families, among = {_family(edit) for edit in edits}, {_among(edit, diff) for edit in edits}
+    before = {_among(edit, diff, before=True) for edit in edits}
     is_of_arrays = all(edit.kind != "changed" or not OF_ARRAYS.isdisjoint(edit.fields) for edit in edits)
     if len(families) != 1 or "" in families or len(among) != 1 or not is_of_arrays:
         return None
@@ -137,7 +147,20 @@ def _carried_by(edit_group: EditGroup, report: Report) -> Carried | None:
         format_field_change(one, edit) for edit in edits for one in edit.changes if one.field == "replica_groups"
     }
     other_devices = devices.pop() if len(devices) == 1 else ""
-    return Carried(families.pop(), (arrays[0], arrays[1]), among.pop(), cost, is_put_together, other_devices)
+    bodies = [{site.computation for edit in edits for pair in edit.sites if (site := pair[side])} for side in (0, 1)]
+    run_equally = all(
+        len(some) < 2 or len({diff.runs[side][body] for body in some}) == 1 for side, some in enumerate(bodies)
+    )
+    return Carried(
+        families.pop(),
+        (arrays[0], arrays[1]),
+        among.pop(),
+        before.pop() if len(before) == 1 else "",
+        cost,
+        is_put_together,
+        other_devices,
+        run_equally,
+    )
 
 
 def _family(edit: Edit) -> str:
@@ -146,12 +169,22 @@ def _family(edit: Edit) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _among(edit: Edit, diff: ModuleDiff) -> str:
-    site, module = (edit.new, diff.new) if edit.new else (edit.old, diff.old)
+def _among(edit: Edit, diff: ModuleDiff, *, before: bool = False) -> str:
+    is_old = edit.new is None or (before and edit.old is not None)
+    site, module = (edit.old, diff.old) if is_old else (edit.new, diff.new)
     if site is None:
         return ""
     it = site.instruction_in(module)
     return canonical_groups(it.attribute("replica_groups") or it.attribute("source_target_pairs") or "")
+
+
+def _by_runs(found: Sequence[tuple[EditGroup, Carried]]) -> list[list[tuple[EditGroup, Carried]]]:
+    """Changes of collectives by how often these run; all of them at once if one has some in a loop and some outside."""
+    alike: dict[object, list[tuple[EditGroup, Carried]]] = {}
+    are_apart = all(carried.run_equally for _, carried in found)
+    for item in found:
+        alike.setdefault(_runs(item[1]) if are_apart else None, []).append(item)
+    return list(alike.values())
 
 
 def _runs(carried: Carried) -> frozenset[tuple[int, object]]:
@@ -179,6 +212,19 @@ def _recombined(found: Sequence[tuple[EditGroup, Carried]]) -> list[tuple[EditGr
     return chosen if all(any(carried.arrays[side] for _, carried in chosen) for side in (0, 1)) else []
 
 
+def _other_devices(chosen: Sequence[Carried]) -> str:
+    """How the devices differ from those before: of all arrays, or of how many."""
+    words = {carried.other_devices for carried in chosen}
+    if len(words) == 1:
+        return words.pop()
+    others = [carried for carried in chosen if carried.other_devices]
+    if len({carried.other_devices for carried in others}) != 1:
+        return ""
+    count, total = (sum(len(carried.all(1)) for carried in some) for some in (others, chosen))
+    how = others[0].other_devices
+    return f"{count} of {many(total, 'array')} {how if how.startswith('over ') else 'among other devices'}"
+
+
 def _sizes(arrays: Iterable[Shape]) -> Counter[int]:
     return Counter(array.elements for array in arrays)
 
@@ -194,8 +240,7 @@ def _joined(chosen: Sequence[tuple[EditGroup, Carried]]) -> EditGroup:
         words = f"{len(arrays[1])} arrays combined differently"
     if counts[0] != counts[1]:
         words += f", in {many(counts[1], 'operation')} instead of {counts[0]}"
-    devices = {carried.other_devices for _, carried in chosen}
-    words = "; ".join(filter(None, (devices.pop() if len(devices) == 1 else "", words)))
+    words = "; ".join(filter(None, (_other_devices([carried for _, carried in chosen]), words)))
     name = chosen[0][1].family
     follows = Counter[str]()
     for one in groups:

@@ -432,7 +432,7 @@ def _verdict_in_words(
         is_lower = verdict == "mixed" and not any(one.mark == "worse" and one.relevant for one in group[0].numbers)
         if is_lower and any(reordered_write(diffs.get(target)) for target in group[0].targets or (None,)):
             doubt = f", but a buffer is written in another order{doubt}"
-        listed = ", ".join(words[verdict]) or ("" if doubt.startswith(", total") else "no number changed")
+        listed = ", ".join(words[verdict]) or ("" if doubt.startswith(", total") else "no executed number changed")
         if verdict != "mixed":  # less of one thing does not hide more of another, nor the reverse
             other: Verdict = "worse" if verdict == "better" else "better"
             against = sorted(group, key=lambda one: not decisive_numbers(one.numbers, other))

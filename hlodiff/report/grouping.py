@@ -713,7 +713,9 @@ def _moved(removed: EditGroup, added: EditGroup) -> EditGroup:
 
 def _are_halves(removed: EditGroup, added: EditGroup) -> bool:
     sizes = [set(_SIZES.findall(one.what)) for one in (removed, added)]
-    return operation_of(added) not in CARRIERS | ARRANGING or not sizes[0].isdisjoint(sizes[1])
+    among = [found[0] for one in (removed, added) if (found := _AMONG.search(one.what))]
+    is_another = operation_of(added) in CARRIERS | ARRANGING or len(set(among)) == 2  # among other devices
+    return not is_another or not sizes[0].isdisjoint(sizes[1])
 
 
 def shape_of(what: str) -> str:
@@ -1072,6 +1074,17 @@ def _follows_cost(edit_group: EditGroup, of_program: int) -> str:
     return format_cost(*edit_group.along, "stablehlo", is_net=True) + elsewhere
 
 
+_ON_MESH = re.compile(r"<@([\w.]+),")
+
+
+def _values_of(change: FieldChange) -> tuple[str, str]:
+    """Both values; shardings on one mesh without its name, which has its size and so differs by target."""
+    meshes = {mesh for text in (change.old, change.new) for mesh in _ON_MESH.findall(text)}
+    if change.field != "sharding" or len(meshes) != 1:
+        return change.old, change.new
+    return _ON_MESH.sub("<", change.old), _ON_MESH.sub("<", change.new)
+
+
 def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key:
     where = place(edit.source, root, packages)
     if note := _note(edit):  # what a compiler writes everywhere is one change, whatever its lines
@@ -1090,7 +1103,7 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
             *(one.literals or ()),
             *(["of copies"] if one.of_copies else ["of casts"] if one.of_casts else []),
         )
-        changes.append(own if is_own else (one.field, one.old, one.new))
+        changes.append(own if is_own else (one.field, *_values_of(one)))
     # An added or removed constant is identified by its value.
     site = edit.new or edit.old
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""

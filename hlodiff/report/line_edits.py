@@ -17,7 +17,6 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.fields import field_of
 from hlodiff.differ.grouping import LOOP_BODY, Origins
 from hlodiff.differ.instruction_costs import operand_shapes, result_of
-from hlodiff.differ.metrics import ExecutedCount, runs
 from hlodiff.differ.regions import Part
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
@@ -70,8 +69,6 @@ class ChangedLines:
     """Changes of the current stage that cost more than their program, with the change of the whole program."""
     edited: dict[str, Place] = field(default_factory=dict)
     """The places of edited lines that were found by their edit rather than by an operation, by formatted place."""
-    ran: dict[tuple[int, int], tuple[ExecutedCount, ...]] = field(default_factory=dict)
-    """How often each computation runs, by the index of its program and its side."""
     members: dict[int, dict[int, GroupMember]] = field(default_factory=dict)
     """Of programs by index, the edits without a cause by index."""
 
@@ -177,9 +174,7 @@ class ChangedLines:
         diff = self.report.programs[number].diff
         if diff is None:
             return 0
-        if (number, side) not in self.ran:
-            self.ran[number, side] = runs((diff.old, diff.new)[side])
-        counts = {self.ran[number, side][computation].exact for computation in computations}
+        counts = {diff.runs[side][computation].exact for computation in computations}
         return (counts.pop() or 0) if len(counts) == 1 else 0
 
     def _in_order(self, line: ChangedLine, groups: Sequence[EditGroup], most: int) -> Sequence[EditGroup]:

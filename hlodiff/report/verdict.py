@@ -17,7 +17,7 @@ from typing import Literal
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.instruction_costs import instruction_flops
 from hlodiff.differ.loops import has_data_loop
-from hlodiff.differ.metrics import ASSUMED, OUTSIDE, ExecutedCount, LoopTurn, runs
+from hlodiff.differ.metrics import ASSUMED, OUTSIDE, ExecutedCount, LoopTurn
 from hlodiff.differ.placement import donations
 from hlodiff.differ.regions import PRODUCTS
 from hlodiff.differ.result import ModuleDiff, Site
@@ -193,7 +193,8 @@ def _is_moved_memory(number: Number, needed: tuple[float, float] | None, thresho
         return False
     part, whole = abs(number.new - number.old), needed[1] - needed[0]
     kept = whole if number.mark == "worse" else -whole
-    is_padding = number.name in _OF_TEMPORARIES and kept < threshold * needed[0] and kept < _OFFSET * part
+    least = threshold * _UNCERTAIN.get(number.name, 1) * needed[0]
+    is_padding = number.name in _OF_TEMPORARIES and kept < least and kept < _OFFSET * part
     return kept <= 0 or is_padding
 
 
@@ -701,7 +702,8 @@ def format_numbers(
             listed.append(f"{left} more" if listed else many(left, "number"))
         words = ", ".join([*work.get(mark, ()), *listed])
         parts += [f"{MARKS[mark]} {mark}: {words}" if mark else words] if words else []
-    return "; ".join(parts) or (f"{many(below, 'number')} changed too little to list" if below else "no number changed")
+    none = f"{many(below, 'number')} changed too little to list" if below else "no executed number changed"
+    return "; ".join(parts) or none
 
 
 def _is_of_text(number: Number) -> bool:
@@ -927,7 +929,7 @@ def _product_work(diff: ModuleDiff, target: str | None) -> OtherWork | None:
     if device not in ("tpu", "cuda"):
         return None
     kind_of, rates = (_kind_on_tpu, _ON_TPU) if device == "tpu" else (_kind_on_gpu, _ON_GPU)
-    sides = [_products(module, kind_of) for module in (diff.old, diff.new)]
+    sides = [_products(diff, side, kind_of) for side in (0, 1)]
     kinds = dict.fromkeys([*sides[0], *sides[1]])
     by = {kind: sides[1][kind].count - sides[0][kind].count for kind in kinds}
     gone, came = ([kind for kind in kinds if way * by[kind] > 0] for way in (-1, 1))
@@ -963,21 +965,22 @@ _KindOf = Callable[[Instruction, set[str], bool], str]
 """What a product multiplies, by its operands' types and whether Triton compiles it."""
 
 
-def _products(module: Module, kind_of: _KindOf) -> defaultdict[str, _Products]:
+def _products(diff: ModuleDiff, side: int, kind_of: _KindOf) -> defaultdict[str, _Products]:
     found: defaultdict[str, _Products] = defaultdict(_Products)
-    times, often = multiplicities(module), None
+    module = (diff.old, diff.new)[side]
+    times = multiplicities(module)
     calls = [it for computation in module.computations for _, it in computation.calling]
     in_triton = {index for it in calls if "triton" in (it.attribute("backend_config") or "") for index in it.called}
     for index, computation in enumerate(module.computations):
         for position, it in enumerate(computation.instructions):
             target = it.attribute("custom_call_target") if it.opcode == "custom-call" else None
             if it.opcode in PRODUCTS or _OF_LIBRARIES.search(target or ""):
-                often = often or runs(module)
+                often = diff.runs[side][index]
                 types = {computation.instructions[n].shape.element_type for n in it.operands[:2]}
                 one = found[kind_of(it, types, index in in_triton)]
                 one.count += times[index].total
-                one.runs += nan if (exact := often[index].exact) is None else exact
-                one.flops += _assumed(often[index]) * max(instruction_flops(module, (index, position)), 1)
+                one.runs += nan if often.exact is None else often.exact
+                one.flops += _assumed(often) * max(instruction_flops(module, (index, position)), 1)
     return found
 
 
