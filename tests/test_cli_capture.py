@@ -83,6 +83,44 @@ def test_one_edited_line_is_explained(clean: Path) -> None:
     assert typed(clean, "check").returncode == 0
 
 
+def test_lines_that_move_before_a_commit_are_recorded_again(clean: Path) -> None:
+    path = clean / "hlodiff_programs.py"
+    path.write_text(path.read_text().replace("jnp.mean(", "jnp.sum("))
+    typed(clean, "update")
+    path.write_text("# Losses.\n\n" + path.read_text())
+    update = typed(clean, "update")
+    assert update.stdout == (
+        "first_gradient  cpu  same program, summary and sources rewritten\n1 rewritten; next: git add snapshots\n"
+    ), update.stderr
+    source = json.loads((clean / "snapshots/first_gradient/cpu/source.json").read_text())
+    assert source["files"] == {path.name: git(clean, "hash-object", path.name).strip()}
+    assert typed(clean, "update").stdout == "1 unchanged; next: hlodiff check\n"
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["in git", "lost"])
+def test_old_lines_are_those_of_the_recorded_file(clean: Path, is_kept: bool) -> None:
+    """A commit may hold a snapshot and a file that was edited after it was recorded."""
+    path, first = clean / "hlodiff_programs.py", git(clean, "rev-parse", "HEAD").strip()
+    path.write_text(f"# Kept: {is_kept}.\n" + path.read_text().replace("jnp.mean(", "jnp.sum("))
+    line = 1 + path.read_text().split("\n").index("    return jnp.sum((predicted - y) ** 2)")
+    typed(clean, "update")
+    if is_kept:
+        git(clean, "hash-object", "-w", path.name)
+    path.write_text("# Losses.\n\n" + path.read_text())
+    git(clean, "commit", "-qam", "moved after it was recorded")
+    try:
+        path.write_text(path.read_text().replace("jnp.sum(", "jnp.max("))
+        check = typed(clean, "check").stdout
+        words = " ".join(check.split())
+        was = f" (was hlodiff_programs.py:{line} (loss))"
+        assert f"hlodiff_programs.py:{line + 2} (loss){was if is_kept else ''}\n" in check, check
+        assert ("jnp.sum -> jnp.max at" in words) == is_kept, check
+        lost = "first_gradient: old lines of hlodiff_programs.py are of a version that git does not have"
+        assert (lost in words) == (not is_kept), check
+    finally:
+        git(clean, "reset", "-q", "--hard", first)
+
+
 def test_a_module_that_raises_on_import(clean: Path) -> None:
     path = clean / "hlodiff_programs.py"
     path.write_text(path.read_text() + "\nraise ValueError('not today')\n")

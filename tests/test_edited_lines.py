@@ -83,6 +83,9 @@ class Sources:
     def edited_files(self, name: str, target: str | None) -> tuple[str, ...]:
         return self.edited
 
+    def lost_files(self, name: str, target: str | None) -> list[tuple[int, str]]:
+        return []
+
 
 def edited(number: int, text: str) -> list[str]:
     return [*MODEL[: number - 1], text, *MODEL[number:]]

@@ -77,6 +77,9 @@ class Activation:
     def edited_files(self, name: str, target: str | None) -> list[str]:
         return []
 
+    def lost_files(self, name: str, target: str | None) -> list[tuple[int, str]]:
+        return []
+
     def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
         return [self(name, target, side, file, line) for line in range(1, self.edited + 3)]
 

@@ -65,6 +65,9 @@ class Sources:
     def edited_files(self, name: str, target: str | None) -> list[str]:
         return []
 
+    def lost_files(self, name: str, target: str | None) -> list[tuple[int, str]]:
+        return []
+
     def file_lines(self, name: str, target: str | None, side: int, file: str) -> list[str]:
         return self.lines[side]
 

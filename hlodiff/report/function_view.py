@@ -275,6 +275,7 @@ class FunctionView:
         budget_target: the target of `budget`.
         is_lowered_only: whether StableHLO alone changed.
         is_at_equal_turns: whether numbers of the verdict hold at equal trip counts only.
+        is_partly_known: whether the verdict holds only as far as trip counts are known.
         is_rounded: whether, at the same cost, floating-point results may differ.
         arguments: how its arguments changed, which callers notice, see `kinds_of_changed_arguments`.
     """
@@ -294,6 +295,7 @@ class FunctionView:
     budget_target: str | None = None
     is_lowered_only: bool = False
     is_at_equal_turns: bool = False
+    is_partly_known: bool = False
     is_rounded: bool = False
     arguments: tuple[str, ...] = ()
 

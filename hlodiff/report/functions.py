@@ -298,6 +298,7 @@ def _function_view(
         budget_target=margin.target if margin else None,
         is_lowered_only=is_lowered_only,
         is_at_equal_turns=worded.is_at_equal_turns,
+        is_partly_known=worded.is_partly_known,
         is_rounded=bool(rounded),
         arguments=next(
             (kinds for one in lowered or own if (kinds := kinds_of_changed_arguments(one.program.diff))), ()
@@ -378,6 +379,7 @@ class _WordedVerdict(NamedTuple):
     sentence: str
     largest: str = ""
     is_at_equal_turns: bool = False
+    is_partly_known: bool = False
 
 
 def _verdict_in_words(
@@ -391,7 +393,7 @@ def _verdict_in_words(
     words: dict[Verdict, list[str]] = {}
     parts: list[str] = []
     largest: list[str] = []
-    is_at_equal_turns = False
+    is_at_equal_turns = is_partly_known = False
     for verdict, group in by.items():
         if verdict == "same":
             continue
@@ -423,8 +425,10 @@ def _verdict_in_words(
             size = "" if any(size in part for part in parts) else size
             doubt = f", total work cannot be judged{where}{size}"
         elif verdict != "worse" and any(has_unknown(one.numbers) for one in group):
-            doubt = ", as far as trip counts are known"
-        changing = (one for one, chosen in decisive if not all(number.comparable for number in chosen))
+            doubt, is_partly_known = _AS_FAR_AS_KNOWN, True
+        # Less of a kind of memory is better, or the price of something, only if there are not more turns.
+        is_any = verdict != "worse"
+        changing = (one for one, chosen in decisive if is_any or not all(number.comparable for number in chosen))
         condition = "" if doubt else _at_equal_turns(changing, diffs)
         is_at_equal_turns |= bool(condition)
         on = _on(targets, compared) + condition
@@ -441,16 +445,18 @@ def _verdict_in_words(
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
-        doubt = ", as far as trip counts are known" if any(has_unknown(one.numbers) for one in verdicts) else ""
+        doubt = _AS_FAR_AS_KNOWN if any(has_unknown(one.numbers) for one in verdicts) else ""
         condition = "" if doubt else _at_equal_turns(verdicts, diffs)
         doubt = f"{doubt}{_unknown_work(verdicts, programs)}" if doubt else condition
         targets = [target for one in verdicts for target in one.targets]
         unknown = [target for target in targets if target in programs and other_work(programs[target])]
         only = _on(unknown, compared) if len(unknown) < len(targets) else ""
         doubt += f", not counting matrix products{only}" if unknown else ""
-        return _WordedVerdict("same", f"same cost{on}{doubt}", is_at_equal_turns=bool(condition))
+        flags = bool(condition), doubt.startswith(_AS_FAR_AS_KNOWN)
+        return _WordedVerdict("same", f"same cost{on}{doubt}", "", *flags)
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
-    return _WordedVerdict(overall, _with_turns_said_once("; ".join(parts)), ", ".join(largest), is_at_equal_turns)
+    sentence = _with_turns_said_once("; ".join(parts))
+    return _WordedVerdict(overall, sentence, ", ".join(largest), is_at_equal_turns, is_partly_known)
 
 
 def _on_targets(words: Mapping[str, Sequence[str | None]], total: int) -> list[str]:
@@ -459,6 +465,7 @@ def _on_targets(words: Mapping[str, Sequence[str | None]], total: int) -> list[s
 
 
 _EQUAL_TURNS = " at equal trip counts"
+_AS_FAR_AS_KNOWN = ", as far as trip counts are known"
 
 
 def _with_turns_said_once(sentence: str) -> str:
@@ -976,9 +983,10 @@ def overall(functions: Sequence[FunctionView]) -> str:
     words = {"worse": "worse", "mixed": "mixed", "better": "better", "same": "at the same cost"}
     alone = sum(view.is_lowered_only for view in functions)
     counts["same"] -= alone
-    if all(view.is_at_equal_turns for view in functions if view.verdict == "better"):
-        words["better"] += _EQUAL_TURNS
-    parts = [f"{counts[verdict]:,} {words[verdict]}" for verdict in WORST if counts[verdict]]
+    parts: list[str] = []
+    for verdict in (verdict for verdict in WORST if counts[verdict]):
+        alike = [view for view in functions if view.verdict == verdict and not view.is_lowered_only]
+        parts.append(f"{counts[verdict]:,} {words[verdict]}{_reserves(alike)}")
     if rounded := sum(view.is_rounded for view in functions):
         parts.append(_ROUNDED if rounded == counts["same"] else _ROUNDED.replace("may", f"of {rounded:,} may"))
     parts += [f"{alone:,} in StableHLO only"] if alone else []
@@ -992,6 +1000,20 @@ def overall(functions: Sequence[FunctionView]) -> str:
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     # Numbers weigh differently, so that another function may have the largest percentage.
     return f"{text}; mainly {first.name}, {first.largest}{happened}" if first.largest else text + happened
+
+
+def _reserves(functions: Sequence[FunctionView]) -> str:
+    """On which trip counts the verdicts of functions depend: all of them, or how many."""
+    counted = [
+        (_EQUAL_TURNS, sum(view.is_at_equal_turns for view in functions)),
+        (_AS_FAR_AS_KNOWN, sum(view.is_partly_known for view in functions)),
+    ]
+    parts = [
+        words if count == len(functions) else f", {count:,} of them {words.removeprefix(',').strip()}"
+        for words, count in counted
+        if count
+    ]
+    return "".join(parts)
 
 
 def totals_by_number(functions: Iterable[FunctionView]) -> tuple[NumberTotals, ...]:

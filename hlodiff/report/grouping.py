@@ -1401,12 +1401,15 @@ def compared_with_all(
     known = {edit_group for edit_group, _ in of_program}
     others = [one for one in edit_groups if one not in known]
     halves = [one for one in others if is_half_of_work(one)]
-    nets = flops_by_line(program.diff, root, packages) if program.diff is not None and halves else {}
-    for edit_group in halves:
-        operation, own = operation_of(edit_group), edit_group.by(_flops)
-        net = nets.get((operation, edit_group.where), 0)
-        if net * own <= 0 or abs(net) < _MOST_UNDONE * abs(own):
-            yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
+    if program.diff is not None and halves:
+        nets, everywhere = flops_by_line(program.diff, root, packages), nets_by_operation(program.diff)
+        for edit_group in halves:
+            operation, own = operation_of(edit_group), edit_group.by(_flops)
+            net = nets[operation, edit_group.where]
+            if net * own <= 0 or abs(net) < _MOST_UNDONE * abs(own):
+                yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
+            elif words := undone_in_all(edit_group, everywhere):
+                yield edit_group, words
     yield from _launches_of_fusions(edit_groups, program)
 
 
@@ -1486,6 +1489,54 @@ def flops_by_line(diff: ModuleDiff, root: str = "", packages: Sequence[str] = ()
         if (site := edit.new or edit.old) is not None and edit.cost:
             found[site.opcode, place(edit.source, root, packages)] += _by(edit.cost, _flops)
     return found
+
+
+Nets = tuple[Counter[str], Counter[str]]
+"""By how many flops, and by how many in the text, a program has more or fewer of each operation."""
+
+
+def nets_by_operation(diff: ModuleDiff) -> Nets:
+    """What all edits of a program change of each operation.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> nets_by_operation(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        (Counter(), Counter())
+    """
+    flops, in_text = Counter[str](), Counter[str]()
+    for edit in diff.reported:
+        sides = zip((edit.old, edit.new), edit.cost or (None, None), (-1, 1), strict=True)
+        for site, cost, sign in sides:
+            if site is not None:
+                in_text[_operation(site.opcode)] += sign * edit.count
+                flops[_operation(site.opcode)] += sign * (cost.flops if cost else 0)
+    return flops, in_text
+
+
+def undone_in_all(edit_group: EditGroup, nets: Nets) -> str:
+    """`dot in all +512 flops`, `as many gather in all`: where other changes undo half of one that came or went, or "".
+
+    Args:
+        edit_group: a listed change.
+        nets: what all changes of its program are together.
+
+    Example:
+        >>> removed = EditGroup((), "removed", 2, "gather f32[8]", "", group=("removed", "gather", "", ()))
+        >>> undone_in_all(removed, (Counter(), Counter())), undone_in_all(removed, (Counter(), Counter(gather=-2)))
+        ('as many gather in all', '')
+    """
+    operation, own = operation_of(edit_group), edit_group.by(_flops)
+    if edit_group.kind not in ("added", "removed") or operation in CARRIERS | {*FAMILIES}:
+        return ""
+    if operation.partition(" ")[0] in CALLS:
+        return ""
+    flops, count = nets[0][operation], nets[1][operation]
+    if own:
+        is_undone = flops * own <= 0 or 2 * abs(flops) < abs(own)
+        return f"{operation} in all {'+' if flops > 0 else ''}{format_count(flops)} flops" if is_undone else ""
+    if count * (1 if edit_group.kind == "added" else -1) > 0:
+        return ""
+    return f"{operation} in all {count:+,}" if count else f"as many {operation} in all"
 
 
 def counts_by_line(

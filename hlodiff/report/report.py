@@ -92,6 +92,9 @@ class SourceLine(Protocol):
     def edited_files(self, name: str, target: str | None) -> Sequence[str]:
         """The project's Python files that differ between the sides; () if unknown."""
 
+    def lost_files(self, name: str, target: str | None) -> Sequence[tuple[int, str]]:
+        """Files whose recorded content git does not have, each with its side, of those whose lines were asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report(Rendered):

@@ -12,17 +12,21 @@ from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.edits import NAMED
-from hlodiff.report.function_view import MANY, Section
+from hlodiff.report.function_view import MANY, ChangeView, Section
 from hlodiff.report.grouping import (
     REPLACED,
     EditGroup,
     GroupMember,
     Key,
+    Nets,
+    change_view,
     edit_group_of,
     format_follows,
     grouped,
     in_order,
     members_of,
+    nets_by_operation,
+    undone_in_all,
 )
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import sections
@@ -103,6 +107,7 @@ class SharedText:
         edit_group: its edit group in the program with the most occurrences.
         programs: the indices of its programs.
         of: name of that program if its numbers differ from the others, with the counts of these; else "".
+        in_all: what other changes of that program undo of it, as text; "" if they do not.
     """
 
     number: int
@@ -110,6 +115,18 @@ class SharedText:
     edit_group: EditGroup
     programs: tuple[int, ...]
     of: str = ""
+    in_all: str = ""
+
+    @property
+    def cost_words(self) -> str:
+        """Its cost, and what of it other changes undo."""
+        return "; ".join(filter(None, (self.edit_group.cost_words, self.in_all)))
+
+    def view(self, report: Report) -> ChangeView:
+        """The change as reports list it."""
+        return replace(
+            change_view(self.edit_group, report, f"[{self.number}]", format_shared(report, self)), cost=self.cost_words
+        )
 
 
 @dataclass(frozen=True)  # without slots, for the cached patterns that few forms list
@@ -173,7 +190,16 @@ class ReportTexts:
             is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
             work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
-        return (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER])
+        chosen = (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER])
+        nets: dict[int, Nets] = {}
+        for shared in chosen:
+            number = shared.edit_group.edits[0][0]
+            diff = self.report.programs[number].diff
+            if number not in nets and diff is not None:
+                nets[number] = nets_by_operation(diff)
+        return tuple(
+            replace(one, in_all=undone_in_all(one.edit_group, nets[one.edit_group.edits[0][0]])) for one in chosen
+        )
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
         """The edit groups listed with this program text."""
@@ -206,10 +232,23 @@ class ReportTexts:
         firsts = [program_text.programs[0] for program_text in self.program_texts if program_text.name in names]
         hidden = [number for number in range(len(self.report.programs)) if number not in shown]
         limits = limits_of(self.report.programs[number] for number in (*firsts, *hidden))
+        limits |= self._lost_lines()
         return tuple(
             f"{format_names(list(dict.fromkeys(program.name for program in by)))}: {words}"
             for words, by in limits.items()
         )
+
+    def _lost_lines(self) -> dict[str, list[ProgramComparison]]:
+        """Files that programs were recorded from with a content that git does not have."""
+        found: dict[str, list[ProgramComparison]] = {}
+        known = self.report.source_line
+        if known is None:
+            return found
+        for program in self.report.programs:
+            for side, file in known.lost_files(program.name, program.target):
+                words = f"{('old', 'new')[side]} lines of {file} are of a version that git does not have"
+                found.setdefault(f"{words}: it was edited before it was committed", []).append(program)
+        return found
 
 
 def limits_of(programs: Iterable[ProgramComparison]) -> dict[str, list[ProgramComparison]]:

@@ -451,7 +451,7 @@ def _shared_changes(texts: ReportTexts) -> Iterator[Line]:
     for programs, alike in groupby(texts.listed, key=lambda shared: format_shared(texts.report, shared)):
         numbers = []
         for shared in alike:
-            yield from _edit_group_lines(shared.edit_group, texts.report, f"[{shared.number}] ")
+            yield from _edit_group_lines(shared.edit_group, texts.report, f"[{shared.number}] ", shared.cost_words)
             numbers.append(shared.number)
         of = "" if len(numbers) == 1 else f"[{numbers[0]}] {'and' if len(numbers) == 2 else 'to'} [{numbers[-1]}]: "
         yield Line(_BELOW, f"{of}{programs}", wrap=True)
@@ -489,10 +489,10 @@ def _status_line(name: str, programs: list[ProgramComparison], report: Report, i
         yield Line(0, f"{name}  {words}", style=f"bold {style}".rstrip(), wrap=True)
 
 
-def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "") -> Iterator[Line]:
+def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "", cost: str | None = None) -> Iterator[Line]:
     # The line of what was removed has the number that it had; no sources are asked here for the one that it has now.
     where = f"was {edit_group.where}" if edit_group.kind == "removed" and edit_group.where else edit_group.where
-    ends = tuple(word for word in (edit_group.cost_words, where) if word)
+    ends = tuple(word for word in (edit_group.cost_words if cost is None else cost, where) if word)
     words = f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}"
     indent = 6 - len(mark)
     yield Line(indent, words, ends, _STYLES[edit_group.kind], wrap=True, hanging=_BELOW - indent)

@@ -23,7 +23,6 @@ from hlodiff.report.shared_text import (
     ReportTexts,
     differs,
     format_programs,
-    format_shared,
 )
 from hlodiff.report.view import Detail, FindingView, Group, Overview, ReportView
 from hlodiff.report.wording import Place, many, shown_place
@@ -46,9 +45,7 @@ def view_of(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportV
         programs=programs,
         findings=_findings(report, programs),
         toolchain=report.toolchain,
-        shared=tuple(
-            change_view(s.edit_group, report, f"[{s.number}]", format_shared(report, s)) for s in texts.listed
-        ),
+        shared=tuple(one.view(report) for one in texts.listed),
         shared_more=len(texts.shared) - len(texts.listed),
         details=tuple(
             _detail(program_text, texts)

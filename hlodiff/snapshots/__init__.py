@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from hlodiff.snapshots.pending import record_id as record_id
     from hlodiff.snapshots.pending import tidy_pending as tidy_pending
     from hlodiff.snapshots.provenance import attach_source as attach_source
+    from hlodiff.snapshots.provenance import content_id as content_id
+    from hlodiff.snapshots.provenance import contents_of_files as contents_of_files
     from hlodiff.snapshots.provenance import name_arguments as name_arguments
     from hlodiff.snapshots.provenance import name_results as name_results
     from hlodiff.snapshots.provenance import numbered as numbered
+    from hlodiff.snapshots.provenance import recorded_files as recorded_files
     from hlodiff.snapshots.provenance import restored as restored
     from hlodiff.snapshots.provenance import source_of as source_of
     from hlodiff.snapshots.read import Snapshot as Snapshot

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
-from hlodiff.hlo.metadata import portable_file
+from hlodiff.hlo.metadata import is_library, portable_file
 from hlodiff.hlo.model import Computation, Frame, Instruction, Module
 
 
@@ -39,6 +43,63 @@ def source_of(module: Module, root: str) -> dict[str, Any]:
             table[computation.name] = rows
     frames = [[portable_file(f.file, root), f.line, f.function, f.parent] for f in module.frames]
     return {"frames": frames, "op_names": list(scopes), "instructions": table}
+
+
+def content_id(content: bytes) -> str:
+    """The name that git gives to the content of a file, with line ends as git stores them.
+
+    Example:
+        >>> content_id(b"x = 1\n") == content_id(b"x = 1\r\n"), content_id(b"")
+        (True, 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391')
+    """
+    content = content.replace(b"\r\n", b"\n")
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def contents_of_files(modules: Iterable[Module], root: str) -> dict[str, str]:
+    """The project's Python files that programs came from, each with the name of its content as it is now.
+
+    The lines of a program are those of these contents; a file may change, and the program stay the same.
+
+    Args:
+        modules: programs with frames.
+        root: the project's folder.
+
+    Example:
+        >>> contents_of_files([Module("m", "compiled", (), 0)], "/project")
+        {}
+    """
+    files = {portable_file(frame.file, root) for module in modules for frame in module.frames}
+    found: dict[str, str] = {}
+    for file in sorted(file for file in files if file and not is_library(file)):
+        path = Path(root, file)
+        if path.is_file():
+            found[file] = content_id(path.read_bytes())
+    return found
+
+
+_FILES = re.compile(rb'\{"files":(\{[^{}]*\})[,}]')
+_MOST_BYTES_OF_FILES = 256 * 1024
+
+
+def recorded_files(source: bytes) -> dict[str, str]:
+    """The files that a source.json names with their contents; {} if an older version wrote it, or if it is damaged.
+
+    Args:
+        source: its content, of which the beginning is read.
+
+    Example:
+        >>> recorded_files(b'{"files":{"net.py":"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"},"stablehlo":{}}')
+        {'net.py': 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'}
+        >>> recorded_files(b'{"stablehlo":{}}')
+        {}
+    """
+    found = _FILES.match(source[:_MOST_BYTES_OF_FILES])
+    try:
+        table = json.loads(found[1]) if found else {}
+    except ValueError:
+        return {}
+    return {file: name for file, name in table.items() if isinstance(name, str) and re.fullmatch("[0-9a-f]{40}", name)}
 
 
 def _keyed(computation: Computation) -> Iterator[tuple[str, Instruction]]:

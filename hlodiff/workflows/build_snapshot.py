@@ -15,6 +15,7 @@ from hlodiff.snapshots import (
     SUMMARY_VERSION,
     Snapshot,
     attach_source,
+    contents_of_files,
     name_arguments,
     name_results,
     numbered,
@@ -126,7 +127,10 @@ def snapshot_of(captured: CapturedProgram, root: str, large_constants: Literal["
         build_summary(captured, raw, modules, _fingerprints(modules)),
         to_text(modules["stablehlo"]),
         to_text(modules["compiled"]),
-        {stage: source_of(module, root) for stage, module in modules.items()},
+        {
+            **({"files": files} if (files := contents_of_files(modules.values(), root)) else {}),
+            **{stage: source_of(module, root) for stage, module in modules.items()},
+        },
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hlodiff.errors import StoreError
 from hlodiff.hlo.metadata import INSTALLED
 from hlodiff.report.wording import is_python
+from hlodiff.snapshots import Key, Snapshot, content_id, recorded_files
+from hlodiff.snapshots.keys import SOURCE
 from hlodiff.snapshots.trees import FolderTree, GitTree, Tree, git
 
 WORK_TREE = "work tree"
@@ -71,6 +73,9 @@ class SourceLines:
     sides: tuple[SourceSide | None, SourceSide | None]
     libraries: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]] = ({}, {})
     _files: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+    _contents: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    _recorded_files: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
+    _lost: dict[tuple[int, str], dict[str, None]] = field(default_factory=dict)
     _commits: dict[tuple[str, str], str] = field(default_factory=dict)
     _edited: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
@@ -88,12 +93,12 @@ class SourceLines:
         """All lines of a file; () if unknown."""
         if file.startswith(INSTALLED):
             return self.libraries[side].get(file, ())
-        source = self.sides[side]
+        source, folder = self.sides[side], f"{name}/{target}" if target else name
         if source is None or not is_python(file):
             return ()
         try:
-            revision = self._recorded(source, f"{name}/{target}" if target else name)
-            return self._lines(revision, file) if revision else ()
+            revision = self._recorded(source, folder)
+            return self._lines(*self._version(side, folder, file, revision)) if revision else ()
         except (StoreError, OSError, ValueError):  # ValueError: zero bytes, invalid UTF-8
             return ()
 
@@ -105,6 +110,43 @@ class SourceLines:
             return self._differing(revisions[0], revisions[1]) if all(revisions) else ()
         except (StoreError, OSError):
             return ()
+
+    def lost_files(self, name: str, target: str | None) -> Sequence[tuple[int, str]]:
+        """Files that had another content when a program was recorded, which git does not have, each with its side.
+
+        Only those whose lines were asked for are known.
+        """
+        folder = f"{name}/{target}" if target else name
+        return [(side, file) for side in (0, 1) for file in self._lost.get((side, folder), ())]
+
+    def _version(self, side: int, folder: str, file: str, revision: str) -> tuple[str, str]:
+        """The revision and the file that a program came from; if none has its content, git's name for that."""
+        known = self._files_of(side, folder).get(file)
+        for one in (revision, WORK_TREE) if known else ():
+            if content_id(self._content(one, file)) == known:
+                return one, file
+        if known is None:
+            return revision, file
+        if not self._content("", known):
+            self._lost.setdefault((side, folder), {})[file] = None
+        return "", known
+
+    def _files_of(self, side: int, folder: str) -> dict[str, str]:
+        """Git's names for the files that a program was recorded from; {} if it was made from a revision."""
+        source = self.sides[side]
+        if source is None or source.snapshots is None:
+            return {}
+        if (side, folder) not in self._recorded_files:
+            path = (self.root / source.snapshots / folder / SOURCE).absolute()
+            if source.revision in (WORK_TREE, "HEAD"):
+                content = path.read_bytes() if path.is_file() else b""
+            else:
+                inside = path.relative_to(self.root.absolute()).as_posix()
+                content = git(
+                    self.root, ["show", "--end-of-options", f"{source.revision}:./{inside}"], "git", accept=(0, 128)
+                )
+            self._recorded_files[side, folder] = recorded_files(content)
+        return self._recorded_files[side, folder]
 
     def _differing(self, old: str, new: str) -> Sequence[str]:
         if (old, new) not in self._edited:
@@ -136,14 +178,25 @@ class SourceLines:
     def _lines(self, revision: str, file: str) -> Sequence[str]:
         key = (revision, file)
         if key not in self._files:
+            text = self._content(revision, file).decode("utf-8", "replace")
+            self._files[key] = text.splitlines() if len(text) <= _MOST_BYTES else ()
+        return self._files[key]
+
+    def _content(self, revision: str, file: str) -> bytes:
+        """The content of a file; without a revision, that of git's name for it; empty if unknown."""
+        key = (revision, file)
+        if key not in self._contents:
             if revision == WORK_TREE:
                 path = self.root / file
                 ok = path.resolve().is_relative_to(self.root.resolve())
-                text = plain_file(path).decode("utf-8", "replace") if ok else ""
+                content = plain_file(path) if ok else b""
             else:
-                text = self._git(["show", "--end-of-options", f"{revision}:./{file}"])
-            self._files[key] = text.splitlines() if len(text) <= _MOST_BYTES else ()
-        return self._files[key]
+                arguments = (
+                    ["show", "--end-of-options", f"{revision}:./{file}"] if revision else ["cat-file", "blob", file]
+                )
+                content = git(self.root, arguments, "git", accept=(0, 128))
+            self._contents[key] = content
+        return self._contents[key]
 
     def _git(self, arguments: Sequence[str]) -> str:
         return git(self.root, arguments, "git", accept=(0, 128)).decode("utf-8", "replace").strip("\n")
@@ -215,3 +268,31 @@ def of_trees(root: Path, snapshots: Path, trees: tuple[Tree | None, Tree | None]
             side = SourceSide(WORK_TREE, snapshots)
         sides.append(side)
     return SourceLines(root, (sides[0], sides[1])) if any(sides) else None
+
+
+def uncommitted_with_old_lines(root: Path, snapshots: Path, recorded: Mapping[Key, Snapshot]) -> Iterator[Key]:
+    """Snapshots that are not committed as they are, and whose Python files were edited since they were recorded.
+
+    Their lines would be those of no commit. A snapshot that is committed keeps its lines: its commit has the files.
+
+    Args:
+        root: the project's folder.
+        snapshots: the folder of its snapshots.
+        recorded: the snapshots, by key.
+
+    Example:
+        >>> list(uncommitted_with_old_lines(Path("."), Path("snapshots"), {}))
+        []
+    """
+    contents: dict[str, str] = {}
+    status = ["status", "--porcelain", "--untracked-files=all", "--"]
+    is_any = bool(recorded) and bool(git(root, [*status, str(snapshots)], "git", accept=(0, 128)))
+    for key, snapshot in recorded.items() if is_any else ():
+        files = (snapshot.source or {}).get("files")
+        for file, known in files.items() if isinstance(files, dict) else ():
+            if file not in contents:
+                path = root / file
+                contents[file] = content_id(plain_file(path)) if path.is_file() else ""
+            if contents[file] != known and git(root, [*status, str(snapshots / key.folder)], "git", accept=(0, 128)):
+                yield key
+                break

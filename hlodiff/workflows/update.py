@@ -51,6 +51,7 @@ from hlodiff.workflows.scenarios import ChosenScenarios, run_scenarios
 from hlodiff.workflows.select import ChosenFunctions, as_patterns, choose, intact_snapshots, load_stored, requests_for
 from hlodiff.workflows.shared_cache import cache_notes, using_compile_cache
 from hlodiff.workflows.sides import Side, compare_sides, snapshot_programs
+from hlodiff.workflows.source_lines import uncommitted_with_old_lines
 from hlodiff.workflows.staleness import UnchangedPrograms
 
 _LOG = logging.getLogger(__name__)
@@ -193,6 +194,7 @@ class _UpdateRun:
     unchanged: UnchangedPrograms
     rewrite: bool = False
     rows: dict[Key, UpdateRow] = field(default_factory=dict)
+    with_old_lines: set[Key] = field(default_factory=set)
 
     def update_all(self, chosen: ChosenFunctions, jobs: int | None) -> None:
         stored, invalid = load_stored(self.config, chosen.registered)
@@ -205,6 +207,8 @@ class _UpdateRun:
                 self.rows[key] = UpdateRow(key, "not checked", ("there is no snapshot to rewrite", hint))
         keys = [key for key in chosen.registered if key not in self.rows]
         known = {} if self.rewrite else intact_snapshots(stored)
+        self.with_old_lines = set(uncommitted_with_old_lines(self.config.root, self.config.snapshots, known))
+        known = {key: one for key, one in known.items() if key not in self.with_old_lines}
         with closing(capture_programs(self.config, requests_for(keys, known), jobs, then="recording")) as outcomes:
             for key, outcome in outcomes:
                 self.unchanged.forget(key)
@@ -237,6 +241,9 @@ class _UpdateRun:
                 return UpdateRow(key, "rewritten" if written else "unchanged")
             written = write_snapshot(shown_path(self.config.snapshots), snapshot, self.config.max_file_bytes)
             self.unchanged.remember(snapshot, outcome.inputs, outcome.around)
+            if not written and key in self.with_old_lines:
+                written = rewrite_snapshot(shown_path(self.config.snapshots), snapshot)
+                return UpdateRow(key, "rewritten" if written else "unchanged")
             if not written:
                 return UpdateRow(key, "unchanged")
             if old is None:
