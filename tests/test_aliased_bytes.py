@@ -1,5 +1,7 @@
 """Donated bytes: fewer cost more only where an argument is donated that is not donated any longer."""
 
+from dataclasses import replace
+
 import hlodiff
 from hlodiff.differ import ProgramComparison
 from hlodiff.report import Report, to_terminal
@@ -117,3 +119,14 @@ def test_the_first_line_names_what_is_no_longer_donated_and_its_bytes() -> None:
         text = to_terminal(Report("diff", "a", "b", tuple(of_donations(name, None))), width=250)
         first = text.splitlines()[0]
         assert first.endswith(f"aliased 512 B -> 0 B; 2 arguments are no longer donated: {said}")
+
+
+def test_temp_that_results_took_over_is_no_gain_if_hardly_less_is_needed_in_all() -> None:
+    """Of 26 % less temp, as of no donation, 2 % less of all memory are left: below what temp must change by."""
+    sizes = {"argument": 2193672.0, "output": 2192928.0}
+    facts = [
+        {f"memory.{name}": size for name, size in {**sizes, "temp": temp, "alias": aliased}.items()}
+        for temp, aliased in ((3165632.0, 2192648.0), (2329920.0, 1461768.0))
+    ]
+    found = marks(replace(of_donations("state", None)[1], old_facts=facts[0], new_facts=facts[1]))
+    assert (found["aliased"], found["temp"]) == ("worse", "")

@@ -1974,3 +1974,50 @@ ENTRY e {
 }
 """
     assert {"interface", "structure"} <= {*of(new, old)}
+
+
+GIVEN = """HloModule m, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["data"=1]>}}
+
+ENTRY e {
+  %p = f32[8,4]{1,0} parameter(0), frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{\\"data\\"}, {}]>"}
+  ROOT %t = f32[8,4]{1,0} tanh(%p)
+}
+"""
+
+
+def test_a_sharding_that_jax_gave_is_placement_where_nothing_was_partitioned() -> None:
+    found = diff(read_text(GIVEN), read_text(GIVEN.replace('[{\\"data\\"}, {}]', '[{}, {\\"data\\"}]')))
+    assert classes_of(found) == ("interface", "placement")
+    (change,) = found.edits[0].changes
+    assert format_field_change(change) == "sharding: P('data', None) -> P(None, 'data')"
+
+
+PREFETCHED = """HloModule m
+
+%update {{
+  %m = f32[64]{{0}} parameter(0)
+  %n = f32[64]{{0}} parameter(1)
+  %tenth = f32[] constant(0.9)
+  %wide = f32[64]{{0}} broadcast(%tenth), dimensions={{}}
+  %most = f32[] constant(0.95)
+  %wider = f32[64]{{0}} broadcast(%most), dimensions={{}}
+  %a = f32[64]{{0}} multiply(%m, %wide)
+  %b = f32[64]{{0}} multiply(%n, %wider)
+  ROOT %t = (f32[64]{{0}}, f32[64]{{0}}) tuple(%a, %b)
+}}
+
+ENTRY e {{
+  %mu = f32[64]{{0}} parameter(0), metadata={{op_name="mu"}}
+  %nu = f32[64]{{0}} parameter(1), metadata={{op_name="nu"}}
+  %start = (f32[64]{{0:S(1)}}, f32[64]{{0}}, u32[]) copy-start(%{0})
+  %done = f32[64]{{0:S(1)}} copy-done(%start)
+  ROOT %f = (f32[64]{{0}}, f32[64]{{0}}) fusion({1}), kind=kLoop, calls=%update
+}}
+"""
+
+
+def test_a_prefetch_of_another_array_is_no_other_work() -> None:
+    """The shortest script pairs both copies; all that computes has the values that it had."""
+    sides = PREFETCHED.format("mu", "%done, %nu"), PREFETCHED.format("nu", "%mu, %done")
+    assert of(sides[1], sides[0]) == ("cost",)
+    assert of(PREFETCHED.format("nu", "%nu, %done"), sides[0]) != ("cost",), "another value is multiplied"

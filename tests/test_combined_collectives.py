@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from hlodiff.differ import Edit, FieldChange, ProgramComparison, Site, diff
-from hlodiff.hlo import Module, read_text
+from hlodiff.differ import Cost, Edit, FieldChange, ProgramComparison, Site, diff
+from hlodiff.hlo import Frame, Module, read_text
 from hlodiff.report import Report, build_view
 from tests.shown import changes, words
 
@@ -198,3 +199,100 @@ def test_what_waits_for_a_collective_follows_from_it() -> None:
     combined_apart, fewer = listed(old, reduced(*combined, suffix="-start", devices=(DEVICES, DEVICES, other)))
     assert combined_apart.startswith("changed all-reduce: 2 of 4 arrays bf16 instead of f32, in 2 operations instead")
     assert fewer.startswith("changed all-reduce-start %r2: 1 array instead of 2, without f32[8] (")
+
+
+def in_a_loop(inside: Sequence[str], after: Sequence[str], turns: int = 3) -> Module:
+    """Two all-reduces of a program, one of these shapes in the body of a loop and one behind it."""
+
+    def reduce(name: str, shapes: Sequence[str]) -> tuple[list[str], str]:
+        lines, values = [], [f"%{name}{n}" for n in range(len(shapes))]
+        for value, shape in zip(values, shapes, strict=True):
+            lines.append(f"  {value}i = {shape.replace('bf16', 'f32')} iota(), iota_dimension=0")
+            lines.append(f"  {value} = {shape} {'convert' if shape.startswith('bf16') else 'negate'}({value}i)")
+        attributes = f"channel_id={1 + (name == 'a')}, {DEVICES}, use_global_device_ids=true, to_apply=%add"
+        lines.append(f"  %r{name} = ({', '.join(shapes)}) all-reduce({', '.join(values)}), {attributes}")
+        lines.append(f"  %l{name} = {shapes[-1]} get-tuple-element(%r{name}), index={len(shapes) - 1}")
+        return lines, shapes[-1]
+
+    (body, last), (behind, end) = reduce("b", inside), reduce("a", after)
+    state = f"(s32[], {last})"
+    loop = [
+        *[f"%condition (c: {state}) -> pred[] {{", f"  %c = {state} parameter(0)"],
+        *["  %i = s32[] get-tuple-element(%c), index=0", f"  %n = s32[] constant({turns})"],
+        *["  ROOT %l = pred[] compare(%i, %n), direction=LT", "}", "", f"%body (b: {state}) -> {state} {{"],
+        *[f"  %b = {state} parameter(0)", "  %j = s32[] get-tuple-element(%b), index=0", "  %one = s32[] constant(1)"],
+        *["  %k = s32[] add(%j, %one)", *body, f"  ROOT %t = {state} tuple(%k, %lb)", "}", "", "ENTRY %main {"],
+    ]
+    known = f'backend_config={{"known_trip_count":{{"n":"{turns}"}}}}'
+    entry = [
+        *["  %z = s32[] constant(0)", f"  %y = {last} iota(), iota_dimension=0", f"  %s = {state} tuple(%z, %y)"],
+        f"  %w = {state} while(%s), condition=%condition, body=%body, {known}",
+        *[f"  %g = {last} get-tuple-element(%w), index=1", *behind, f"  ROOT %t = ({last}, {end}) tuple(%g, %la)", "}"],
+    ]
+    return read_text("\n".join(["HloModule m, num_partitions=4", "", ADD, *loop, *entry, ""]))
+
+
+def site_of(module: Module, name: str) -> Site:
+    """An instruction of a program as reports name it."""
+    places = [
+        (c, n)
+        for c, owner in enumerate(module.computations)
+        for n, it in enumerate(owner.instructions)
+        if it.name == name
+    ]
+    ((computation, position),) = places
+    it = module.computations[computation].instructions[position]
+    shapes = ", ".join(shape.text for shape in it.shape.leaves)
+    return Site(
+        computation, position, "", name, it.opcode, f"%{name} = ({shapes}) all-reduce(%x), {DEVICES}, to_apply=%add"
+    )
+
+
+def test_arrays_of_a_loop_and_of_what_is_behind_it_are_all_counted() -> None:
+    """Two of one line are gone, of which one was in the loop: their arrays are in one in the loop and one behind it."""
+    old = in_a_loop(("f32[64,64]", "f32[64]"), ("f32[128]", "f32[4]"))
+    new = in_a_loop(("bf16[64,64]", "f32[64]"), ("f32[128]", "f32[4]"))
+    before, after = ([site_of(module, name) for name in ("rb", "ra")] for module in (old, new))
+    costs = Cost(3, 12480, 49920, 49920, collective=49920), Cost(1, 132, 528, 528, collective=528)
+    edits = (
+        Edit(
+            "removed",
+            count=2,
+            sites=tuple((one, None) for one in before),
+            cost=(Cost(4, 12612, 50448, 50448, collective=50448), None),
+        ),
+        *(
+            Edit("added", sites=((None, one),), cost=(None, cost), source=(Frame("net.py", line, "f"),))
+            for one, cost, line in zip(after, costs, (4, 9), strict=True)
+        ),
+    )
+    found = replace(diff(old, new), edits=edits, reported=edits)
+    compared = ProgramComparison("f", "cpu-4", "compiled", "changed", found)
+    (function,) = build_view(Report("diff", "a", "b", (compared,))).functions
+    listed_ = [change for stage in function.stages for line in stage.lines for change in line.changes]
+    assert [one.what for one in listed_] == ["all-reduce: 1 of 4 arrays bf16 instead of f32"]
+
+
+def test_arrays_that_devices_still_sum_are_not_gone_where_others_sum_the_rest() -> None:
+    """Two of four arrays are summed over all devices now; the others have an operation of their own."""
+    old = reduced(GRADIENTS)
+    new = reduced(GRADIENTS[:2], GRADIENTS[2:], devices=("replica_groups={{0,1,2,3}}", DEVICES))
+    found = diff(old, new)
+    changed, added = (next(one for one in found.edits if one.kind == kind) for kind in ("changed", "added"))
+    assert added.new and changed.new and added.new.name == "r0" and added.cost and changed.cost
+    fields = [FieldChange("shape", "", ""), FieldChange("replica_groups", "{{0,2},{1,3}}", "{{0,1,2,3}}")]
+    others = (
+        replace(
+            changed,
+            fields=("shape", "replica_groups"),
+            changes=tuple(fields),
+            sites=((changed.old, added.new),),
+            cost=(changed.cost[0], added.cost[1]),
+        ),
+        replace(added, sites=((None, changed.new),), cost=(None, changed.cost[1])),
+    )
+    compared = ProgramComparison("f", "cpu-4", "compiled", "changed", replace(found, edits=others, reported=others))
+    (function,) = build_view(Report("diff", "a", "b", (compared,))).functions
+    listed_ = [change for stage in function.stages for line in stage.lines for change in line.changes]
+    what = "2 of 4 arrays over 4 devices instead of 2; 4 arrays combined differently, in 2 operations instead of 1"
+    assert [(one.what, one.cost) for one in listed_] == [(f"all-reduce: {what}", "65,793 flops, 257.0 KiB")]
