@@ -768,3 +768,47 @@ def test_all_calls_of_one_function_at_one_line_are_causes_or_none_is() -> None:
     for one, other in ((old, new), (new, old)):
         calls = [e for e in diff(one, other).reported if (site := e.old or e.new) and site.opcode == "func.call"]
         assert [edit.cause is None for edit in calls] == [True, True]
+
+
+SHARED_BODY = """HloModule m
+
+%product {
+  %x = f32[8,8]{1,0} parameter(0)
+  %y = f32[8,8]{1,0} parameter(1)
+  ROOT %d = f32[8,8]{1,0} dot(%x, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+
+%chosen {
+  %a = f32[8,8]{1,0} parameter(0)
+  %b = pred[8,8]{1,0} parameter(1)
+  %z = f32[] constant(0)
+  %w = f32[8,8]{1,0} broadcast(%z), dimensions={}
+  ROOT %s = f32[8,8]{1,0} select(%b, %a, %w)
+}
+
+ENTRY e {
+  %p = f32[8,8]{1,0} parameter(0)
+  %q = f32[8,8]{1,0} parameter(1)
+  %m = pred[8,8]{1,0} parameter(2)
+  %f = f32[8,8]{1,0} fusion(%p, %q), kind=kCustom, calls=%product
+  %n = f32[8,8]{1,0} negate(%f)
+  %g = f32[8,8]{1,0} fusion(%n, %m), kind=kLoop, calls=%chosen
+  %h = f32[8,8]{1,0} tanh(%g)
+  ROOT %t = (f32[8,8]{1,0}, pred[8,8]{1,0}) tuple(%h, %m)
+}
+"""
+
+
+def test_a_shared_body_that_another_call_runs_follows_from_that_call() -> None:
+    """The line of what is in it is that of the first call, and its work is what the other one brought."""
+    choice = "fusion(%n, %m), kind=kLoop, calls=%chosen"
+    new = SHARED_BODY.replace(choice, "fusion(%n, %q), kind=kCustom, calls=%product")
+    new = new[: new.index("%chosen")] + new[new.index("ENTRY") :]
+    found = diff(read_text(SHARED_BODY), read_text(new))
+    causes = {
+        (edit.kind, site.name): None if edit.cause is None else found.reported[edit.cause].kind
+        for edit in found.reported
+        if (site := edit.new or edit.old) is not None
+    }
+    assert causes["added", "g"] is None and causes["removed", "g"] is None
+    assert causes["added", "d"] == "added" and causes["removed", "s"] == "removed"

@@ -106,8 +106,6 @@ def follow_other_calls(old: Module, new: Module, found: ProgramMatch, edits: Seq
         >>> program = Module("m", "compiled", (), 0)
         >>> follow_other_calls(program, program, ProgramMatch((), {}, {}), [])
     """
-    if not any(edit.cause is None and edit.kind in ("added", "removed") for edit in edits):
-        return
     calls: list[dict[int, int]] = [{}, {}]
     for n, edit in enumerate(edits):
         if edit.is_weak and edit.kind == "changed" and edit.old and edit.new:
@@ -121,11 +119,13 @@ def follow_other_calls(old: Module, new: Module, found: ProgramMatch, edits: Seq
         times = Counter((pair.old, pair.new)[side] for pair in opened for _ in range(min(pair.count, 2)))
         calls[side] = {body: n for body, n in calls[side].items() if len(sites[body]) > 1 and times[body] < 2}
     for n, edit in enumerate(edits):
-        side, place = (1, edit.new) if edit.kind == "added" else (0, edit.old)
-        if edit.kind in ("added", "removed") and edit.cause is None and place and place[0] in calls[side]:
-            call = calls[side][place[0]]
-            if n not in preorder([call], lambda one: [c for c in (edits[one].cause,) if c is not None]):
-                edit.cause = call
+        if edit.cause is None and (edit.is_weak or edit.kind in ("added", "removed")):
+            places = (edit.old, edit.new)
+            found_calls = (calls[side].get(place[0]) for side, place in enumerate(places) if place)
+            call = next((one for one in found_calls if one is not None), None)
+            if call is None or n in preorder([call], lambda one: [c for c in (edits[one].cause,) if c is not None]):
+                continue
+            edit.cause = call
 
 
 _MESH = "attribute:sdy.mesh "
