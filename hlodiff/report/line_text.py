@@ -124,6 +124,7 @@ def written(old_source: str, new_source: str, most: int = FIRST_LINE) -> str:
 _MOST_CALLS = 2
 _WORDS = re.compile(r"[A-Za-z_]\w*+")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
+_METHOD = re.compile(r"(?<=[)\]])\.([A-Za-z_]\w*+)\(")
 
 
 def exchanged_calls(old: Iterable[str], new: Iterable[str], most: int = FIRST_LINE) -> str:
@@ -136,11 +137,19 @@ def exchanged_calls(old: Iterable[str], new: Iterable[str], most: int = FIRST_LI
     Example:
         >>> exchanged_calls(["gates, index = lax.top_k(p, k)"], ["index = argsort(p)[:k]", "gates = take(p, index)"])
         'lax.top_k() -> argsort(), take()'
+        >>> old, new = "loss = jnp.mean(jax.nn.logsumexp(z) - p)", "loss = optax.cross_entropy(z, p).mean()"
+        >>> exchanged_calls([old], [new])
+        'jax.nn.logsumexp() -> optax.cross_entropy()'
     """
     texts = ["\n".join(side) for side in (old, new)]
     called = [dict.fromkeys(_CALLED.findall(text)) for text in texts]
-    gone, came = ([name for name in one if name not in other] for one, other in (called, called[::-1]))
+    methods = [{*_METHOD.findall(text)} for text in texts]  # `f(x).mean()` is what `jnp.mean(f(x))` was
+    gone, came = (
+        [name for name in one if name not in other and name.rpartition(".")[2] not in also]
+        for one, other, also in zip(called, called[::-1], methods[::-1], strict=True)
+    )
     words = ARROW.join(", ".join(f"{name}()" for name in names) for names in (gone, came))
+    words = words if len(words) <= most else _MODULE.sub("", words)
     # Lines that git pairs may have nothing in common.
     values = [
         {*_WORDS.findall(text)}.difference(*(name.split(".") for name in names))
