@@ -415,6 +415,29 @@ def test_a_loop_of_another_length_or_body_is_not_what_a_loop_became(programs: Mo
     assert sentences(scanned, read(programs.heads_in_a_loop, W, X)) == []
 
 
+def test_loops_that_both_have_were_no_copies() -> None:
+    """An activation of four operations is in the forward and in the backward loop: as often as either turns."""
+
+    def gradient(activation: Callable[[jax.Array], jax.Array]) -> Module:
+        def block(x: jax.Array, w: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+            wide = x.astype(jnp.float32)
+            scale = jax.lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True))
+            return x + activation((wide * scale).astype(x.dtype) @ w["in"]) @ w["out"], None
+
+        def loss(layers: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+            x, _ = jax.lax.scan(block, x, jax.tree.map(lambda w: w.astype(jnp.bfloat16), layers))
+            return jnp.mean(x.astype(jnp.float32) ** 2)
+
+        layers = {"in": jnp.ones((2, 8, 16)), "out": jnp.ones((2, 16, 8))}
+        return read(jax.grad(loss), layers, jnp.ones((4, 8), jnp.bfloat16))
+
+    gelu, silu = gradient(jax.nn.gelu), gradient(jax.nn.silu)
+    assert all(
+        sum(it.opcode == "while" for one in m.computations for it in one.instructions) == 2 for m in (gelu, silu)
+    )
+    assert sentences(gelu, silu) == sentences(silu, gelu) == []
+
+
 @pytest.mark.parametrize("of", [lambda function: function, jax.grad], ids=["loss", "gradient"])
 def test_turns_that_need_nothing_of_each_other_are_done_at_once(
     programs: ModuleType, of: Callable[[Callable[..., object]], Callable[..., object]]

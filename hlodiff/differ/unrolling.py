@@ -54,12 +54,14 @@ def unrolling(looped: Module, unrolled: Module) -> Unrolling | None:
     if looped.stage != "stablehlo" or unrolled.stage != "stablehlo":
         return None
     before, after = labels_of(looped), labels_of(unrolled)
-    kept = Counter(loop.content for loop in _loops(unrolled, after))
+    loops, left = list(_loops(looped, before)), list(_loops(unrolled, after))
+    kept = Counter(loop.content for loop in left)
+    fewer = Counter(loop.turns for loop in loops) - Counter(loop.turns for loop in left)
     removed: dict[tuple[FrameTree, int], Counter[bytes]] = {}
-    for loop in _loops(looped, before):
+    for loop in loops:
         if kept[loop.content]:
             kept[loop.content] -= 1
-        else:  # forward and backward loop of one line are one Python loop
+        elif fewer[loop.turns]:  # forward and backward loop of one line are one Python loop
             removed.setdefault((loop.where, loop.turns), Counter()).update(loop.body)
     more = _held(unrolled, after) - _held(looped, before) if removed else Counter[bytes]()
     for (where, turns), body in removed.items():
