@@ -419,16 +419,22 @@ def test_loops_that_both_have_were_no_copies() -> None:
     """An activation of four operations is in the forward and in the backward loop: as often as either turns."""
 
     def gradient(activation: Callable[[jax.Array], jax.Array]) -> Module:
-        def block(x: jax.Array, w: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+        def norm(x: jax.Array, scale: jax.Array) -> jax.Array:
             wide = x.astype(jnp.float32)
-            scale = jax.lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True))
-            return x + activation((wide * scale).astype(x.dtype) @ w["in"]) @ w["out"], None
+            mean = jnp.mean(wide * wide, axis=-1, keepdims=True)
+            return (wide * jax.lax.rsqrt(mean + 1e-6) * scale).astype(x.dtype)
+
+        def mlp(w: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+            return activation(x @ w["in"]) @ w["out"]
+
+        def block(x: jax.Array, w: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+            return x + mlp(w, norm(x, w["scale"])), None
 
         def loss(layers: dict[str, jax.Array], x: jax.Array) -> jax.Array:
             x, _ = jax.lax.scan(block, x, jax.tree.map(lambda w: w.astype(jnp.bfloat16), layers))
             return jnp.mean(x.astype(jnp.float32) ** 2)
 
-        layers = {"in": jnp.ones((2, 8, 16)), "out": jnp.ones((2, 16, 8))}
+        layers = {"in": jnp.ones((2, 8, 16)), "out": jnp.ones((2, 16, 8)), "scale": jnp.ones((2, 8))}
         return read(jax.grad(loss), layers, jnp.ones((4, 8), jnp.bfloat16))
 
     gelu, silu = gradient(jax.nn.gelu), gradient(jax.nn.silu)
