@@ -281,6 +281,40 @@ def with_steps(
     return with_joined(split, [*origins, *(origins[n] for n in rest)], joined, halves)
 
 
+def with_later_steps(edits: tuple[Edit, ...], modules: tuple[Module, Module]) -> tuple[Edit, ...]:
+    """Let the later steps of a TPU's collective follow from the edit of its first step: only that one carries bytes.
+
+    Args:
+        edits: as reports show them.
+        modules: the old and the new program.
+
+    Example:
+        >>> with_later_steps((), (Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
+        ()
+    """
+    causes: dict[int, int] = {}
+    for side, kind in enumerate(("removed", "added")):
+        lone = [n for n, edit in enumerate(edits) if edit.kind == kind and edit.cause is None and _is_collective(edit)]
+        later = continued_steps(modules[side]) if lone else {}
+        at = {place: n for n, edit in enumerate(edits if later else ()) for place in _places(edit, side)}
+        for n in lone if later else ():
+            places = _places(edits[n], side)
+            firsts = [at[first] for place in places for first in later.get(place, ()) if first in at]
+            if not firsts or any(place not in later for place in places):
+                continue
+            chain = [firsts[0]]
+            while (cause := causes.get(chain[-1], edits[chain[-1]].cause)) is not None:
+                chain.append(cause)
+            if n not in chain:
+                causes[n] = firsts[0]
+    return tuple(replace(edit, cause=causes.get(n, edit.cause)) for n, edit in enumerate(edits)) if causes else edits
+
+
+def _is_collective(edit: Edit) -> bool:
+    site = edit.new or edit.old
+    return site is not None and site.opcode in FAMILIES
+
+
 def _places(edit: Edit, side: int) -> list[Place]:
     return [(site.computation, site.instruction) for pair in edit.sites if (site := pair[side])]
 

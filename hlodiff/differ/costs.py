@@ -250,7 +250,12 @@ class _EditRuns:
             return edit.pair
         whole = self._whole(computation)
         alone = (self._found.removed, self._found.added)[self._side]
-        pairs = [pair for pair in self._pairs.get(computation, ()) if pair.pairing is not None]
+        known = self._pairs.get(computation, [])
+        pairs = [pair for pair in known if pair.pairing is not None]
+        if not pairs and edit.kind == "changed":  # another channel in equal computations, which nobody opened
+            pairs = [
+                pair for pair in known if edit.old and edit.new and (pair.old, pair.new) == (edit.old[0], edit.new[0])
+            ]
         if not pairs or (edit.kind in ("added", "removed") and computation in alone):
             return whole
         if alone.get(computation) == edit.count and all(pair.count != edit.count for pair in pairs):

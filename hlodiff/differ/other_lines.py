@@ -90,7 +90,7 @@ class _OtherLines:
         return [pairs[one] for one in sorted(pairs)]
 
     def _mark_products(self) -> None:
-        """Mark matrix products and collectives of another size at another line: they are mostly two of many.
+        """Mark matrix products of another size at another line, and collectives: they are mostly two of many.
 
         They may share an operand or a user as such, but a line that is the same has its own: products of one backward
         pass, and collectives that the steps of a TPU's fusions hold together.
@@ -99,9 +99,13 @@ class _OtherLines:
             one, other = edit.old, edit.new
             if one and other and edit.kind == "changed" and not edit.is_weak:
                 opcodes = at(self.modules[0], one).opcode, at(self.modules[1], other).opcode
-                is_one_of_many = all(opcode in PRODUCTS or family(opcode) for opcode in opcodes)
-                if is_one_of_many and any(change.field == "shape" for change in edit.changes):
-                    edit.is_weak = (self._line(0, one), self._line(1, other)) in self._other_lines
+                are_collectives = all(map(family, opcodes))
+                is_one_of_many = are_collectives or all(opcode in PRODUCTS for opcode in opcodes)
+                if is_one_of_many and (are_collectives or any(change.field == "shape" for change in edit.changes)):
+                    lines = self._line(0, one), self._line(1, other)
+                    # Of equal computations, which nobody opened, no pair is known.
+                    is_alone = lines not in self._matched_lines and all(line in self._known_lines for line in lines)
+                    edit.is_weak = lines in self._other_lines or (is_alone and are_collectives)
                     self.weak |= {one} if edit.is_weak else set()
 
     def _near(self, side: int, place: Place) -> Iterator[Place]:
@@ -145,6 +149,11 @@ class _OtherLines:
         return {
             lines for lines, times in counts.items() if any(times < most[side][line] for side, line in enumerate(lines))
         }
+
+    @cached_property
+    def _known_lines(self) -> set[Line]:
+        """The lines that both programs have, with the same number or another one."""
+        return {line for lines in self._matched_lines for line in lines}
 
     @cached_property
     def _matched_lines(self) -> dict[tuple[Line, Line], Counter[str]]:

@@ -23,6 +23,7 @@ from hlodiff.differ.channels import (
     tuning_edits,
     with_asynchronous,
     with_channels,
+    with_later_steps,
     with_steps,
 )
 from hlodiff.differ.computation_matches import KnownSearches, every_mapping
@@ -220,6 +221,7 @@ def _result(
     reported_from = tuple([script_edits[n] for n in reported_from])
     if not ready.words.isdisjoint(FAMILIES):
         reported, reported_from = with_steps(reported, reported_from, ready.printed)
+        reported = with_later_steps(reported, ready.printed)
     schedule = group_edits(*ready.printed, found.schedule, origins=origins)
     tuning = group_edits(*ready.printed, found.tuning, origins=origins)
     counted = PairMetrics(old, new)

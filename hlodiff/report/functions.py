@@ -498,7 +498,7 @@ def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | Non
     if shown and len(kinds) > len(shown) and known:
         most = max(_by_share(*pair) for pair in known.values())
         target, (old, new) = next(item for item in known.items() if 2 * _by_share(*item[1]) >= most)
-        if old is not None and new is not None:
+        if old is not None and new is not None and (old or new):
             of = f" ({target})" if target and len(set(known.values())) > 1 else ""
             as_before = " as before" if old == new else ""
             yield f"all collectives {format_arrow(old, new, format_bytes)}{as_before}{of}"
