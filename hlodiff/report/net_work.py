@@ -56,7 +56,9 @@ _OF_FUSIONS = frozenset(["element_type", "shape", "operands", "fusion_kind"])
 # They name a part of a value, which has another number in another fusion.
 _SELECTING = ("get-tuple-element", "tuple", "bitcast")
 # Of a collective of as many bytes: its arrays are in another order, or transposed.
-_REORDERED = frozenset(["shape", "layout", "operands"])
+_REORDERED = frozenset(
+    ["shape", "layout", "operands", "backend_config", "attribute:dimensions", "attribute:channel_id"]
+)
 # They are chosen again if anything differs. Of a custom call the configuration decides what is computed.
 _ARRANGED = frozenset(["backend_config", "layout"])
 _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the rest differently

@@ -371,6 +371,8 @@ def _way(program: ProgramComparison, number: Number, threshold: float) -> _Chang
         if len(parts := sides[0].parts(sides[1])) > 1:
             return _way_of_parts(parts, changed_part(*sides), threshold)
         pairs = _ranges(*sides)
+        if number.name in FAMILIES and any(before == after for before, after in pairs):
+            return 0, 0.0, 0.0  # in one branch as many as before: how often that is taken is not known
     elif _is_by_bytes(number):
         if _is_more_by_count(number):
             return 0, 0.0, abs(number.new - number.old) / number.old if number.old else 1.0
@@ -378,7 +380,9 @@ def _way(program: ProgramComparison, number: Number, threshold: float) -> _Chang
     ways = {_sign(pair) for pair in pairs} - {0}
     if len(ways) != 1:
         return 0, 0.0, 0.0
-    old, new = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
+    old, new = max(
+        reversed(pairs), key=lambda pair: abs(pair[1] - pair[0])
+    )  # of equal changes that of the upper bounds
     doublings = abs(log2(new / old)) if old > 0 and new > 0 else _MOST_DOUBLINGS
     return ways.pop(), doublings, abs(new - old) / abs(old) if old else 1.0
 
@@ -464,14 +468,14 @@ def _is_slight(program: ProgramComparison, number: Number, threshold: float) -> 
 
 def _ranges(old: ExecutedCount, new: ExecutedCount) -> list[tuple[float, float]]:
     """Both sides of a number that is a range, or that depends on different loops; [] if the sides do not compare."""
+    if all(len(one.loop_turns()) < 2 for one in (old, new)):  # ranges of branches
+        return [(old.least, new.least), (_assumed(old), _assumed(new))]
     for (_, most), (least, _), way in ((old.bounds, new.bounds, 1), (new.bounds, old.bounds, -1)):
         if most is not None and least > most:  # whatever the trip counts
             return [(most, least) if way > 0 else (least, most)]
         if most is not None and least >= _ALMOST * most:  # a loop now always does about what it did at most
             return [(_middle(old), _middle(new))]
-    if len(old.loop_turns()) > 1 or len(new.loop_turns()) > 1:
-        return []
-    return [(old.least, new.least), (_assumed(old), _assumed(new))]  # ranges of branches
+    return []
 
 
 def _middle(count: ExecutedCount) -> float:
