@@ -871,3 +871,42 @@ def test_flops_of_what_xla_writes_out_decide_nothing_in_stablehlo() -> None:
     found = diff(*(read_text(one) for one in (text, twice)))
     shown = to_terminal(Report("diff", "a", "b", (ProgramComparison("f", None, "stablehlo", "changed", found),)))
     assert shown.startswith("f  ◆ mixed: total work cannot be judged (flops 8 -> 16)") and "%)" not in shown
+
+
+BRANCHES = """HloModule m
+
+%%first {
+  %%a = f32[%s] parameter(0)
+  ROOT %%b = f32[%s] tanh(%%a)
+}
+
+%%second {
+  %%c = f32[%s] parameter(0)
+  %%d = f32[%s] tanh(%%c)
+  %%x = f32[%s] tanh(%%d)
+  ROOT %%e = f32[%s] tanh(%%x)
+}
+
+ENTRY %%main {
+  %%w = pred[] parameter(0)
+  %%p = f32[%s] parameter(1)
+  ROOT %%r = f32[%s] conditional(%%w, %%p, %%p), true_computation=%%first, false_computation=%%second
+}
+"""
+
+
+def tanhs(count: int) -> Module:
+    """A program without branches."""
+    lines = [f"  %t{n + 1} = f32[64] tanh(%t{n})" for n in range(count)]
+    lines[-1] = f"  ROOT {lines[-1].strip()}"
+    return read_text("\n".join(["HloModule m", "", "ENTRY %main {", "  %t0 = f32[64] parameter(0)", *lines, "}", ""]))
+
+
+@pytest.mark.parametrize(
+    ("before", "mark"), [(1, "worse"), (2, ""), (3, "better")], ids=["as much or more", "between", "less either way"]
+)
+def test_branches_are_more_or_less_only_if_both_are(before: int, mark: str) -> None:
+    """Which branch is taken is not known: from so many bytes to one of two numbers."""
+    branches, wide = (read_text(BRANCHES % ((size,) * 8)) for size in ("64", "640"))
+    assert marks(compared(tanhs(before), branches)).get("bytes accessed", "") == mark
+    assert marks(compared(branches, wide))["bytes accessed"] == "worse"
