@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hlodiff.differ.classify import CLASSES
 from hlodiff.differ.comparison import ProgramComparison
-from hlodiff.differ.loops import has_data_loop
+from hlodiff.differ.loops import LOOPS, has_data_loop
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.report.edits import NAMED, format_beside, format_listed
@@ -643,7 +643,8 @@ def _written_then_compiled(
                 listed = with_combined_collectives(listed, lines.report)
                 listed = without_rearranged(listed, lines.report, text.programs[0])
             if len(listed) > 1:
-                listed = with_both_halves(listed, lines.part_of, lines.line_of, lines.scope_of)
+                places = lines.line_of, lines.scope_of
+                listed = with_both_halves(listed, lines.part_of, *places, are_apart=lines.are_two_edits)
             if text.program.diff is not None and "while" in text.program.diff.op_counts:
                 listed = with_loop_moves(listed, lines.turns_of, lines.each_edit_of)
             if len(listed) > 1:
@@ -924,7 +925,16 @@ def _what_happened(
     lines = [line for stage in stages if stage.stage == first.stage for line in stage.lines]
     diff = report.programs[first.programs[0]].diff
     known = (sentence, first.sentences, lines, first.edit_groups)
-    return main_edit(*known, new_and_gone(diff.reported), diff.op_counts) if diff else main_edit(*known)
+    if diff is None:
+        return main_edit(*known)
+    counts = dict(diff.op_counts)
+    alike = [report.programs[n].diff for text in changed if text.stage == first.stage for n in text.programs]
+    nets = {
+        sum(new - old for opcode in LOOPS for old, new in [one.op_counts.get(opcode, (0, 0))]) for one in alike if one
+    }
+    if len(nets) > 1:  # the targets have other loops of their own
+        counts |= dict.fromkeys(LOOPS, (0, 0))
+    return main_edit(*known, new_and_gone(diff.reported), counts)
 
 
 def _setting(own: Iterable[ProgramText], report: Report) -> str:

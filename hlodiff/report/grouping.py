@@ -412,6 +412,7 @@ def with_both_halves(
     edit_groups: Sequence[EditGroup],
     part_of: Callable[[EditGroup], tuple[object, object]],
     *places: Callable[[EditGroup], object],
+    are_apart: Callable[[EditGroup, EditGroup], bool] = lambda removed, added: False,
 ) -> list[EditGroup]:
     """Joins what was removed and what was added of one kind of operation at one place: none is new or gone.
 
@@ -422,6 +423,7 @@ def with_both_halves(
         part_of: the part of its program that a change is in, and its element type: both halves are of one part, and of
             one type, or instructions of the same sizes are of another type now.
         places: how a place is known, best first; a change without one has a false one.
+        are_apart: whether two halves are of two lines that were both edited, and are no change of one.
 
     Example:
         >>> def joined(opcode, old, new, counts=(1, 1)):
@@ -476,6 +478,7 @@ def with_both_halves(
         for removed, added in at.values():
             # Of several it is not known which belong together, nor of copies or fusions of other sizes.
             are_halves = len(removed) == len(added) == 1 and _are_halves(removed[0], added[0])
+            are_halves = are_halves and not are_apart(removed[0], added[0])
             if are_halves and (key_of is part_of or _other_types(removed[0], added[0])):
                 joined |= {removed[0]: None, added[0]: _both_halves(removed[0], added[0])}
     shown = (joined.get(edit_group, edit_group) for edit_group in edit_groups)
@@ -1168,8 +1171,10 @@ def _in_common(edits: Sequence[Edit]) -> str:
         values = list(dict.fromkeys(literal_of(s) for edit in edits if (s := edit.new or edit.old)))
         if opcodes == ["constant"] and all(values) and len(listed := " and ".join(values)) <= _SHORT:
             return f"{head} ({listed})"
-        attributes = list(dict.fromkeys(", ".join(format_attributes(s)) for e in edits if (s := e.new or e.old)))
-        return ", ".join([head, *attributes]) if len(attributes) == 1 and attributes[0] else head
+        attributes = list(dict.fromkeys(tuple(format_attributes(s)) for e in edits if (s := e.new or e.old)))
+        # Of calls of one library function with other shapes and layouts the function says what they do.
+        told = [one for one in attributes[0] if len(attributes) == 1 or one.startswith("custom_call_target")]
+        return ", ".join([head, *(one for one in told if all(one in others for others in attributes))])
     words = []
     for change in listed_changes(first):
         shown_change = format_field_change(change, first)
@@ -1401,6 +1406,10 @@ def compared_with_all(
     known = {edit_group for edit_group, _ in of_program}
     others = [one for one in edit_groups if one not in known]
     halves = [one for one in others if is_half_of_work(one)]
+    exchanged = [one for one in others if one.kind == "changed" and len({*map(str, one.group[1:3])}) == 2]
+    if program.diff is not None and exchanged:
+        everywhere = nets_by_operation(program.diff)
+        yield from ((one, words) for one in exchanged if (words := undone_in_all(one, everywhere)))
     if program.diff is not None and halves:
         nets, everywhere = flops_by_line(program.diff, root, packages), nets_by_operation(program.diff)
         for edit_group in halves:
@@ -1525,6 +1534,11 @@ def undone_in_all(edit_group: EditGroup, nets: Nets) -> str:
         >>> undone_in_all(removed, (Counter(), Counter())), undone_in_all(removed, (Counter(), Counter(gather=-2)))
         ('as many gather in all', '')
     """
+    old, new = (_operation(str(one)) if one else "" for one in edit_group.group[1:3])
+    if edit_group.kind == "changed" and old and new and old != new and not {old, new} & (CARRIERS | {*FAMILIES}):
+        if nets[1][old] >= 0:  # the shortest script made one of them another operation, and added it elsewhere
+            return f"as many {old} in all" if not nets[1][old] else f"{old} in all {nets[1][old]:+,}"
+        return ""
     operation, own = operation_of(edit_group), edit_group.by(_flops)
     if edit_group.kind not in ("added", "removed") or operation in CARRIERS | {*FAMILIES}:
         return ""

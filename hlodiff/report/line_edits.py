@@ -579,6 +579,18 @@ class ChangedLines:
                 return frozenset()
         return frozenset(filter(None, (self._edit(number)[0].op_name for number in edit_group.edits[:_MOST_SITES])))
 
+    def are_two_edits(self, removed: EditGroup, added: EditGroup) -> bool:
+        """Whether two changes are of two lines that were edited and that both sides have."""
+        both = self.by_edit(removed), self.by_edit(added)
+        if both[0] == both[1] or not (all(both[0]) and all(both[1])) or not self._knows_sources():
+            return False
+        program = self.report.programs[added.edits[0][0]]
+        return all(
+            place is not None and self._file(program, place.stored).at(side, place.line) is not None
+            for places in both
+            for side, place in enumerate(places)
+        )
+
     def part_of(self, edit_group: EditGroup) -> tuple[frozenset[Part], frozenset[str]]:
         """The parts of its program that a change is in, and the element types of its results."""
         parts: set[Part] = set()

@@ -232,12 +232,23 @@ _CALL = re.compile(r"[\w.]++")
 
 
 def _moved_call(lines: Sequence[ChangedLine]) -> str:
-    """`self.head moved from net.py:9 to net.py:4`, where it was taken from one of two edited lines; "" for others."""
+    """`self.head moved from net.py:9 to net.py:4`, where it was taken from one of two edited lines; "" for others.
+
+    Example:
+        >>> edits = ("net.py:4", "q = f(x)", "q = f(x) * c"), ("net.py:7", "s = q @ k * c", "s = q @ k")
+        >>> lines = [ChangedLine(where, "", *texts) for where, *texts in edits]
+        >>> _moved_call(lines)
+        '* c moved from net.py:7 to net.py:4'
+    """
     if not _are_two_lines(lines):
         return ""
     both = {line.edit: line for line in lines}
     for line, other in zip(both.values(), reversed(both.values()), strict=True):
-        words = written_name(line)
+        words, others = written_name(line), written_name(other)
+        what = words.removesuffix(" added")
+        if what != words and others == f"{what} gone":  # a term or a factor
+            moved = f"{what} moved from {other.edit[0]} to {line.edit[0]}"
+            return moved if len(moved) <= FIRST_LINE else ""
         found = _CALL.match(words) if words.endswith((" added", " gone")) else None
         if found is None or "." not in found[0]:  # a common word may be on both lines
             continue

@@ -6,6 +6,7 @@ and element type the program has more or fewer, and its flops.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,6 +67,7 @@ _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, othe
 _PART, _WHOLE = 0.2, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _OF_NO_KERNELS = 0.05  # fewer launches than this share of all say nothing where they start no kernels
+_LIBRARIES = re.compile(r'custom_call_target="(?:__cu|__onednn|cusolver|lapack)')
 _LEAST = 0.01  # a smaller change of all needs no explanation
 # A compiler copies and branches where it likes; of others only those of one line are the same ones.
 _ANYWHERE = frozenset([*ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
@@ -102,7 +104,7 @@ class NetWork:
         moved = self.is_moved(edit_group)
         is_new = edit_group.kind in ("added", "removed") and not moved
         converts = self.is_retyped and is_new and "convert" in edit_group.group[1:3]
-        accounts = not moved and self._accounts(edit_group)
+        accounts = not moved and (self._accounts(edit_group) or self.is_library_call(edit_group))
         is_small = edit_group.size < _SMALL * max(self._bytes(edit_group), 1)
         copies = bool({*_COPIES}.intersection(edit_group.group[1:3])) and is_small
         share = max(
@@ -184,7 +186,12 @@ class NetWork:
             or (self.is_retyped and "convert" in (old, new))
             or self._accounts(edit_group)
             or self._accounts_for_launches(edit_group)
+            or self.is_library_call(edit_group)
         )
+
+    def is_library_call(self, edit_group: EditGroup) -> bool:
+        """Whether calls of a library for convolutions, products or solvers came or went."""
+        return edit_group.kind in ("added", "removed") and bool(_LIBRARIES.search(edit_group.what))
 
     def is_other_operation(self, edit_group: EditGroup) -> bool:
         """Whether an operation is another one now: the compiler takes another way to compute a value."""

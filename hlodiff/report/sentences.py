@@ -896,11 +896,9 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     compiler wrote in another way, has no equal to be found by. If there is none at all, JAX's scope of what is computed
     again tells: of what came into it, or left it.
     """
-    is_old, is_new = (
-        any(REMATERIALISED in it.op_name for computation in module.computations for it in computation.instructions)
-        for module in (diff.old, diff.new)
-    )
-    if is_old == is_new:
+    is_old, is_new = (_has_scope(module, REMATERIALISED) for module in (diff.old, diff.new))
+    # Equinox's loop of checkpoints computes each step again too, without JAX's scope for that.
+    if is_old == is_new or _has_scope(diff.old if is_new else diff.new, _OF_CHECKPOINTS):
         return
     scoped = [(edit, edit.new or edit.old) for edit in diff.reported if REMATERIALISED in (edit.op_name or "")]
     kinds = {edit.kind for edit, site in scoped if site is not None and site.opcode not in CARRIERS}
@@ -917,6 +915,13 @@ def _rematerialised(diff: ModuleDiff) -> Iterator[str]:
     if count:
         again = "computed again" if is_new else "no longer computed again"
         yield f"at least {many_are(count, 'operation')} {again} in the backward pass {REMATERIALISATION}"
+
+
+_OF_CHECKPOINTS = "checkpointed-bwd"
+
+
+def _has_scope(module: Module, scope: str) -> bool:
+    return any(scope in it.op_name for computation in module.computations for it in computation.instructions)
 
 
 @_about("added", "removed", "moved", "opcode")

@@ -190,6 +190,7 @@ class ReportTexts:
             is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
             work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
+            compiled.sort(key=lambda one: not work.is_library_call(one.edit_group))
         chosen = (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER])
         nets: dict[int, Nets] = {}
         for shared in chosen:
