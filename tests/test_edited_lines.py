@@ -1008,3 +1008,32 @@ def test_inputs_of_shard_map_that_are_sharded_differently_have_the_line_of_the_s
     assert lines[at + 1] == '+ in_specs=(P("data"), P()),'
     at = lines.index('- whole = jax.lax.all_gather(y, "data", tiled=True)')
     assert lines[at - 1] == "was model.py:15 (loss.local)"
+
+
+SCALED = '''"""Attention scores."""
+import jax.numpy as jnp
+
+
+def scores(q, k):
+    scale = q.shape[-1] ** -0.5
+    turned = jnp.sin(q)
+    return jnp.einsum("bqh,bkh->bqk", turned, k) * scale
+'''
+
+
+def test_a_factor_that_went_from_one_line_to_another_moved_and_both_lines_are_shown() -> None:
+    """The multiplications have other sizes, but neither line's took the place of the other's."""
+    new = SCALED.replace("jnp.sin(q)", "jnp.sin(q) * scale").replace(" turned, k) * scale", " turned, k)")
+    texts = []
+    for source in (SCALED, new):
+        names: dict[str, Any] = {}
+        exec(compile(source, "model.py", "exec"), names)
+        arrays = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((2, 8, 16), (2, 32, 16)))
+        lowered = jax.jit(names["scores"]).trace(*arrays).lower(lowering_platforms=("cpu",))
+        texts.append(hlodiff.read_text(lowered.as_text(debug_info=True)))
+    found = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*texts))
+    sources = Sources(new.splitlines(), old=SCALED.splitlines())
+    words = to_terminal(Report("diff", "a", "b", (found,), source_line=sources), width=160)
+    assert "* scale moved from model.py:8 to model.py:7" in words.partition("next:")[0], words
+    lines = [line.strip() for line in words.splitlines()]
+    assert "+ turned = jnp.sin(q) * scale" in lines and '+ return jnp.einsum("bqh,bkh->bqk", turned, k)' in lines

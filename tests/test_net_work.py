@@ -382,3 +382,36 @@ def test_what_starts_kernels_is_listed_however_little_it_computes() -> None:
     written = ProgramComparison("f", "cuda-h100", "stablehlo", "changed", diff(lowered("tanh"), lowered("sine")))
     compiled = ProgramComparison("f", "cuda-h100", "compiled", "changed", diff(looped(0, 8), looped(2, 6)))
     assert any(re.match("added 2 fusion", one) for one in listed(written, compiled)), listed(written, compiled)
+
+
+CONVOLUTION = """HloModule m
+
+ENTRY e {
+  %x = f32[1,8,8,4] parameter(0)
+  %k = f32[3,3,4,4] parameter(1)
+  %l = f32[3,3,4,4] tanh(%k)
+  %a = f32[1,8,8,4] exponential(%x)
+CALL  ROOT %t = (f32[1,8,8,4], f32[3,3,4,4]) tuple(%GIVEN, %l)
+}
+"""
+
+
+def test_calls_of_a_library_are_listed_by_their_function() -> None:
+    """On a GPU a convolution is one of cuDNN now; the list of what explains nothing else would leave it out."""
+    call = '  %c = f32[1,8,8,4] custom-call(%a, %l), custom_call_target="__cudnn$convForward", window={size=3x3}\n'
+    old, new = (
+        read_text(CONVOLUTION.replace("CALL", line).replace("GIVEN", given)) for line, given in (("", "a"), (call, "c"))
+    )
+    written = [
+        read_text(
+            "module @m {\n  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {\n"
+            f"    %0 = stablehlo.{opcode} %arg0 : tensor<8xf32>\n    return %0 : tensor<8xf32>\n  }}\n}}\n"
+        )
+        for opcode in ("sine", "cosine")
+    ]
+    programs = (
+        ProgramComparison("f", "cuda-h100", "stablehlo", "changed", diff(*written)),
+        ProgramComparison("f", "cuda-h100", "compiled", "changed", diff(old, new)),
+    )
+    text = to_terminal(Report("diff", "a", "b", programs), width=200)
+    assert 'custom-call f32[1,8,8,4], custom_call_target="__cudnn$convForward"' in text, text
