@@ -552,12 +552,24 @@ def format_edit(edit: Edit) -> str:
     if not words and not edit.changes:
         words = [field.replace("_", " ") for field in edit.fields if field != "opcode"]
     opcode = next((change for change in edit.changes if change.field == "opcode"), None)
-    head = format_pair(opcode.old, opcode.new) if opcode else named(site, _path_of(edit))
+    head = named(site, _path_of(edit))
+    if opcode:
+        head = format_pair(*(_with_target(*side) for side in ((opcode.old, edit.old), (opcode.new, edit.new))))
     if site is not None and not opcode and other_arrays(edit):
         head = f"{site.opcode} %{site.name}"
     if edit.matcher == OF_WHOLE and site is not None:
         head = f"computation %{site.computation_name}"
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
+
+
+_TARGET = re.compile(r'\bc(?:ustom_call_target|all_target_name)="?([^",\s]{1,60})')
+
+
+def _with_target(opcode: str, site: Site | None) -> str:
+    """An opcode, that of a custom call with what it calls: `custom-call __cudnn$convForward`."""
+    is_call = site is not None and opcode in ("custom-call", "custom_call")
+    found = _TARGET.search(site.text) if is_call and site is not None else None
+    return f"{opcode} {found[1]}" if found else opcode
 
 
 # The number of a channel, and where a fusion keeps what no longer is its result, mean nothing beside what else changed.

@@ -250,9 +250,9 @@ def changed_part(old: ExecutedCount, new: ExecutedCount) -> tuple[int, int, str]
     chosen = max(changed, key=_by)
     rest = [pair for pair in changed if pair is not chosen and OUTSIDE not in (pair[0].loop, pair[1].loop)]
     before, after = (sum(pair[side].work * pair[side].reached for pair in parts) for side in (0, 1))
-    is_same_way = (after - before) * (chosen[1].work - chosen[0].work) > 0
     came_or_went = bool(chosen[0].reached) != bool(chosen[1].reached)
-    if came_or_went or (is_same_way and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
+    is_net = abs(after - before) >= _LEAST_CHANGE * max(before, 1)  # else more in one loop makes up for less in another
+    if came_or_went or (is_net and any(_share(pair) >= _LEAST_CHANGE for pair in rest)):
         return before, after, _at_most(chain(*parts)) + EACH_TURN
     inner = _WITHOUT_INNER if any(one.has_inner for one in chosen) else ""
     where = f"{_at_most(chosen)} per turn{inner} of {_which_loop(chosen[1].loop, new)}"
