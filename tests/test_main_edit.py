@@ -473,6 +473,15 @@ def test_the_only_attribute_at_the_edited_line_with_what_goes_with_it() -> None:
     assert main_edit("same cost", (), (line,), [edited, replace(other, where="a.py:1"), *added]).startswith("top(")
 
 
+def test_no_attribute_of_an_operation_that_the_line_has_more_of() -> None:
+    what = "reduce %r f32[]: dimensions: [0, 1] -> [0]"
+    edited = one("changed", "reduce", "reduce", what, fields=("attribute:dimensions",), where="a.py:1")
+    line = ChangedLine("a.py:1", "", "y = jnp.mean(f(x))", "y = jnp.mean(jnp.mean(f(x), axis=-1))")
+    added = one("added", "", "reduce", where="a.py:1")
+    assert main_edit("same cost", (), (line,), [edited]) == "reduce dimensions: [0, 1] -> [0]"
+    assert main_edit("same cost", (), (line,), [edited, added]) == "jnp.mean(..., axis=-1) added"
+
+
 GROWN = "temp grew by the size of the donated argument x (16.0 KiB)"
 
 

@@ -476,13 +476,17 @@ def _attribute(lines: Sequence[ChangedLine], edit_groups: Sequence[EditGroup]) -
     first = next(iter(lines), None)
     if first is None or first.is_elsewhere or not (first.where and first.is_edited):
         return ""
+    # Where the line has one more or fewer of an operation, a mean of means for a mean, the others differ by that.
+    here = [group for group in edit_groups if group.where == first.where and group.kind in ("added", "removed")]
+    counted = {str(opcode) for group in here for opcode in group.group[1:3] if opcode}
     found: dict[str, None] = {}
     for group in [one for one in edit_groups if not _hands_on(one)] or edit_groups:
         if group.kind == "changed" and group.where == first.where and isinstance(group.group[-1], tuple):
             opcodes = dict.fromkeys(map(str, group.group[1:3]))
             fields = [str(one).removeprefix("attribute:") for one in group.group[-1] if one not in _GOES_WITH]
             for words in group.what.partition(": ")[2].split("; "):
-                if len(opcodes) == 1 and words.partition(": ")[0] in fields and ARROW in words:
+                is_kept = len(opcodes) == 1 and opcodes.keys().isdisjoint(counted)
+                if is_kept and words.partition(": ")[0] in fields and ARROW in words:
                     found[f"{next(iter(opcodes))} {words}"] = None
     return next(iter(found)) if len(found) == 1 else ""
 
