@@ -676,17 +676,20 @@ def test_a_buffer_that_is_written_in_another_order_is_no_same_cost() -> None:
     text = """HloModule m
 
 ENTRY e {
-  %x = f32[8,16]{1,0} parameter(0)
-  %u = f32[1,16]{1,0} parameter(1)
+  %x = f32[64,128]{1,0} parameter(0)
+  %u = f32[1,128]{1,0} parameter(1)
   %i = s32[] parameter(2)
   %z = s32[] constant(0)
-  ROOT %r = f32[8,16]{1,0} dynamic-update-slice(%x, %u, %i, %z)
+  ROOT %r = f32[64,128]{1,0} dynamic-update-slice(%x, %u, %i, %z)
 }
 """
-    found = diff(read_text(text), read_text(text.replace("[8,16]{1,0}", "[8,16]{0,1}")))
+    found = diff(read_text(text), read_text(text.replace("[64,128]{1,0}", "[64,128]{0,1}")))
     program = ProgramComparison("m", "cpu", "compiled", "changed", found)
     first = to_terminal(Report("diff", "a", "b", (program,))).splitlines()[0]
     assert first == "m  ◆ mixed on cpu: no executed number changed, but a buffer is written in another order"
+    small, turned = (one.replace("64,128", "8,128") for one in (text, text.replace("[64,128]{1,0}", "[64,128]{0,1}")))
+    program = ProgramComparison("m", "cpu", "compiled", "changed", diff(read_text(small), read_text(turned)))
+    assert to_terminal(Report("diff", "a", "b", (program,))).startswith("m  = same cost on cpu")  # one tile of a TPU
 
 
 @pytest.mark.parametrize(

@@ -258,3 +258,84 @@ def test_a_call_is_not_counted_by_its_opcode() -> None:
     found = compared(lowered(jnp.tanh, (8,)), lowered(lambda x: jax.nn.silu(jnp.tanh(x)), (8,)), with_lines=True)
     assert "added func.call silu" in report(found)
     assert "here in all" not in report(found)
+
+
+HEAD = """HloModule m
+
+FileNames
+1 "/srv/model.py"
+
+FunctionNames
+1 "call"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=62 end_line=62 column=4 end_column=20}
+2 {file_name_id=1 function_name_id=1 line=102 end_line=102 column=4 end_column=20}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=0}
+2 {file_location_id=2 parent_frame_id=0}
+
+"""
+PRODUCT = """%NAME {
+  %a = f32[8,16]{1,0} parameter(0)
+  %b = f32[16,SIZE]{1,0} parameter(1)
+  ROOT %d = f32[8,SIZE]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}LINE
+}
+
+"""
+
+
+def test_a_body_that_several_lines_share_has_no_line_for_what_follows() -> None:
+    """XLA keeps equal bodies once, with the line of one of their calls."""
+
+    def at(line: int) -> str:
+        return f", metadata={{stack_frame_id={line}}}"
+
+    def program(size: int) -> hlodiff.Module:
+        hidden, head = (
+            PRODUCT.replace("NAME", name).replace("SIZE", str(columns)).replace("LINE", at(line))
+            for name, columns, line in (("hidden", 256, 1), ("head", size, 2))
+        )
+        own = "head" if size != 256 else "hidden"
+        return hlodiff.read_text(
+            f"{HEAD}{hidden}{head if own == 'head' else ''}ENTRY %main {{\n"
+            "  %x = f32[8,16]{1,0} parameter(0)\n  %w = f32[16,256]{1,0} parameter(1)\n"
+            f"  %u = f32[16,{size}]{{1,0}} parameter(2)\n"
+            "  %h = f32[8,256]{1,0} fusion(%x, %w), kind=kOutput, calls=%hidden, metadata={stack_frame_id=1}\n"
+            f"  %l = f32[8,{size}]{{1,0}} fusion(%x, %u), kind=kOutput, calls=%{own}, metadata={{stack_frame_id=2}}\n"
+            f"  ROOT %r = (f32[8,256]{{1,0}}, f32[8,{size}]{{1,0}}) tuple(%h, %l)\n}}\n"
+        )
+
+    def told(size: int) -> str:
+        found = hlodiff.diff(program(200), program(size))
+        compiled = ProgramComparison("f", "cuda-h100", "compiled", "changed", found)
+        return " ".join(to_terminal(Report("diff", "a", "b", (compiled,))).split())
+
+    assert "(+ 4 knock-on edits with +12,288 flops, most at model.py:102)" in told(248)
+    assert "(+ 4 knock-on edits with +14,336 flops)" in told(256)
+
+
+def test_what_one_of_two_functions_undoes_of_a_shared_change_is_said_of_that_function() -> None:
+    def program(*operations: str) -> hlodiff.Module:
+        lines = "".join(
+            f"    %{n} = stablehlo.{opcode} %arg{arg} : tensor<{size}xf32>\n"
+            for n, (opcode, arg, size) in enumerate(one.split() for one in operations)
+        )
+        given = ", ".join(f"%{n}" for n in range(len(operations)))
+        types = ", ".join(f"tensor<{one.split()[2]}xf32>" for one in operations)
+        return hlodiff.read_text(
+            "module @m {\n  func.func public @main(%arg0: tensor<8xf32>, %arg1: tensor<16xf32>) -> "
+            f"({types}) {{\n{lines}    return {given} : {types}\n  }}\n}}\n"
+        )
+
+    undone = hlodiff.diff(program("sine 0 8", "cosine 1 16"), program("sine 0 8", "tanh 1 16", "cosine 0 8"))
+    more = hlodiff.diff(program("sine 0 8", "tanh 1 16"), program("sine 0 8", "tanh 1 16", "cosine 0 8"))
+
+    def told(**found: ModuleDiff) -> str:
+        programs = (ProgramComparison(name, "cpu", "stablehlo", "changed", one) for name, one in found.items())
+        return " ".join(to_terminal(Report("diff", "a", "b", tuple(programs))).split())
+
+    assert "added cosine f32[8] +8 flops; cosine in all -8 flops in f" in told(f=undone, g=more)
+    assert "added cosine f32[8] +8 flops; cosine in all -8 flops " in told(f=undone, g=undone)
+    assert "in all" not in told(f=more, g=more)

@@ -464,15 +464,16 @@ def test_a_written_buffer_in_another_layout_is_a_sentence_of_its_own(opcode: str
     inside = ""
     if opcode == "fusion":
         inside = (
-            "%f {\n  %b = f32[8,4]{1,0} parameter(0)\n  %u = f32[1,4]{1,0} parameter(1)\n  %i = s32[] parameter(2)\n"
-            f"  ROOT %d = f32[8,4]{{1,0}} {write}\n}}\n\n"
+            "%f {\n  %b = f32[64,128]{1,0} parameter(0)\n  %u = f32[1,128]{1,0} parameter(1)\n"
+            "  %i = s32[] parameter(2)\n"
+            f"  ROOT %d = f32[64,128]{{1,0}} {write}\n}}\n\n"
         )
     call = "fusion(%b, %u, %i), kind=kLoop, calls=%f" if inside else write
     text = (
-        f"HloModule m\n\n{inside}ENTRY %e {{\n  %b = f32[8,4]{{1,0}} parameter(0)\n"
-        f"  %u = f32[1,4]{{1,0}} parameter(1)\n  %i = s32[] parameter(2)\n  ROOT %d = f32[8,4]{{1,0}} {call}\n}}\n"
+        f"HloModule m\n\n{inside}ENTRY %e {{\n  %b = f32[64,128]{{1,0}} parameter(0)\n"
+        f"  %u = f32[1,128]{{1,0}} parameter(1)\n  %i = s32[] parameter(2)\n  ROOT %d = f32[64,128]{{1,0}} {call}\n}}\n"
     )
-    old, new = hlodiff.read_text(text), hlodiff.read_text(text.replace("f32[8,4]{1,0}", "f32[8,4]{0,1}"))
+    old, new = hlodiff.read_text(text), hlodiff.read_text(text.replace("f32[64,128]{1,0}", "f32[64,128]{0,1}"))
     assert said(old, new) == [f"the buffer that {opcode} writes has another layout ({{1,0}} -> {{0,1}})"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import hlodiff
 from hlodiff.differ import Edit, FieldChange, Site, classes_of
 from tests.scenarios import lines
@@ -142,3 +144,33 @@ def test_inputs_that_are_split_in_another_way_are_said_before_what_follows_from_
         "inputs of shard_map are sharded differently (P('d',) -> replicated)",
         "a mean is over 8 elements instead of 4",
     ]
+
+
+@pytest.mark.parametrize(("taken", "is_resharded"), [("%saved", True), ("%arg1", False)])
+def test_another_value_that_the_backward_pass_takes_is_no_resharded_one(taken: str, is_resharded: bool) -> None:
+    """It takes what the forward pass saved, each with its own sharding."""
+
+    def text(taken: str, spec: str, rows: int) -> str:
+        return f"""module @m {{
+  sdy.mesh @mesh = <["d"=2]>
+  func.func public @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {{
+    %saved = stablehlo.tanh %arg1 : tensor<8xf32>
+    %0 = sdy.manual_computation(%arg0, {taken}) in_shardings=[<@mesh, [{{"d"}}]>, <@mesh, [{spec}]>]
+        out_shardings=[<@mesh, []>] manual_axes={{"d"}} (%x: tensor<4xf32>, %y: tensor<{rows}xf32>) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %a = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+          : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+      %b = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]
+          : (tensor<{rows}xf32>, tensor<f32>) -> tensor<f32>
+      %c = stablehlo.multiply %a, %b : tensor<f32>
+      sdy.return %c : tensor<f32>
+    }} : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
+    return %0, %saved : tensor<f32>, tensor<8xf32>
+  }}
+}}
+"""
+
+    old, new = (hlodiff.read_text(text(*one)) for one in (("%saved", "{}", 8), (taken, '{"d"}', 4)))
+    found = hlodiff.diff(old, new)
+    said = "inputs of shard_map are sharded differently (replicated -> P('d',))"
+    assert ("placement" in classes_of(found), said in happened(found)) == (is_resharded, is_resharded)

@@ -747,6 +747,35 @@ def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     return found
 
 
+def resharded_by_map(change: FieldChange, edit: Edit, diff: ModuleDiff) -> list[tuple[str, str]]:
+    """The shardings that `jax.shard_map` takes or returns its values with, where they differ.
+
+    An operand of another type, or that another operation made, is another value and no resharded one: the backward pass
+    takes what the forward pass saved.
+
+    Args:
+        change: a change of `in_shardings` or `out_shardings`; others give [].
+        edit: its edit.
+        diff: the edit's comparison.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> module = Module("m", "stablehlo", (), 0)
+        >>> resharded_by_map(FieldChange("operands", "%a", "%b"), Edit("changed"), ModuleDiff(module, module))
+        []
+    """
+    pairs = resharded_values(change.old, change.new, with_kept=True)
+    taken: list[list[tuple[str, str]]] = []
+    if pairs and "operands" in edit.fields and change.field == "attribute:in_shardings" and edit.old and edit.new:
+        for site, module in ((edit.old, diff.old), (edit.new, diff.new)):
+            instructions = module.computations[site.computation].instructions
+            operands = [instructions[number] for number in site.instruction_in(module).operands]
+            taken.append([(it.opcode, str(it.shape)) for it in operands])
+        if {len(pairs)} == {*map(len, taken)}:
+            pairs = [pair for pair, old, new in zip(pairs, *taken, strict=True) if old == new]
+    return [pair for pair in pairs if pair[0] != pair[1]]
+
+
 def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
     """Class of an added or removed instruction."""
     if (site.opcode, site.computation) == ("parameter", module.entry):
@@ -782,7 +811,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         return [("interface", False), *([("placement", False)] if is_placement else also)]
     if field == LEFT_OVER:
         return [("cost", True)]
-    is_placement = is_placement or bool(resharded_values(old, new))  # of what `shard_map` takes and returns
+    is_placement = is_placement or bool(resharded_by_map(change, edit, diff))  # of what `shard_map` takes and returns
     is_of_module = site is None and field.removeprefix("attribute:").startswith(_MODULE_PLACEMENT)
     if is_placement or (is_of_module and "<[]>" not in (old, new)):  # a mesh without axes places nothing
         # A compiler's copy of an argument has its sharding.

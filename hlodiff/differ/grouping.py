@@ -60,6 +60,7 @@ class Origins:
     _found: dict[Place, Stack] = field(default_factory=dict)
     # Where a stack ends inside a library, the callers of its computation add to it, see `stack`.
     _called: dict[tuple[int, int], Stack] = field(default_factory=dict)
+    _of_several: dict[int, bool] = field(default_factory=dict)
 
     @cached_property
     def _sites(self) -> list[list[tuple[int, int, str]]]:
@@ -271,6 +272,17 @@ class Origins:
             instructions = self.module.computations[index].instructions if places else ()
             if places and not any(it.opcode == "parameter" and it.shape.dimensions for it in instructions):
                 found[index] = places
+        return found
+
+    def is_of_several_lines(self, computation: int) -> bool:
+        """Whether fusions of several lines share a body: XLA keeps equal ones once, with the metadata of one."""
+        found = self._of_several.get(computation)
+        if found is None:
+            places = [place[:2] for place in self._sites[computation]] if self.module.stage == "compiled" else []
+            calls = [it for place in places if (it := at(self.module, place)).opcode == "fusion"]
+            frames = {it.frame for it in calls if it.frame >= 0}
+            lines = {own_frame(self.module.stack(frame)) for frame in frames} if len(frames) > 1 else frames
+            found = self._of_several[computation] = len(lines) > 1
         return found
 
     def _chain(self, computation: int, instruction: int) -> Iterator[Place]:
@@ -487,6 +499,7 @@ def _edit(
         kept=first.kept,
         region=region,
         is_replaced=is_replaced,
+        is_of_several_lines=place is not None and origin.is_of_several_lines(place[0]),
     )
 
 

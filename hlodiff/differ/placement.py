@@ -178,8 +178,12 @@ def sharding_of_values(shardings: Iterable[str]) -> str:
     return f"#sdy.sharding_per_value<[{values}]>"
 
 
-def resharded_values(old: str, new: str) -> list[tuple[str, str]]:
+def resharded_values(old: str, new: str, *, with_kept: bool = False) -> list[tuple[str, str]]:
     """The shardings of the values of a list that are sharded differently; [] if values came or went.
+
+    Args:
+        old, new: both lists.
+        with_kept: whether the other values are returned too.
 
     Example:
         >>> one = '#sdy.sharding_per_value<[<@m, [{"a"}]>]>'
@@ -188,7 +192,7 @@ def resharded_values(old: str, new: str) -> list[tuple[str, str]]:
     """
     before, after = shardings_of_values(old), shardings_of_values(new)
     is_alike = len(before) == len(after)
-    return [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] if is_alike else []
+    return [pair for pair in zip(before, after, strict=True) if with_kept or pair[0] != pair[1]] if is_alike else []
 
 
 def _parts(text: str, brackets: str = "{}") -> list[str]:

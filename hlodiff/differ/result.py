@@ -183,6 +183,7 @@ class Edit:
         region: the number of its region if most of that was removed and added, otherwise None.
         is_replaced: whether the region's line really computes less of what was removed and more of what was added: only
             then reports say that one replaced the other.
+        is_of_several_lines: whether fusions of several lines share the body that it is in: its line is that of any.
         passes: the XLA pass that introduced it, as text; "" if not requested.
 
     `old` and `new` are its first site; None where it has none on that side.
@@ -202,6 +203,7 @@ class Edit:
     kept: tuple[bool, bool] = (False, False)
     region: int | None = None
     is_replaced: bool = False
+    is_of_several_lines: bool = False
     passes: str = ""
     users_cost: tuple[Cost | None, Cost | None] = (None, None)
     old: Site | None = field(init=False, repr=False, compare=False)

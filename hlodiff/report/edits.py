@@ -75,11 +75,16 @@ def callee_of(edit: Edit) -> str:
 
     Example:
         >>> call = Site(0, 0, "main", "c", "func.call", "%c = f32[2] func.call(%x), callee=%multiply_ea1994")
-        >>> callee_of(Edit("added", sites=((None, call),), op_name="jit(step)/transpose(jvp(jit(silu)))"))
-        'silu'
+        >>> scopes = "jit(step)/transpose(jvp(jit(silu)))", "jit(step)"
+        >>> [callee_of(Edit("added", sites=((None, call),), op_name=scope)) for scope in scopes]
+        ['silu', '']
+
+    JAX lowers some primitives to functions of their own, as `argmax`; their calls have the scope of the program.
     """
     site = edit.new or edit.old
-    return called_function(edit.op_name or "") if site is not None and site.opcode in CALLS else ""
+    scope = edit.op_name or ""
+    is_named = site is not None and site.opcode in CALLS and (site.computation_name != "main" or "/" in scope)
+    return called_function(scope) if is_named else ""
 
 
 OF_BODY = "of a loop's body"

@@ -1057,7 +1057,8 @@ def _line_of_flops(followers: Iterable[Edit], kinds: Container[str], root: str, 
     for edit in followers:
         if edit.cost and edit.kind not in kinds:
             old, new = (cost.flops if cost else 0 for cost in edit.cost)
-            found[place(edit.source, root, packages).partition(" (")[0]] += abs(new - old)
+            line = place(edit.source, root, packages).partition(" (")[0]
+            found["" if edit.is_of_several_lines else line] += abs(new - old)
     line, flops = found.most_common(1)[0] if found else ("", 0)
     return line if 2 * flops > found.total() else ""
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain, combinations, islice
+from math import prod
 from typing import Concatenate, ParamSpec
 
-from hlodiff.differ.classify import classes_of_edit, is_argument
+from hlodiff.differ.classify import classes_of_edit, is_argument, resharded_by_map
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
-from hlodiff.differ.placement import donations, format_partition, places_nothing, resharded_values
+from hlodiff.differ.placement import donations, format_partition, places_nothing
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
 from hlodiff.differ.result import ArgumentChanges, Edit, ModuleDiff, Site
@@ -538,7 +539,7 @@ def _mapped(diff: ModuleDiff) -> Iterator[str]:
     for edit in diff.reported:
         for change in edit.changes:
             if change.field in _OF_SHARD_MAP:
-                others = (format_pair(*pair) for pair in resharded_values(change.old, change.new))
+                others = (format_pair(*pair) for pair in resharded_by_map(change, edit, diff))
                 found.setdefault(_OF_SHARD_MAP[change.field], {}).update(dict.fromkeys(others))
     for name, pairs in found.items():
         if pairs:
@@ -1071,10 +1072,14 @@ def _written_buffers(diff: ModuleDiff, packages: Sequence[str]) -> Iterator[str]
         yield f"the buffer that {opcode} writes {other} ({format_pair(change.old, change.new)}){at}"
 
 
+_TILE = 8 * 128  # elements
+
+
 def reordered_write(diff: ModuleDiff | None) -> Edit | None:
     """The first in-place write that touches shorter contiguous pieces of memory than before; None if there is none.
 
-    All numbers of such a program may be lower and each write still slower, because it is less contiguous.
+    All numbers of such a program may be lower and each write still slower, because it is less contiguous. The order of
+    a buffer that one tile of a TPU holds costs nothing worth a word.
     """
     if diff is None:
         return None
@@ -1090,6 +1095,8 @@ def reordered_write(diff: ModuleDiff | None) -> Edit | None:
             )
             if old == new or sorted(old) != sorted(new):  # not the same dimensions in another order
                 continue
+        if prod(edit.new.instruction_in(diff.new).shape.dimensions) <= _TILE:
+            continue
         writes = _write(edit.old, diff.old), _write(edit.new, diff.new)
         if writes[1] is not None and (writes[0] is None or _is_apart(*writes[0], *writes[1])):
             return edit

@@ -193,14 +193,18 @@ class ReportTexts:
             compiled.sort(key=lambda one: not work.is_library_call(one.edit_group))
         chosen = (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER])
         nets: dict[int, Nets] = {}
-        for shared in chosen:
-            number = shared.edit_group.edits[0][0]
+        for number in {number for shared in chosen for number in shared.programs}:
             diff = self.report.programs[number].diff
-            if number not in nets and diff is not None:
+            if diff is not None:
                 nets[number] = nets_by_operation(diff)
-        return tuple(
-            replace(one, in_all=undone_in_all(one.edit_group, nets[one.edit_group.edits[0][0]])) for one in chosen
-        )
+        return tuple(replace(one, in_all=self._in_all(one, nets)) for one in chosen)
+
+    def _in_all(self, shared: SharedText, nets: Mapping[int, Nets]) -> str:
+        """What other changes undo of a shared one, with the program that it is of if others differ."""
+        first = shared.edit_group.edits[0][0]
+        words = [undone_in_all(shared.edit_group, nets[number]) for number in (first, *shared.programs)]
+        program = self.report.programs[first]
+        return words[0] if shared.of or len({*words}) == 1 or not words[0] else f"{words[0]} in {program.name}"
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:
         """The edit groups listed with this program text."""
