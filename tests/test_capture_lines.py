@@ -80,7 +80,7 @@ def own_lines(name: str) -> set[int]:
 
 def frames(source: Any) -> set[tuple[str, int]]:
     """Every file and line in a source.json."""
-    return {(file, line) for stage in source.values() for file, line, *_ in stage["frames"]}
+    return {(file, line) for name, stage in source.items() if name != "files" for file, line, *_ in stage["frames"]}
 
 
 def blamed(name: str, source: Any) -> set[int]:

@@ -49,7 +49,7 @@ def content_id(content: bytes) -> str:
     """The name that git gives to the content of a file, with line ends as git stores them.
 
     Example:
-        >>> content_id(b"x = 1\n") == content_id(b"x = 1\r\n"), content_id(b"")
+        >>> content_id(b"x = 1\\n") == content_id(b"x = 1\\r\\n"), content_id(b"")
         (True, 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391')
     """
     content = content.replace(b"\r\n", b"\n")
