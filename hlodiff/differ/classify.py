@@ -14,7 +14,7 @@ from functools import cached_property
 from math import frexp
 from typing import Literal
 
-from hlodiff.differ.edits import INSIDE, LEFT_OVER
+from hlodiff.differ.edits import COPIES, INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.instruction_costs import reserves_memory
@@ -849,15 +849,12 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
 
 
-_COPIES = ("copy", "copy-start", "copy-done")
-
-
 def _is_copy_for_others(edit: Edit, diff: ModuleDiff) -> bool:
     """Whether a copy is of another value, and all that take it or took it compute with the values that they had.
 
     A compiler that keeps other arrays in fast memory copies others: the shortest script pairs the copies.
     """
-    if any(site is None or site.opcode not in _COPIES for site in (edit.old, edit.new)):
+    if any(site is None or site.opcode not in COPIES for site in (edit.old, edit.new)):
         return False
     for side, module in enumerate((diff.old, diff.new)):
         as_before = {
@@ -872,7 +869,7 @@ def _is_copy_for_others(edit: Edit, diff: ModuleDiff) -> bool:
             computation, worklist = module.computations[site.computation], [site.instruction]
             for position in worklist:  # the list grows
                 users = computation.users[position]
-                worklist += [user for user in users if computation.instructions[user].opcode in _COPIES]
+                worklist += [user for user in users if computation.instructions[user].opcode in COPIES]
                 others = {(site.computation, user) for user in users if user not in worklist}
                 if not others <= as_before or position == computation.root:
                     return False
@@ -1026,7 +1023,7 @@ def _is_placing(site: Site) -> bool:
         return True
     if _is_custom_call(site) or site.opcode.startswith("async"):
         return any(target in site.text for target in _HOST_CALLS)
-    return site.opcode in ("copy", "copy-start", "copy-done") and bool(_HOST_SPACE.search(site.text))
+    return site.opcode in COPIES and bool(_HOST_SPACE.search(site.text))
 
 
 # --- Final users of a value: a TPU rounds operands of a matrix product anyway, so a cast before it changes nothing.

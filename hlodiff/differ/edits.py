@@ -303,7 +303,8 @@ _FLOATS = ("f", "bf")
 _REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
 
 
-_COPIES = frozenset(["copy", "copy-start", "copy-done"])
+COPIES = frozenset(["copy", "copy-start", "copy-done"])
+"""What only copies a value."""
 _CASTS = frozenset(["convert"])
 
 
@@ -345,7 +346,7 @@ def _is_same_copied(pair: ComputationMatch, pairs: Pairs, places: tuple[int, int
     assert pair.pairing and pair.old_side and pair.new_side
     owners = pair.old_side.computation, pair.new_side.computation
     types = {owner.instructions[place].shape.element_type for owner, place in zip(owners, places, strict=True)}
-    old, new = (source_through(owner, place, _COPIES) for owner, place in zip(owners, places, strict=True))
+    old, new = (source_through(owner, place, COPIES) for owner, place in zip(owners, places, strict=True))
     sources = [owner.instructions[place] for owner, place in zip(owners, (old, new), strict=True)]
     if all(it.opcode in _CASTS for it in sources):
         old, new = (it.operands[0] for it in sources)

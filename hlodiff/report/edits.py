@@ -73,13 +73,13 @@ def is_jitted_around(name: str, op_name: str | None) -> bool:
 def callee_of(edit: Edit) -> str:
     """The jitted function that a call calls: `silu`; "" if the edit is not of a call, or the callee is unknown.
 
+    JAX lowers some primitives to functions of their own, as `argmax`; their calls have the scope of the program.
+
     Example:
         >>> call = Site(0, 0, "main", "c", "func.call", "%c = f32[2] func.call(%x), callee=%multiply_ea1994")
         >>> scopes = "jit(step)/transpose(jvp(jit(silu)))", "jit(step)"
         >>> [callee_of(Edit("added", sites=((None, call),), op_name=scope)) for scope in scopes]
         ['silu', '']
-
-    JAX lowers some primitives to functions of their own, as `argmax`; their calls have the scope of the program.
     """
     site = edit.new or edit.old
     scope = edit.op_name or ""
@@ -572,8 +572,7 @@ _TARGET = re.compile(r'\bc(?:ustom_call_target|all_target_name)="?([^",\s]{1,60}
 
 def _with_target(opcode: str, site: Site | None) -> str:
     """An opcode, that of a custom call with what it calls: `custom-call __cudnn$convForward`."""
-    is_call = site is not None and opcode in ("custom-call", "custom_call")
-    found = _TARGET.search(site.text) if is_call and site is not None else None
+    found = _TARGET.search(site.text) if site is not None and opcode in ("custom-call", "custom_call") else None
     return f"{opcode} {found[1]}" if found else opcode
 
 

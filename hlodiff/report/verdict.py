@@ -380,9 +380,8 @@ def _way(program: ProgramComparison, number: Number, threshold: float) -> _Chang
     ways = {_sign(pair) for pair in pairs} - {0}
     if len(ways) != 1:
         return 0, 0.0, 0.0
-    old, new = max(
-        reversed(pairs), key=lambda pair: abs(pair[1] - pair[0])
-    )  # of equal changes that of the upper bounds
+    # Of equal changes that of the upper bounds, which are last.
+    old, new = max(reversed(pairs), key=lambda pair: abs(pair[1] - pair[0]))
     doublings = abs(log2(new / old)) if old > 0 and new > 0 else _MOST_DOUBLINGS
     return ways.pop(), doublings, abs(new - old) / abs(old) if old else 1.0
 

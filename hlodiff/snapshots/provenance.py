@@ -57,7 +57,7 @@ def content_id(content: bytes) -> str:
 
 
 def contents_of_files(modules: Iterable[Module], root: str) -> dict[str, str]:
-    """The project's Python files that programs came from, each with the name of its content as it is now.
+    """The project's Python files that programs came from, each with git's name for its current content.
 
     The lines of a program are those of these contents; a file may change, and the program stay the same.
 
@@ -86,7 +86,7 @@ def recorded_files(source: bytes) -> dict[str, str]:
     """The files that a source.json names with their contents; {} if an older version wrote it, or if it is damaged.
 
     Args:
-        source: its content, of which the beginning is read.
+        source: the file's content; only the beginning is read.
 
     Example:
         >>> recorded_files(b'{"files":{"net.py":"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"},"stablehlo":{}}')
