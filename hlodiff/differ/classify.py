@@ -254,7 +254,7 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
     classified = [one for several in by_edit for one in several]
     chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
-    if signature(diff.old) != signature(diff.new):
+    if signature(diff.old) != signature(diff.new) or _renames_results(diff):
         chosen.add("interface")
     if any(name == "cost" for name, _ in classified) and _has_other_work(diff):
         chosen.add("structure")
@@ -719,11 +719,25 @@ def signature(module: Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return arguments, tuple(shape.bare.text for shape in module.result_shapes)
 
 
+def _renames_results(diff: ModuleDiff) -> bool:
+    """Whether results are at other paths, which callers read: a key of a dictionary of metrics.
+
+    Where arguments are renamed too it is the model's field, which results repeat, and no caller names it.
+    """
+    if diff.new.stage != "stablehlo" or diff.arguments.renamed:
+        return False
+    names = [module.result_names() for module in (diff.old, diff.new) if module.computations]
+    numbers = any(name.startswith("result ") for each in names for name in each)
+    return not numbers and len(set(names)) > 1
+
+
 def _classes(edit: Edit, diff: ModuleDiff) -> list[_Classification]:
     site = edit.new or edit.old
     follows = site is not None and (site.opcode in _FOLLOWERS or site.opcode.endswith("-done"))
     if site is not None and edit.kind in ("added", "removed"):
-        return [_of_whole(site, follows or edit.cause is not None, (diff.old, diff.new)[edit.new is not None])]
+        module = (diff.old, diff.new)[edit.new is not None]
+        follows &= not _is_kernel_of_a_copy(site, module)
+        return [_of_whole(site, follows or edit.cause is not None, module)]
     changes = [change for change in edit.changes if change.field != "computation"]
     elsewhere = any(change.field == "compute_type" for change in changes)
     # A changed place brings its own layout, and a changed type its own layout and constants.
@@ -788,6 +802,13 @@ def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
     if site.opcode.removesuffix("-done") in _ARRANGING:
         return "cost", follows
     return "structure", follows
+
+
+def _is_kernel_of_a_copy(site: Site, module: Module) -> bool:
+    """Whether a fusion only copies: it follows from no operation, and is a kernel more or less as a copy itself is."""
+    it = site.instruction_in(module)
+    bodies = [module.computations[n] for _, called in it.calls for n in called] if it.opcode == "fusion" else []
+    return bool(bodies) and all(body.instructions[body.root].opcode == "copy" for body in bodies)
 
 
 def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Classification]:

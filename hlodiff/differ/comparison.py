@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hlodiff.differ.classify import CLASSES, Class, classes_of, replaces_a_number
 from hlodiff.differ.loops import loops_of, whiles
 from hlodiff.differ.metrics import ExecutedCount, executed
-from hlodiff.differ.result import ModuleDiff
+from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.model import Module, Place, Stage
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class ProgramComparison:
             if not self._known or self._known[0][0] is not self.diff or self._known[0][1] != folded:
                 self._known[:] = [(self.diff, folded, classes_of(self.diff, folded))]
             found = self._known[0][2]  # computed on first access; a copy of this record shares them
-            literals = self.is_of_numbers and all(edit.fields == ("literal",) for edit in self.diff.reported)
+            literals = self.is_of_numbers and all(map(_is_of_constants, self.diff.reported))
             found = ("numerics",) if literals and "structure" in found else found
         if self.status == "changed" and found == ("identical",):
             found = ("structure",)  # known to differ, but not compared
@@ -220,6 +220,14 @@ def with_compiler(
         else one
         for one in programs
     )
+
+
+def _is_of_constants(edit: Edit) -> bool:
+    """Whether only constants came, went or have another number, as themselves or as what an operation takes."""
+    site = edit.new or edit.old
+    if edit.kind in ("added", "removed"):
+        return site is not None and site.opcode == "constant"
+    return edit.kind == "changed" and all(one.field == "literal" or one.literals for one in edit.changes)
 
 
 def _marked(program: ProgramComparison, other_stage: ProgramComparison | None, other: bool) -> ProgramComparison:

@@ -270,9 +270,9 @@ def _function_view(
     elif cause and at and DONATED not in cause:
         edited = next((line for stage in whole for line in stage.lines if line.where in lines.edited), None)
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
-    # Callers notice arguments whatever else was edited.
+    # Callers notice arguments and results whatever else was edited; new results may follow from new arguments.
     lowered = [text for text in own if text.stage == "stablehlo"]
-    came = () if cause else next(filter(None, (text.known.arguments for text in lowered)), ())
+    came = () if cause else next(filter(None, (text.known.arguments or text.known.results for text in lowered)), ())
     came = (*came, *next(filter(None, (text.known.constants for text in lowered)), ()))
     came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)

@@ -68,6 +68,7 @@ _PART, _WHOLE = 0.2, 1.5  # of the change of all flops or bytes, what one change
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _OF_NO_KERNELS = 0.05  # fewer launches than this share of all say nothing where they start no kernels
 _LIBRARIES = re.compile(r'custom_call_target="(?:__cu|__onednn|cusolver|lapack)')
+_WHOLE_NUMBER = re.compile(r"-?\d+")
 _LEAST = 0.01  # a smaller change of all needs no explanation
 # A compiler copies and branches where it likes; of others only those of one line are the same ones.
 _ANYWHERE = frozenset([*ARRANGING, "copy-start", "copy-done", *_BRANCHES_AND_LOOPS])
@@ -187,7 +188,30 @@ class NetWork:
             or self._accounts(edit_group)
             or self._accounts_for_launches(edit_group)
             or self.is_library_call(edit_group)
+            or self._is_folded(edit_group)
         )
+
+    def _is_folded(self, edit_group: EditGroup) -> bool:
+        """Whether a whole number is another one that the compiler computed: of which StableHLO has only the parts.
+
+        As the steps of a solver, which StableHLO divides out. Numbers that belong to other shapes say nothing.
+        """
+        if edit_group.kind != "changed" or edit_group.group[1:3] != ("constant", "constant"):
+            return False
+        pairs = {(one.old, one.new) for one in changed_fields(edit_group, self.report) if one.field == "literal"}
+        if not pairs or any(not _WHOLE_NUMBER.fullmatch(side) for pair in pairs for side in pair):
+            return False
+        compiled = self.report.programs[edit_group.edits[0][0]]
+        lowered = [
+            program.diff
+            for program in self.report.programs
+            if (program.name, program.target, program.stage) == (compiled.name, compiled.target, "stablehlo")
+            and program.diff is not None
+        ]
+        if any("shape" in diff.contents for diff in lowered):
+            return False
+        written = {(one.old, one.new) for diff in lowered for edit in diff.reported for one in edit.changes}
+        return bool(lowered) and pairs.isdisjoint(written)
 
     def is_library_call(self, edit_group: EditGroup) -> bool:
         """Whether calls of a library for convolutions, products or solvers came or went."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import chain, combinations, islice
 from math import prod
@@ -79,43 +79,6 @@ def _about(*words: str, stage: Stage | None = None) -> Callable[[_Writer[_P]], _
     return limit
 
 
-def what_happened(
-    diff: ModuleDiff,
-    arguments: Sequence[str],
-    constants: Sequence[str],
-    turns: Sequence[str],
-    packages: Sequence[str] = (),
-) -> Iterator[str]:
-    """Sentences about a changed program, most important first, without markup.
-
-    Args:
-        diff: of two programs.
-        arguments, constants, turns: what is known of them, see `ProgramSentences`.
-        packages: libraries whose own line is named, see `shown_place`.
-
-    Example:
-        >>> list(what_happened(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)), (), (), ()))
-        []
-    """
-    yield from _meshes(diff)
-    yield from _arguments(diff, arguments)
-    yield from _results(diff)
-    yield from constants
-    yield from _independent_results(diff)
-    yield from _resharded(diff)
-    yield from _mapped(diff)
-    yield from _over_other_axes(diff)
-    yield from turns
-    yield from _inlined(diff)
-    yield from _runs(diff)
-    yield from _means(diff)
-    yield from _constants(diff, packages)
-    yield from donation_sentences(diff)
-    yield from _rematerialised(diff)
-    yield from _generators(diff)
-    yield from _written_buffers(diff, packages)
-
-
 @dataclass(frozen=True, slots=True)
 class ProgramSentences:
     """Sentences about a changed program that its headline and its function's verdict choose from.
@@ -124,6 +87,7 @@ class ProgramSentences:
         unrolled, happened, moved, constraints, types: results of `format_unrolled`, `what_happened`, `moved_work`,
             `constraint_counts` and `other_element_types`.
         arguments: those that only one side has, and are no constant on the other.
+        results: those that callers get by another path or of another type, and how many come or go.
         constants: results that are a constant number on one side only.
         turns: how often loops turn, as far as that changed.
     """
@@ -134,8 +98,41 @@ class ProgramSentences:
     constraints: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
     turns: tuple[str, ...] = ()
+
+
+def what_happened(diff: ModuleDiff, known: ProgramSentences, packages: Sequence[str] = ()) -> Iterator[str]:
+    """Sentences about a changed program, most important first, without markup.
+
+    Args:
+        diff: of two programs.
+        known: what it says of arguments, results, constants and turns.
+        packages: libraries whose own line is named, see `shown_place`.
+
+    Example:
+        >>> module = Module("m", "compiled", (), 0)
+        >>> list(what_happened(ModuleDiff(module, module), ProgramSentences()))
+        []
+    """
+    yield from _meshes(diff)
+    yield from _arguments(diff, known.arguments)
+    yield from known.results
+    yield from known.constants
+    yield from _independent_results(diff)
+    yield from _resharded(diff)
+    yield from _mapped(diff)
+    yield from _over_other_axes(diff)
+    yield from known.turns
+    yield from _inlined(diff)
+    yield from _runs(diff)
+    yield from _means(diff)
+    yield from _constants(diff, packages)
+    yield from donation_sentences(diff)
+    yield from _rematerialised(diff)
+    yield from _generators(diff)
+    yield from _written_buffers(diff, packages)
 
 
 def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) -> ProgramSentences:
@@ -152,18 +149,17 @@ def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) 
     diff = program.diff
     if diff is None or diff.identical:
         return ProgramSentences()
-    arguments, turns = tuple(_new_and_gone_arguments(diff)), tuple(_turns(diff))
-    constants = tuple(_result_constants(diff))
-    return ProgramSentences(
-        tuple(format_unrolled(diff)),
-        tuple(what_happened(diff, arguments, constants, turns, packages)),
-        tuple(moved_work(diff)),
-        tuple(constraint_counts(diff, program.metrics())),
-        tuple(other_element_types(diff)),
-        arguments,
-        constants,
-        turns,
+    known = ProgramSentences(
+        unrolled=tuple(format_unrolled(diff)),
+        moved=tuple(moved_work(diff)),
+        constraints=tuple(constraint_counts(diff, program.metrics())),
+        types=tuple(other_element_types(diff)),
+        arguments=tuple(_new_and_gone_arguments(diff)),
+        results=tuple(_results(diff)),
+        constants=tuple(_result_constants(diff)),
+        turns=tuple(_turns(diff)),
     )
+    return replace(known, happened=tuple(what_happened(diff, known, packages)))
 
 
 def sentences_of(program: ProgramComparison, known: ProgramSentences | None = None) -> Iterator[str]:
