@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
+import jax
 import pytest
 
 from benchmarks.edits import EDITS, STABLEHLO, kinds
+from benchmarks.functions import JOBS as FUNCTIONS
 from benchmarks.noise import QUIET, Noise, random_noise
 from benchmarks.pairs import Pair, make_pair, plain_copy
-from benchmarks.programs import Program
+from benchmarks.programs import Program, _abstract
 from benchmarks.scorer import is_no_edit, run, write_failure
 from benchmarks.speed import parse_with_xla, repeated
 from benchmarks.verdict import judge
@@ -181,3 +184,19 @@ def test_numbers_in_stablehlo_are_edited_as_a_whole(literal: str) -> None:
     pair = make_pair(text, "literal", QUIET, Random(1))
     assert pair is not None
     assert [edit.fields for edit in pair.script] == [("literal",)]
+
+
+def test_equal_terms_of_a_sum_pair_with_the_values_that_they_sum() -> None:
+    """The gradients of a scale that two norms share are added up, in another order on the new side.
+
+    Each term is a sum with its own zero, a reshape and another sum, which have to change places together.
+    """
+    layers = FUNCTIONS["transformer_4_step"]
+    arguments = jax.tree.map(lambda text: _abstract(text, SimpleNamespace(devices=jax.devices())), layers.arguments)
+    text = jax.jit(layers.run, donate_argnums=layers.donate).lower(*arguments).as_text(debug_info=True)
+    for name in ("cpu/0", "cuda-h100/0", "cuda-h100/1"):
+        target, number = name.split("/")
+        chance = Random(f"7/{target}/transformer_4_step/stablehlo/several/16/{number}")
+        pair = make_pair(text, "several", random_noise(chance, schedule=chance.random() < 0.3), chance, 16)
+        assert pair is not None
+        assert judge(pair, diff(pair.old, pair.new)).no_longer

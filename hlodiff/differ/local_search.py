@@ -992,6 +992,9 @@ _ROUNDS = 6
 # Next steps of a chain that are compared. Twice as many changed no list of 360 pairs with 16 and 64 random edits and of
 # 41 of two JAX versions.
 _FOLLOWERS = 12
+# Branches from one value that are exchanged, and the most operations of one.
+_MOST_BRANCHES = 8
+_LONGEST_BRANCH = 32
 # The search for chains ends after this many failures per edited instruction, and in all. In 900 pairs with 16 and 64
 # random edits nine of ten chains that saved an edit came after at most thirty failures; two hundred save three edits
 # more of 150, and none in 41 pairs of two JAX versions.
@@ -1086,11 +1089,63 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
         _assign_calls(model, limits)
         search = _LocalSearch(model, limits, start + share)
         is_whole = search.run(0) and (not model.may_save_edit() or search.run(_STEPS_OF_CHAIN))
+    _exchange_branches(model)
     _exchange_numbers(model)
     _exchange_collectives(model)
     _exchange_origins(model)
     budget.left -= model.effort - start
     return is_whole
+
+
+def _exchange_branches(model: CostModel) -> None:
+    """Match equal branches, as the terms of a sum, as the values are matched that they begin with.
+
+    Where the terms are in another order, all operations of two branches have to change places together: more steps than
+    a chain of the search has.
+    """
+    pairing, labels = model.pairing, (model.old.labels[EXACT], model.new.labels[EXACT])
+    for one in [n for n in range(model.old.size) if model.costs[0][n] and model.operands_cost(n)]:
+        starts = [
+            other
+            for operand, _ in model.old.operands[one]
+            if (source := pairing.old[operand]) >= 0
+            for other in model.new.users[source][:_MOST_BRANCHES]
+            if pairing.new[other] >= 0 and labels[0][one] == labels[1][other]
+        ]
+        for other in dict.fromkeys(starts):
+            moves: list[Move] = []
+            a, b = one, other
+            while pairing.old[a] != b and labels[0][a] == labels[1][b] and len(moves) < _LONGEST_BRANCH:
+                moves += [(a, b), *_own_constants(model, a, b)]
+                if len(model.old.users[a]) != 1 or len(model.new.users[b]) != 1:
+                    break
+                a, b = model.old.users[a][0], model.new.users[b][0]
+            if moves and _is_shorter_exchanged(model, moves):
+                break
+
+
+def _own_constants(model: CostModel, one: int, other: int) -> Iterator[Move]:
+    """Equal constants in the same slots of two instructions, which nothing else takes."""
+    labels = model.old.labels[EXACT], model.new.labels[EXACT]
+    for (a, _), (b, _) in zip(model.old.operands[one], model.new.operands[other], strict=False):
+        is_own = len(model.old.users[a]) == len(model.new.users[b]) == 1
+        if is_own and labels[0][a] == labels[1][b] and not model.old.operands[a] and not model.new.operands[b]:
+            yield a, b
+
+
+def _is_shorter_exchanged(model: CostModel, moves: Iterable[Move]) -> bool:
+    """Make these moves, each with the match of what it displaces, if the script is shorter with them."""
+    checkpoint = model.checkpoint()
+    for one, other in moves:
+        if model.pairing.old[one] != other:
+            a, b = model.move(one, other)
+            if min(a, b) >= 0:
+                model.move(a, b)
+    if model.update() < checkpoint[2]:
+        model.forget()
+        return True
+    model.rollback(checkpoint)
+    return False
 
 
 def _exchange_numbers(model: CostModel) -> None:
@@ -1109,15 +1164,7 @@ def _exchange_numbers(model: CostModel) -> None:
                     break
                 (a, _), (b, _) = model.old.operands[a][0], model.new.operands[b][0]
             if moves and not model.old.operands[moves[-1][0]]:
-                checkpoint = model.checkpoint()
-                for move in moves:
-                    c, d = model.move(*move)
-                    if min(c, d) >= 0:
-                        model.move(c, d)
-                if model.update() < checkpoint[2]:
-                    model.forget()
-                else:
-                    model.rollback(checkpoint)
+                _is_shorter_exchanged(model, moves)
 
 
 def _exchange_collectives(model: CostModel) -> None:
