@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from math import frexp
 from typing import Literal
 
@@ -45,10 +46,13 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
         numbers: of some of its reported edits.
     """
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
-    if not chosen or {"convert", "element_type"}.isdisjoint(diff.contents):  # only these round
+    if not chosen:
         return frozenset()
-    if not any(_rounds(edit, diff) for edit in diff.reported):  # or matrix products round it anyway
-        return frozenset()
+    if not _replaces_type(diff):
+        if {"convert", "element_type"}.isdisjoint(diff.contents):  # only these round
+            return frozenset()
+        if not any(_rounds(edit, diff) for edit in diff.reported):  # or matrix products round it anyway
+            return frozenset()
     # Computations that correspond, as far as changed instructions show.
     changed = (edit for edit in diff.edits if edit.kind == "changed")
     mapping = {(a.computation, b.computation) for edit in changed for a, b in edit.sites if a and b}
@@ -70,6 +74,22 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
         if all(is_alike(*place) and not is_same(*place) for place in dict.fromkeys(places)):
             found.add(n)
     return frozenset(found)
+
+
+def _replaces_type(diff: ModuleDiff) -> bool:
+    """Whether an operation was removed and added with results of another floating-point type, as before a cast."""
+    if not {"added", "removed"} <= diff.contents:
+        return False
+    found: dict[tuple[str, tuple[int, ...]], tuple[set[str], set[str]]] = {}
+    for edit in diff.reported:
+        site = edit.new or edit.old
+        if edit.kind in ("added", "removed") and site is not None and site.opcode not in _NO_WORK:
+            shape = site.instruction_in((diff.old, diff.new)[edit.new is not None]).shape
+            if FLOAT.match(shape.element_type):
+                found.setdefault((site.opcode, shape.dimensions), (set(), set()))[edit.new is not None].add(
+                    shape.element_type
+                )
+    return any(old and new and old.isdisjoint(new) for old, new in found.values())
 
 
 def _finder(
@@ -118,8 +138,8 @@ def _untyped(computation: Computation) -> Computation:
     kept: list[Instruction] = []
     values: list[_Value] = []
     for it in computation.instructions:
-        shapes = [it.shape, *(computation.instructions[n].shape for n in it.operands)]
-        is_cast = it.opcode == "convert" and len(shapes) == 2 and all(FLOAT.match(one.element_type) for one in shapes)
+        types = (it.shape.element_type, *_taken_types(it, computation)) if it.opcode == "convert" else ()
+        is_cast = len(types) == 2 and all(map(FLOAT.match, types))
         if is_cast and it.operands[0] < len(values):
             at, result = values[it.operands[0]]
             values.append((at, result or (it.results[0] if it.results else 0)))
@@ -128,6 +148,13 @@ def _untyped(computation: Computation) -> Computation:
             kept.append(it)
     instructions = tuple(_plain(it, values) for it in kept)
     return replace(computation, instructions=instructions, root=values[computation.root][0])
+
+
+def _taken_types(it: Instruction, computation: Computation) -> Iterator[str]:
+    """The element types of what an instruction takes; a call has several results."""
+    for operand, result in it.reads:
+        shape = computation.instructions[operand].shape
+        yield (shape.tuple_shapes[result] if result < len(shape.tuple_shapes) else shape).element_type
 
 
 def _plain(it: Instruction, values: Sequence[_Value]) -> Instruction:
@@ -955,8 +982,7 @@ def _is_cast(site: Site, module: Module) -> bool:
 def _cast_types(site: Site, module: Module) -> tuple[str, ...]:
     """The element types of a value and of its first operand."""
     it = site.instruction_in(module)
-    operands = (module.computations[site.computation].instructions[n] for n in it.operands[:1])
-    return it.shape.element_type, *(one.shape.element_type for one in operands)
+    return it.shape.element_type, *islice(_taken_types(it, module.computations[site.computation]), 1)
 
 
 def _is_interface(field: str, edit: Edit, diff: ModuleDiff) -> bool:

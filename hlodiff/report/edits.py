@@ -17,7 +17,7 @@ from hlodiff.hlo.metadata import called_function, is_path
 from hlodiff.hlo.model import CALLS
 from hlodiff.report.collective_arrays import arrays_of, format_arrays, format_other_arrays
 from hlodiff.report.function_view import ChangeView, StageView
-from hlodiff.report.wording import format_bytes, format_count, format_pair, format_sides, many
+from hlodiff.report.wording import OF_LOOPS, format_bytes, format_count, format_pair, format_sides, many
 
 # Layouts with only the order of dimensions and tiles; one with a memory space (`S(1)`) is kept.
 _LAYOUT = re.compile(r"(?<=\])\{(?![^{}]*S\()[^{}]*\}")
@@ -838,7 +838,7 @@ def format_cost(
         return ""
     several = max(len(loops), *(len(cost.loops) for cost in costs))  # one line may have made several
     if several > 1:
-        where = loops[0].removeprefix("the loop") if len(loops) == 1 else ""
+        where = f"{OF_LOOPS}{loops[0].removeprefix('the loop')}" if len(loops) == 1 else ""
         counted.append(f"one turn of each of {several} loops{where}")
     elif loops and all(cost.loops and not cost.is_partly_in_loops for cost in costs):
         found += f" per turn of {loops[0]}"

@@ -700,6 +700,7 @@ def _stage_views(
     arranged: list[ProgramText] = []
     if len(chosen) > 1:
         chosen, arranged = _chosen(chosen, own, most, lines, known, is_retyped)
+        most = max(most, len(chosen)) if is_compiled else most
     by_targets: dict[tuple[str, ...], list[EditGroup]] = {text.targets: [] for text in own}
     for edit_group, on in chosen:
         by_targets.setdefault(tuple(on), []).append(edit_group)
@@ -848,6 +849,15 @@ def _chosen(
         next((n for n in (*others, *exchanged) if not ranked[n][1].keys().isdisjoint(text.targets)), None)
         for text in own
     ]
+    # Behind a collective, the operation that accounts for most of the other numbers of its target.
+    accounting = [n for n in others if work.accounts_for_most(ranked[n][0])]
+    seconds = [
+        next((n for n in accounting if not ranked[n][1].keys().isdisjoint(text.targets)), None)
+        for text, first in zip(own, firsts, strict=True)
+        if is_known and first is not None and collective_of(ranked[first][0])
+    ]
+    firsts += [n for n in seconds if n is not None][:1]  # a report fits on a screen
+    most = max(most, len({n for n in firsts if n is not None}))
     numbers = [*dict.fromkeys([*(n for n in firsts if n is not None), *others])][:most]
     arranged = [
         text

@@ -994,9 +994,9 @@ def _subgraph(edits: Sequence[Edit], others: Sequence[Edit], stage: str) -> str:
     words = [f"{count:,} {opcode}" if count > 1 else opcode for opcode, count in counts[:_MOST_OPCODES]]
     rest = sum(count for _, count in counts[_MOST_OPCODES:])
     listed = ", ".join(words) + (f" and {rest:,} more" if rest else "")
-    names = Counter(name for edit in listed_edits if (name := jitted_in(edit.op_name)) for _ in range(edit.count))
-    name, count = names.most_common(1)[0] if names else ("", 0)
-    is_inside = 2 * count > sum(edit.count for edit in listed_edits) and f"{name}()" not in listed
+    names = {jitted_in(edit.op_name) for edit in listed_edits if edit.op_name}
+    name = next(iter(names)) if len(names) == 1 else ""
+    is_inside = bool(name) and f"{name}()" not in listed
     # What is around both sides stayed: a solver is not replaced with an activation of its vector field.
     is_inside &= not any(is_jitted_around(name, edit.op_name) for edit in others)
     return f"{name} ({listed})" if is_inside else listed
@@ -1045,7 +1045,11 @@ def format_follows(edit_group: EditGroup, of_program: int = 0) -> str:
     following = format_following(edit_group.following, _follows_cost(edit_group, of_program))
     if not edit_group.follows:
         return following
-    words = [f"{count:,} {opcode}" for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]]
+    steps = collective_of(edit_group)  # of an asynchronous collective, as many instructions as fusions that it is in
+    words = [
+        f"{many(count, 'step')} of it" if steps and opcode == steps else f"{count:,} {opcode}"
+        for opcode, count in edit_group.follows[:_MOST_FOLLOWERS]
+    ]
     rest = sum(count for _, count in edit_group.follows[_MOST_FOLLOWERS:])
     words += [f"{rest:,} more"] if rest else []
     return f"{following}: {', '.join(words)}"
@@ -1064,13 +1068,13 @@ def _line_of_flops(followers: Iterable[Edit], kinds: Container[str], root: str, 
 
 
 def _follows_cost(edit_group: EditGroup, of_program: int) -> str:
-    """The flops that what follows is more or less; of a collective its traffic counts.
+    """The flops that what follows is more or less; of a collective in a fusion its traffic counts.
 
     Less than a hundredth of the flops of the change or of its program is not worth a number.
     """
     own = [cost.flops for cost in edit_group.cost if cost]
     is_worth = _LEAST_PART * abs(_by(edit_group.along, _flops)) >= max(of_program, *own, 1)
-    is_named = any(edit_group.along) and is_worth and not collective_of(edit_group)
+    is_named = any(edit_group.along) and is_worth and not edit_group.collective
     if not is_named:
         return ""
     at = edit_group.along_at
@@ -1404,7 +1408,7 @@ def compared_with_all(
     """
     of_program = list(format_in_all(edit_groups, program))
     yield from of_program
-    known = {edit_group for edit_group, _ in of_program}
+    known = {edit_group for edit_group, words in of_program if words.startswith("flops")}
     others = [one for one in edit_groups if one not in known]
     halves = [one for one in others if is_half_of_work(one)]
     exchanged = [one for one in others if one.kind == "changed" and len({*map(str, one.group[1:3])}) == 2]
@@ -1457,13 +1461,16 @@ def launches_of(edit_group: EditGroup, diff: ModuleDiff | None) -> int:
     """
     if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or diff is None:
         return 0
-    edits = [diff.reported[index] for _, index in edit_group.edits]
     side = int(edit_group.kind == "added")
-    site = (edits[0].old, edits[0].new)[side]
-    if site is not None and site.computation in diff.fused[side]:  # it starts with the fusion that it is in
-        return 0
-    costs = (edit.cost or (None, None) for edit in edits)
-    return sum((new.runs if new else 0) - (old.runs if old else 0) for old, new in costs)
+    found = 0
+    for edit in (diff.reported[index] for _, index in edit_group.edits):
+        are_inside = {site.computation in diff.fused[side] for pair in edit.sites if (site := pair[side]) is not None}
+        if len(are_inside) > 1:
+            return 0  # the cost is of both kinds
+        if are_inside != {True}:  # one inside starts with the fusion that it is in
+            old, new = edit.cost or (None, None)
+            found += (new.runs if new else 0) - (old.runs if old else 0)
+    return found
 
 
 _MOST_UNDONE = 0.75

@@ -64,7 +64,7 @@ _REORDERED = frozenset(
 _ARRANGED = frozenset(["backend_config", "layout"])
 _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the rest differently
 _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, others undo it
-_PART, _WHOLE = 0.2, 1.5  # of the change of all flops or bytes, what one change accounts for
+_PART, _THIRD, _WHOLE = 0.2, 1 / 3, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _OF_NO_KERNELS = 0.05  # fewer launches than this share of all say nothing where they start no kernels
 _LIBRARIES = re.compile(r'custom_call_target="(?:__cu|__onednn|cusolver|lapack)')
@@ -105,7 +105,7 @@ class NetWork:
         moved = self.is_moved(edit_group)
         is_new = edit_group.kind in ("added", "removed") and not moved
         converts = self.is_retyped and is_new and "convert" in edit_group.group[1:3]
-        accounts = not moved and (self._accounts(edit_group) or self.is_library_call(edit_group))
+        accounts = not moved and (self.accounts(edit_group) or self.is_library_call(edit_group))
         is_small = edit_group.size < _SMALL * max(self._bytes(edit_group), 1)
         copies = bool({*_COPIES}.intersection(edit_group.group[1:3])) and is_small
         share = max(
@@ -128,13 +128,13 @@ class NetWork:
             is_counted = f"collectives.{family}" in program.executed()
             return by != 0 and is_counted and is_fewer and not executed_change(program, f"collective_bytes.{family}")
         if edit_group.fields == OTHER_PART:
-            return not self._accounts(edit_group)
+            return not self.accounts(edit_group)
         if edit_group.kind == REPLACED:
             return old == new and not edit_group.by(lambda cost: cost.flops) and is_of_one_size(edit_group.what)
         if edit_group.kind == "changed":
             fields = {*map(str, edit_group.fields)}
             is_arranged = bool(fields) and fields <= _ARRANGED and not new.startswith("custom-call")
-            is_arranged |= old == new and new in _SELECTING and not self._accounts(edit_group)
+            is_arranged |= old == new and new in _SELECTING and not self.accounts(edit_group)
             is_other = len(fields & _OF_FUSIONS) > 1 or fields <= _ARRANGED | {"operands", "fusion_kind"}
             return is_arranged or (old == new == "fusion" and is_other)
         if edit_group.kind not in ("added", "removed"):
@@ -185,7 +185,7 @@ class NetWork:
             collective_of(edit_group)
             or (self._rounds(edit_group) and (not self.is_retyped or new in PRODUCTS))
             or (self.is_retyped and "convert" in (old, new))
-            or self._accounts(edit_group)
+            or self.accounts(edit_group)
             or self._accounts_for_launches(edit_group)
             or self.is_library_call(edit_group)
             or self._is_folded(edit_group)
@@ -284,10 +284,21 @@ class NetWork:
         known = (self.report.programs[number] for number, _ in edit_group.edits[:1])
         return max((most_executed(program, "bytes_accessed") for program in known), default=0)
 
-    def _accounts(self, edit_group: EditGroup) -> bool:
+    def accounts(self, edit_group: EditGroup) -> bool:
         """Whether a change is by itself a good part of the change of all flops or bytes."""
         flops = edit_group.by_all(lambda cost: cost.flops)
         return self._accounts_for(edit_group, "flops", flops) or self._accounts_for_bytes(edit_group)
+
+    def accounts_for_most(self, edit_group: EditGroup) -> bool:
+        """Whether an operation accounts for a third of the change of all flops or bytes: no list does without it.
+
+        A fusion does not say what it computes, and a collective is listed anyway.
+        """
+        if collective_of(edit_group) or operation_of(edit_group) in FUSIONS:
+            return False
+        flops, size = edit_group.by_all(lambda cost: cost.flops), edit_group.by(lambda cost: cost.bytes)
+        share = max(self._share(edit_group, "flops", flops), self._share(edit_group, "bytes_accessed", size))
+        return share >= _THIRD and self.accounts(edit_group)
 
     def _accounts_for_bytes(self, edit_group: EditGroup) -> bool:
         """Whether a change accounts for more or fewer bytes, and its flops were not added or removed elsewhere."""
@@ -471,21 +482,30 @@ class _Kinds:
 def _rearranged(
     removed: Sequence[GroupMember], added: Sequence[GroupMember], root: str, packages: Sequence[str]
 ) -> EditGroup:
-    """One change of the operations of one kind that were removed here and added there, or paired with others there."""
+    """One change of the operations of one kind that were removed here and added there, or paired with others there.
+
+    Some of them are paired with others where the halves differ in number: then both sides have no costs in common. Of
+    fusions there are only bytes: flops are those of operations that came or went, without those that moved in or out.
+    """
     halves = [edit_group_of(("compiled", one[0].edit.kind), one, root, packages) for one in (removed, added) if one]
     shown = halves[-1]
     operation = next(str(one) for one in shown.group[1:3] if one)
     is_group = operation in FUSIONS or operation in _BRANCHES_AND_LOOPS
     kind = "changed" if is_group else "moved"
+    are_alike = len({half.count for half in halves}) == 1 < len(halves)
+    cost = sides_added_up(*(half.cost for half in halves)) if are_alike else (None, None)
+    if operation in FUSIONS:
+        old, new = (one and replace(one, flops=0) for one in cost)
+        cost = old, new
     return replace(
         shown,
         key=("compiled", REPLACED, operation, shown.what, shown.where),
         kind=kind,
         count=max(half.count for half in halves),
         what=f"{shape_of(shown.what)}: holds other operations" if is_group else shown.what,
-        cost=sides_added_up(*(half.cost for half in halves)) if len(halves) == 2 else (None, None),
-        along=sides_added_up(*(half.along for half in halves)) if len(halves) == 2 else (None, None),
+        cost=cost,
+        along=sides_added_up(*(half.along for half in halves)) if are_alike and not is_group else (None, None),
         weight=1 if is_group else LAST,
         group=(kind, operation, operation, OTHER_PART),
-        edits=tuple(edit for half in halves for edit in half.edits),
+        edits=tuple(edit for half in halves[::-1] for edit in half.edits),  # the new line comes first
     )

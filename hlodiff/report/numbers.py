@@ -20,6 +20,7 @@ from hlodiff.report.lines import printable
 from hlodiff.report.report import Report
 from hlodiff.report.wording import (
     FORMATS,
+    OF_LOOPS,
     Unit,
     format_arrow,
     format_bytes,
@@ -197,8 +198,6 @@ MOST_ROWS = 12
 
 PER_CALL = " executed"
 """Suffix of a number that differs from the count in the program text because of a loop."""
-OF_LOOPS = " of unknown length"
-"""Suffix of the number of loops with an unknown trip count."""
 
 
 def format_executed(number: ExecutedCount, unit: Unit = "count") -> str:
@@ -226,7 +225,7 @@ def format_executed_pair(old: ExecutedCount, new: ExecutedCount, unit: Unit = "c
         >>> loops = [UncountedLoop(str(number), "w", "model.py", 3) for number in range(2)]
         >>> old, new = (ExecutedCount(4, 4, ((loops[0], 1, 1), (loops[1], n, n))) for n in (2, 5))
         >>> format_executed_pair(old, new)[1]
-        '5 per turn of the 2nd of 2 loops at model.py:3'
+        '5 per turn of the 2nd of 2 loops of unknown length at model.py:3'
         >>> format_executed_pair(old, ExecutedCount(9, 9))
         ('7 with one turn of each loop of unknown length', '9')
     """
@@ -298,7 +297,7 @@ def _which_loop(loop: UncountedLoop, number: ExecutedCount) -> str:
         return words
     place = alike.index(loop) + 1
     ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 // 10 != 1 else 0, "th")
-    return f"the {place}{ending} of {len(alike):,} loops{words.removeprefix('the loop')}"
+    return f"the {place}{ending} of {len(alike):,} loops{OF_LOOPS}{words.removeprefix('the loop')}"
 
 
 _WITHOUT_INNER = f", without inner loops{OF_LOOPS},"

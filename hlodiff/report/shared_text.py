@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.limits import LimitHit, format_hits
@@ -14,12 +15,14 @@ from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.edits import NAMED
 from hlodiff.report.function_view import MANY, ChangeView, Section
 from hlodiff.report.grouping import (
+    ELEMENT_TYPES,
     REPLACED,
     EditGroup,
     GroupMember,
     Key,
     Nets,
     change_view,
+    collective_of,
     edit_group_of,
     format_follows,
     grouped,
@@ -27,6 +30,7 @@ from hlodiff.report.grouping import (
     members_of,
     nets_by_operation,
     undone_in_all,
+    with_both_halves,
 )
 from hlodiff.report.headline import headline
 from hlodiff.report.numbers import sections
@@ -108,6 +112,7 @@ class SharedText:
         programs: the indices of its programs.
         of: name of that program if its numbers differ from the others, with the counts of these; else "".
         in_all: what other changes of that program undo of it, as text; "" if they do not.
+        joined: the numbers of others that are listed with it, see `with_both_halves`.
     """
 
     number: int
@@ -116,6 +121,7 @@ class SharedText:
     programs: tuple[int, ...]
     of: str = ""
     in_all: str = ""
+    joined: tuple[int, ...] = ()
 
     @property
     def cost_words(self) -> str:
@@ -185,19 +191,25 @@ class ReportTexts:
             from hlodiff.report.net_work import NetWork
 
             left = {*NetWork(self.report).without_undone(one.edit_group for one in written)}
-            written = [one for one in written if one.edit_group in left]
+            written = _with_both_halves([one for one in written if one.edit_group in left])
             is_numeric = any("numerics" in self.report.programs[n].classes for one in written for n in one.programs)
             is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
             work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
-            compiled.sort(key=lambda one: not work.is_library_call(one.edit_group))
-        chosen = (*written[:MOST_WRITTEN], *compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER])
+            compiled.sort(key=lambda one: (not work.is_library_call(one.edit_group), -_carried(one.edit_group)))
+        compiled = compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER]
+        chosen = (*written[:MOST_WRITTEN], *sorted(compiled, key=lambda one: one.number))
         nets: dict[int, Nets] = {}
         for number in {number for shared in chosen for number in shared.programs}:
             diff = self.report.programs[number].diff
             if diff is not None:
                 nets[number] = nets_by_operation(diff)
         return tuple(replace(one, in_all=self._in_all(one, nets)) for one in chosen)
+
+    @cached_property
+    def unlisted(self) -> int:
+        """How many shared changes are not listed."""
+        return len(self.shared) - sum(1 + len(one.joined) for one in self.listed)
 
     def _in_all(self, shared: SharedText, nets: Mapping[int, Nets]) -> str:
         """What other changes undo of a shared one, with the program that it is of if others differ."""
@@ -363,6 +375,29 @@ def _program_texts(
         yield replace(first, targets=on, programs=numbers) if others else first
 
 
+def _with_both_halves(shared: Sequence[SharedText]) -> list[SharedText]:
+    """Joins what was removed and added at one line of the same programs, as a function's own list does."""
+    by_programs: dict[tuple[int, ...], list[SharedText]] = {}
+    for one in shared:
+        by_programs.setdefault(one.programs, []).append(one)
+    found: list[SharedText] = []
+    for alike in by_programs.values():
+        by_edits = {edit: one for one in alike for edit in one.edit_group.edits}
+        for edit_group in with_both_halves([one.edit_group for one in alike], _line_and_types, attrgetter("where")):
+            halves = sorted({*map(by_edits.__getitem__, edit_group.edits)}, key=lambda one: one.number)
+            counted = {one.of for one in halves if one.of}
+            if len(counted) > 1:  # of two programs
+                found += halves
+                continue
+            joined = tuple(one.number for one in halves[1:])
+            found.append(replace(halves[0], edit_group=edit_group, of=next(iter(counted), ""), joined=joined))
+    return sorted(found, key=lambda one: one.number)
+
+
+def _line_and_types(edit_group: EditGroup) -> tuple[str, frozenset[str]]:
+    return edit_group.where, frozenset(ELEMENT_TYPES.findall(edit_group.what))
+
+
 def differs(program: ProgramComparison) -> bool:
     """Whether a program that both sides have differs: edits, or a different schedule or tuning."""
     diff = program.diff
@@ -377,9 +412,11 @@ def format_marks(numbers: Iterable[int], listed: Iterable[SharedText]) -> str:
         '2 that are not listed'
     """
     numbers = sorted(numbers)
+    listed = [*listed]
     known = {one.number for one in listed}
+    joined = {number for one in listed for number in one.joined}
     marks = " ".join(f"[{number}]" for number in numbers if number in known)
-    left = sum(number not in known for number in numbers)
+    left = sum(number not in known | joined for number in numbers)
     more = f"{left:,} more" if marks else f"{left:,} that are not listed"
     return " and ".join(filter(None, (marks, more if left else "")))
 
@@ -392,6 +429,11 @@ def _shared_order(edit_group: EditGroup, stage: Stage, report: Report) -> tuple[
         return True, 0, edit_group.weight, 0, (), -_instructions(edit_group)
     rank, position = cause_order(edit_group, diff.reported[index], diff)
     return False, min(rank, LITERAL), edit_group.weight, rank, position, -_instructions(edit_group)
+
+
+def _carried(edit_group: EditGroup) -> int:
+    """By how many bytes a change of a collective is more or less; 0 for others."""
+    return abs(edit_group.by(lambda cost: cost.collective)) if collective_of(edit_group) else 0
 
 
 def _group(key: Key, text: ProgramText) -> EditGroup:
@@ -441,17 +483,28 @@ def _largest(
     if are_as_many and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
         what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     if chosen.kind != REPLACED:  # its text has the numbers of one program
-        most_of = {own.name: (one.count, own) for one, own in sorted(groups, key=lambda item: item[0].count)}
-        others = [(count, own) for count, own in most_of.values() if count != chosen.count]
+        counted = [(one.count, own) for one, own in groups if own.name != text.name or one.count != chosen.count]
+        counted.sort(key=lambda item: item[0])
+        others = [item for item in counted if item[0] != chosen.count]
         words = [
-            f"{count:,}x in {own.name}{f' on {own.targets[0]}' if on and own.name == text.name else ''}"
-            for count, own in others
+            _counted(name, [item for item in counted if item[1].name == name], bool(on) and name == text.name)
+            for name in dict.fromkeys(own.name for _, own in others)
         ]
-        if len(others) > _MOST_COUNTED:
-            least, *_, most = sorted(count for count, _ in others)
-            words = [f"{least:,}x{f' to {most:,}x' if most > least else ''} in {len(others):,} others"]
+        if len(words) > _MOST_COUNTED:
+            words = [f"{_from_to(count for count, _ in others)} in {len(words):,} others"]
         of = ", ".join([of, *words]) if of else ""
     return replace(chosen, what=what), of
+
+
+def _counted(name: str, found: Sequence[tuple[int, ProgramText]], is_of_targets: bool) -> str:
+    """How many of a change a function has; on which of its targets, where another one has been named."""
+    targets = [target for _, text in found for target in text.targets] if is_of_targets else []
+    return f"{_from_to(count for count, _ in found)} in {name}{format_targets(targets) if targets else ''}"
+
+
+def _from_to(counts: Iterable[int]) -> str:
+    least, *_, most = sorted([*counts] * 2)
+    return f"{least:,}x" if least == most else f"{least:,}x to {most:,}x"
 
 
 def _instructions(edit_group: EditGroup) -> int:

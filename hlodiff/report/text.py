@@ -455,7 +455,7 @@ def _shared_changes(texts: ReportTexts) -> Iterator[Line]:
             numbers.append(shared.number)
         of = "" if len(numbers) == 1 else f"[{numbers[0]}] {'and' if len(numbers) == 2 else 'to'} [{numbers[-1]}]: "
         yield Line(_BELOW, f"{of}{programs}", wrap=True)
-    if left := len(texts.shared) - len(texts.listed):
+    if left := texts.unlisted:
         yield Line(6, f"... and {left} more, {MORE}" if texts.listed else f"{many(left, 'change')}, {MORE}")
     yield Line(0, "")
 

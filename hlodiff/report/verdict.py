@@ -498,7 +498,7 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, others: Iterab
     Returns:
         "mixed" if some cost more and some less, and neither side is more than four times the other, or if memory was
         traded for a tenth of the flops, or if only less memory is certainly better, or if no direction is known of what
-        changed; "same" if none is relevant.
+        changed, or if products are faster and kernels more; "same" if none is relevant.
 
     Example:
         >>> verdict_of([Number("temp", 8, 4, mark="better", rank=2), Number("flops", 8, 9, mark="worse", rank=0.1)])
@@ -522,7 +522,10 @@ def verdict_of(numbers: Sequence[Number], doubtful: bool = False, others: Iterab
     if min(better, worse) * _DOMINATES > max(better, worse) or (doubtful and better > worse):
         return "mixed"
     verdict: Verdict = "better" if better > worse else "worse"
-    return "mixed" if _is_trade(numbers, verdict) else verdict
+    # A small product takes no longer than the start of a kernel, whatever its precision.
+    is_faster = any(work.is_known and work.way == "better" for work in others)
+    is_slower = any(number.name == "launches" and number.relevant and number.mark == "worse" for number in numbers)
+    return "mixed" if _is_trade(numbers, verdict) or (is_faster and is_slower and verdict == "better") else verdict
 
 
 def is_unknown_work(diff: ModuleDiff | None, numbers: Iterable[Number]) -> bool:

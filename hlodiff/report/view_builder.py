@@ -46,7 +46,7 @@ def view_of(texts: ReportTexts, found: ChangedFunctions, folder: str) -> ReportV
         findings=_findings(report, programs),
         toolchain=report.toolchain,
         shared=tuple(one.view(report) for one in texts.listed),
-        shared_more=len(texts.shared) - len(texts.listed),
+        shared_more=texts.unlisted,
         details=tuple(
             _detail(program_text, texts)
             for program_text in texts.program_texts

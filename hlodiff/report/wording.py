@@ -76,6 +76,8 @@ def format_sides(old: float, new: float, show: Callable[[float], str]) -> tuple[
 ARROW = " -> "
 """Between both sides of anything, in every report."""
 
+OF_LOOPS = " of unknown length"
+"""Suffix of loops with an unknown trip count."""
 FIRST_LINE = 80
 """Characters of a first line; longer text belongs in the list."""
 
