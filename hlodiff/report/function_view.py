@@ -263,7 +263,7 @@ class FunctionView:
         name: function and case, or a file name.
         verdict: the verdict over all targets; "mixed" also if it is better on some and worse on others.
         sentence: the verdict as a sentence: `worse on 2 of 3 targets: +1 all-gather (32.0 KiB)`.
-        largest: only the numbers of that sentence.
+        largest, against: only the numbers of that sentence, and the first that speaks against the verdict.
         happened: what happened and where, in one line: `jax.nn.gelu -> jax.nn.silu at net.py:6`.
         what: what happened in a few words: `placement: 2 sharding constraints gone`.
         where: the Python line that caused it.
@@ -284,6 +284,7 @@ class FunctionView:
     verdict: Verdict
     sentence: str
     largest: str = ""
+    against: str = ""
     happened: str = ""
     what: str = ""
     where: Place | None = None

@@ -287,6 +287,7 @@ def _function_view(
         verdict=verdict,
         sentence="; ".join(filter(None, (sentence, *known, *came, cause, at + caller))),
         largest=worded.largest,
+        against=worded.against,
         happened=at,
         what=_in_a_few_words([report.programs[n] for n in numbers], stages),
         where=where,
@@ -372,12 +373,14 @@ def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
 class _WordedVerdict(NamedTuple):
     """The verdict over all targets, its sentence, and its first numbers with the targets that have them.
 
+    `against` is the first number that speaks against the verdict.
     `is_at_equal_turns` says that numbers of it hold at equal trip counts only, of loops whose length depends on data.
     """
 
     verdict: Verdict
     sentence: str
     largest: str = ""
+    against: str = ""
     is_at_equal_turns: bool = False
     is_partly_known: bool = False
 
@@ -393,6 +396,7 @@ def _verdict_in_words(
     words: dict[Verdict, list[str]] = {}
     parts: list[str] = []
     largest: list[str] = []
+    opposed = ""
     is_at_equal_turns = is_partly_known = False
     for verdict, group in by.items():
         if verdict == "same":
@@ -416,7 +420,7 @@ def _verdict_in_words(
             for total in (len(targets), compared)
         )
         words[verdict] = [*in_group, *_all_collectives(group, programs)]
-        largest = largest or alone[: 3 if verdict == "mixed" else 1]
+        is_first, largest = not largest, largest or alone[: 3 if verdict == "mixed" else 1]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
@@ -442,6 +446,7 @@ def _verdict_in_words(
             against = sorted(group, key=lambda one: not decisive_numbers(one.numbers, other))
             against_it = [*_on_targets(opposite, len(targets)), *_numbers(other, against, with_sizes=True)]
             listed = ", but ".join(filter(None, (listed, *against_it[:1])))
+            opposed = next(iter(against_it), "") if is_first else opposed
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
         on = _on([target for one in verdicts for target in one.targets], compared)
@@ -453,10 +458,10 @@ def _verdict_in_words(
         only = _on(unknown, compared) if len(unknown) < len(targets) else ""
         doubt += f", not counting matrix products{only}" if unknown else ""
         flags = bool(condition), doubt.startswith(_AS_FAR_AS_KNOWN)
-        return _WordedVerdict("same", f"same cost{on}{doubt}", "", *flags)
+        return _WordedVerdict("same", f"same cost{on}{doubt}", "", "", *flags)
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
     sentence = _with_turns_said_once("; ".join(parts))
-    return _WordedVerdict(overall, sentence, ", ".join(largest), is_at_equal_turns, is_partly_known)
+    return _WordedVerdict(overall, sentence, ", ".join(largest), opposed, is_at_equal_turns, is_partly_known)
 
 
 def _on_targets(words: Mapping[str, Sequence[str | None]], total: int) -> list[str]:
@@ -1019,7 +1024,8 @@ def overall(functions: Sequence[FunctionView]) -> str:
     is_same = len({view.happened for view in functions}) == 1  # one edit made them all
     happened = f"; {first.happened}" if first.happened and (is_same or first.largest) else ""
     # Numbers weigh differently, so that another function may have the largest percentage.
-    return f"{text}; mainly {first.name}, {first.largest}{happened}" if first.largest else text + happened
+    numbers = ", but ".join(filter(None, (first.largest, first.against)))
+    return f"{text}; mainly {first.name}, {numbers}{happened}" if first.largest else text + happened
 
 
 def _reserves(functions: Sequence[FunctionView]) -> str:

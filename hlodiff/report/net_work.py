@@ -19,6 +19,7 @@ from hlodiff.differ.regions import CARRIERS, PRODUCTS
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.report.edits import format_shape
 from hlodiff.report.grouping import (
+    ELEMENT_TYPES,
     HANDED_ON,
     LAST,
     OTHER_PART,
@@ -194,24 +195,24 @@ class NetWork:
     def _is_folded(self, edit_group: EditGroup) -> bool:
         """Whether a whole number is another one that the compiler computed: of which StableHLO has only the parts.
 
-        As the steps of a solver, which StableHLO divides out. Numbers that belong to other shapes say nothing.
+        As the steps of a solver, which StableHLO divides out. Where it differs in more, others belong to other shapes.
         """
         if edit_group.kind != "changed" or edit_group.group[1:3] != ("constant", "constant"):
+            return False
+        if FLOAT.match(next(iter(ELEMENT_TYPES.findall(edit_group.what)), "")):
             return False
         pairs = {(one.old, one.new) for one in changed_fields(edit_group, self.report) if one.field == "literal"}
         if not pairs or any(not _WHOLE_NUMBER.fullmatch(side) for pair in pairs for side in pair):
             return False
-        compiled = self.report.programs[edit_group.edits[0][0]]
-        lowered = [
-            program.diff
+        is_of_numbers = self.report.programs[edit_group.edits[0][0]].is_of_numbers
+        written = {
+            (one.old, one.new)
             for program in self.report.programs
-            if (program.name, program.target, program.stage) == (compiled.name, compiled.target, "stablehlo")
-            and program.diff is not None
-        ]
-        if any("shape" in diff.contents for diff in lowered):
-            return False
-        written = {(one.old, one.new) for diff in lowered for edit in diff.reported for one in edit.changes}
-        return bool(lowered) and pairs.isdisjoint(written)
+            if program.stage == "stablehlo" and program.diff is not None
+            for edit in program.diff.reported
+            for one in edit.changes
+        }
+        return is_of_numbers and pairs.isdisjoint(written)
 
     def is_library_call(self, edit_group: EditGroup) -> bool:
         """Whether calls of a library for convolutions, products or solvers came or went."""

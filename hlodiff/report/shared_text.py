@@ -386,7 +386,7 @@ def _with_both_halves(shared: Sequence[SharedText]) -> list[SharedText]:
         for edit_group in with_both_halves([one.edit_group for one in alike], _line_and_types, attrgetter("where")):
             halves = sorted({*map(by_edits.__getitem__, edit_group.edits)}, key=lambda one: one.number)
             counted = {one.of for one in halves if one.of}
-            if len(counted) > 1:  # of two programs
+            if len(counted) > 1 or len({one.edit_group.count for one in halves}) > 1:  # of two programs, or more of it
                 found += halves
                 continue
             joined = tuple(one.number for one in halves[1:])
