@@ -1412,6 +1412,7 @@ def compared_with_all(
     others = [one for one in edit_groups if one not in known]
     halves = [one for one in others if is_half_of_work(one)]
     exchanged = [one for one in others if one.kind == "changed" and len({*map(str, one.group[1:3])}) == 2]
+    exchanged += [one for one in others if one.kind in ("added", "removed") and not one.by(_flops)]
     if program.diff is not None and exchanged:
         everywhere = nets_by_operation(program.diff)
         yield from ((one, words) for one in exchanged if (words := undone_in_all(one, everywhere)))
