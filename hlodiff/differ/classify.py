@@ -15,7 +15,7 @@ from itertools import islice
 from math import frexp
 from typing import Literal
 
-from hlodiff.differ.edits import COPIES, INSIDE, LEFT_OVER
+from hlodiff.differ.edits import COPYING, INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
 from hlodiff.differ.instruction_costs import reserves_memory
@@ -23,7 +23,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
-from hlodiff.differ.shape_literals import follows_from_shapes
+from hlodiff.differ.shape_literals import follows_from_shapes, number_in
 from hlodiff.hlo.collectives import stem
 from hlodiff.hlo.metadata import REMATERIALISED, own_frame, own_frames, own_place
 from hlodiff.hlo.model import BROADCASTS, CONDITIONALS, Computation, Frame, Instruction, Module, Shape
@@ -210,8 +210,6 @@ _LEADING = re.compile(r"\d+")
 _INTEGER = re.compile(r"-?\d+")
 _BITS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7)}  # of exponent and mantissa
 _RESULT = re.compile(r"= \(?(b?[fc]\d+\w*)")
-_SCALAR = re.compile(r"dense<(-?[\d.]+(?:[eE][-+]?\d+)?)>")
-_ONE_NUMBER = re.compile(r"(?:dense<)?(-?[\d.]+(?:[eE][-+]?\d+)?)>?")
 _ZERO = re.compile(r"(?:dense<)?-?0(?:\.0*)?(?:e[-+]?0+)?>?", re.IGNORECASE)
 _HOST_SPACE = re.compile(r"S\(5\)")
 _PLACEMENT = frozenset(["sharding", "compute_type", "replica_groups"])
@@ -335,10 +333,11 @@ def _edited_places(diff: ModuleDiff) -> list[set[_Place]]:
     return [{(site.computation, site.instruction) for pair in sites if (site := pair[side])} for side in (0, 1)]
 
 
-def _is_count(user: Instruction, site: Site) -> bool:
+def _is_count(user: Instruction, site: Site, module: Module) -> bool:
     """Whether an operation divides by a constant that is a whole number, as a mean does."""
-    number = _SCALAR.search(site.text) if user.opcode == "divide" and user.operands[-1] == site.instruction else None
-    return number is not None and float(number[1]).is_integer()
+    is_divisor = user.opcode == "divide" and user.operands[-1] == site.instruction
+    number = number_in(site.instruction_in(module).literal) if is_divisor else None
+    return number is not None and number.is_integer()
 
 
 def numbers_in_place(diff: ModuleDiff) -> frozenset[int]:
@@ -372,7 +371,7 @@ def _numbers_for_values(diff: ModuleDiff) -> frozenset[int]:
     def is_taken(side: bool, site: Site, user: int) -> bool:
         it = modules[side].computations[site.computation].instructions[user]
         edited = {(site.computation, n) in places[side] for n in (user, *it.operands) if n != site.instruction}
-        return edited == {False} and it.opcode != "return" and not _is_count(it, site)
+        return edited == {False} and it.opcode != "return" and not _is_count(it, site, modules[side])
 
     return frozenset(
         n
@@ -434,7 +433,8 @@ def _exchanged_numbers(diff: ModuleDiff) -> frozenset[int]:
 def _is_taken(diff: ModuleDiff, number: _LoneNumber, places: Sequence[Container[_Place]]) -> bool:
     """Whether only operations of both programs take a constant, directly or as edited instructions hand it on."""
     _, side, site = number
-    computation = (diff.old, diff.new)[side].computations[site.computation]
+    module = (diff.old, diff.new)[side]
+    computation = module.computations[site.computation]
 
     def takers(position: int) -> Iterator[int]:
         if position == site.instruction or (site.computation, position) in places[side]:
@@ -443,7 +443,7 @@ def _is_taken(diff: ModuleDiff, number: _LoneNumber, places: Sequence[Container[
     taking = [n for n in preorder([site.instruction], takers) if n != site.instruction]
     edited = [n for n in taking if (site.computation, n) in places[side]]
     is_handed_on = all(computation.instructions[n].opcode in _NO_WORK for n in edited)
-    return is_handed_on and not any(_is_count(computation.instructions[n], site) for n in taking)
+    return is_handed_on and not any(_is_count(computation.instructions[n], site, module) for n in taking)
 
 
 def _is_numeric_anyway(edit: Edit, diff: ModuleDiff) -> bool:
@@ -902,7 +902,7 @@ def _is_copy_for_others(edit: Edit, diff: ModuleDiff) -> bool:
 
     A compiler that keeps other arrays in fast memory copies others: the shortest script pairs the copies.
     """
-    if any(site is None or site.opcode not in COPIES for site in (edit.old, edit.new)):
+    if any(site is None or site.opcode not in COPYING for site in (edit.old, edit.new)):
         return False
     for side, module in enumerate((diff.old, diff.new)):
         as_before = {
@@ -917,7 +917,7 @@ def _is_copy_for_others(edit: Edit, diff: ModuleDiff) -> bool:
             computation, worklist = module.computations[site.computation], [site.instruction]
             for position in worklist:  # the list grows
                 users = computation.users[position]
-                worklist += [user for user in users if computation.instructions[user].opcode in COPIES]
+                worklist += [user for user in users if computation.instructions[user].opcode in COPYING]
                 others = {(site.computation, user) for user in users if user not in worklist}
                 if not others <= as_before or position == computation.root:
                     return False
@@ -950,8 +950,7 @@ def _is_exact_inverse(edit: Edit, diff: ModuleDiff) -> bool:
 
 def _number(it: Instruction) -> float | None:
     """The value of a constant that is one number."""
-    found = _ONE_NUMBER.fullmatch(it.literal or "")
-    return float(found[1]) if found and not it.shape.dimensions else None
+    return None if it.shape.dimensions else number_in(it.literal)
 
 
 def _is_of_other_devices(diff: ModuleDiff) -> bool:
@@ -1070,7 +1069,7 @@ def _is_placing(site: Site) -> bool:
         return True
     if _is_custom_call(site) or site.opcode.startswith("async"):
         return any(target in site.text for target in _HOST_CALLS)
-    return site.opcode in COPIES and bool(_HOST_SPACE.search(site.text))
+    return site.opcode in COPYING and bool(_HOST_SPACE.search(site.text))
 
 
 # --- Final users of a value: a TPU rounds operands of a matrix product anyway, so a cast before it changes nothing.

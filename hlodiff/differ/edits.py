@@ -23,7 +23,7 @@ from hlodiff.differ.instruction_matches import OWN, Elements, InstructionMap
 from hlodiff.differ.operands import operands_changed, root_changed
 from hlodiff.differ.result import Cost, FieldChange, Kind, Site
 from hlodiff.hlo.grammar import aliased_buffers, donated_parts, layout_parts, load_json, split_commas, without_comments
-from hlodiff.hlo.model import Computation, Instruction, Module, Place, at
+from hlodiff.hlo.model import COPIES, Computation, Instruction, Module, Place, at
 from hlodiff.hlo.printer import print_instruction
 from hlodiff.hlo.traversal import fused_only, source_through
 from hlodiff.normalizer.backend_config import is_of_xla
@@ -303,7 +303,7 @@ _FLOATS = ("f", "bf")
 _REPEATING = frozenset(["broadcast", "broadcast_in_dim", "bitcast", "reshape"])
 
 
-COPIES = frozenset(["copy", "copy-start", "copy-done"])
+COPYING = COPIES | {"copy-done"}
 """What only copies a value."""
 _CASTS = frozenset(["convert"])
 
@@ -346,7 +346,7 @@ def _is_same_copied(pair: ComputationMatch, pairs: Pairs, places: tuple[int, int
     assert pair.pairing and pair.old_side and pair.new_side
     owners = pair.old_side.computation, pair.new_side.computation
     types = {owner.instructions[place].shape.element_type for owner, place in zip(owners, places, strict=True)}
-    old, new = (source_through(owner, place, COPIES) for owner, place in zip(owners, places, strict=True))
+    old, new = (source_through(owner, place, COPYING) for owner, place in zip(owners, places, strict=True))
     sources = [owner.instructions[place] for owner, place in zip(owners, (old, new), strict=True)]
     if all(it.opcode in _CASTS for it in sources):
         old, new = (it.operands[0] for it in sources)

@@ -27,6 +27,17 @@ _MOST_COUNTS = 16  # of differing reductions; with more, any two numbers may mat
 _KEEPING = frozenset(["broadcast", "broadcast_in_dim", "reshape", "bitcast", "convert", "copy"])
 
 
+def number_in(literal: str | None) -> float | None:
+    """The value of a literal that is one number, in HLO or StableHLO; None for others.
+
+    Example:
+        >>> number_in("8"), number_in("dense<2.500000e-01>"), number_in("{1, 2}"), number_in(None)
+        (8.0, 0.25, None, None)
+    """
+    found = _SCALAR.fullmatch(literal or "")
+    return float(found[1]) if found else None
+
+
 def follows_from_shapes(old: str, new: str, counts: Iterable[Pair]) -> bool:
     """Whether a number changed exactly as a number of elements did.
 
@@ -44,12 +55,10 @@ def follows_from_shapes(old: str, new: str, counts: Iterable[Pair]) -> bool:
         >>> follows_from_shapes("96", "128", counts), follows_from_shapes("0.1", "0.2", counts)
         (True, False)
     """
-    before, after = _SCALAR.fullmatch(old), _SCALAR.fullmatch(new)
-    if before is None or after is None:
+    before, after = number_in(old), number_in(new)
+    if not before or not after or (before < 0) != (after < 0):
         return False
-    pair = abs(float(before[1])), abs(float(after[1]))
-    if 0 in pair or before[1].startswith("-") != after[1].startswith("-"):
-        return False
+    pair = abs(before), abs(after)
     return any(
         math.isclose(pair[0] * factor, count[0] ** power, rel_tol=1e-6)
         and math.isclose(pair[1] * factor, count[1] ** power, rel_tol=1e-6)
@@ -94,10 +103,10 @@ def means(module: Module, touched: Iterable[int]) -> Counter[int]:
             if it.opcode != "divide" or len(it.operands) != 2:
                 continue
             total, count = (_source(body, operand) for operand in it.operands)
-            literal = _SCALAR.fullmatch(count.literal or "") if count.opcode == "constant" else None
-            if literal is not None and total.opcode == "reduce" and _is_sum(module, total):
+            divisor = number_in(count.literal) if count.opcode == "constant" else None
+            if divisor is not None and total.opcode == "reduce" and _is_sum(module, total):
                 size = _reduced_by(body, total)
-                if size > 1 and float(literal[1]) == size:
+                if size > 1 and divisor == size:
                     found[size] += 1
     return found
 

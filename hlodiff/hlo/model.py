@@ -367,6 +367,8 @@ CALLS = frozenset(["call", "func.call"])
 CONDITIONALS = frozenset(["conditional", "case", "if"])
 # Opcodes that repeat a value along new dimensions, in both.
 BROADCASTS = frozenset(["broadcast", "broadcast_in_dim"])
+# Opcodes that copy a value, or begin to.
+COPIES = frozenset(["copy", "copy-start"])
 
 
 # Binary operations whose operands may be swapped.

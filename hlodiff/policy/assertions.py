@@ -13,7 +13,7 @@ from hlodiff.errors import ConfigError
 from hlodiff.hlo.collectives import FAMILIES, collectives
 from hlodiff.hlo.grammar import donated_parts
 from hlodiff.hlo.metadata import own_frame, shown_file
-from hlodiff.hlo.model import Module, Shape
+from hlodiff.hlo.model import COPIES, Module, Shape
 from hlodiff.hlo.traversal import multiplicities
 from hlodiff.policy.budgets import MetricPair, format_metric, over_budget
 from hlodiff.policy.program_pair import Hit, ProgramPair, type_of
@@ -199,7 +199,7 @@ class Program:
         for computation, weight in zip(module.computations, multiplicities(module), strict=True):
             for it in computation.instructions if weight.in_loop else ():
                 written = it.shape.tuple_shapes[0] if it.shape.tuple_shapes else it.shape
-                if it.opcode in ("copy", "copy-start") and written.bytes >= min_bytes:
+                if it.opcode in COPIES and written.bytes >= min_bytes:
                     size = format_metric("copy_bytes", written.bytes)
                     what = f"{it.opcode} %{it.name} {type_of(it)} of {size} is in a loop"
                     found.append(Hit(what, "", module.stack(it.frame)))

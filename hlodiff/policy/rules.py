@@ -23,7 +23,7 @@ from hlodiff.differ.placement import donations
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.collectives import FAMILIES, Collective, collectives, numbers, parse_groups
 from hlodiff.hlo.grammar import bits_of
-from hlodiff.hlo.model import Instruction, Module
+from hlodiff.hlo.model import COPIES, Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
 from hlodiff.policy.program_pair import Hit, InstructionSite, ProgramPair, find, hit_of, hits, type_of
 
@@ -365,9 +365,6 @@ def _only_device(old: str, new: str) -> bool:
     return "host" not in (old, new) and {"device", "vmem", "smem", "fast memory"} >= {old, new}
 
 
-_COPIES = ("copy", "copy-start")
-
-
 @dataclass(frozen=True)
 class NoEntryCopy(Rule):
     """No new copy in the entry: from lost donation, a mismatched argument layout, or one buffer returned twice."""
@@ -396,7 +393,7 @@ class NoEntryCopy(Rule):
 
 def _copies(diff: ModuleDiff, side: int) -> int:
     entry = (diff.old, diff.new)[side].entry_computation
-    return sum(it.opcode in _COPIES or _wraps_copy(diff, side, it.called) for it in entry.instructions)
+    return sum(it.opcode in COPIES or _wraps_copy(diff, side, it.called) for it in entry.instructions)
 
 
 def _wraps_copy(diff: ModuleDiff, side: int, called: tuple[int, ...]) -> bool:
@@ -414,8 +411,8 @@ def _brings(edit: Edit, diff: ModuleDiff) -> bool:
     it = edit.new.instruction_in(diff.new)
     if edit.new.computation != diff.new.entry:
         return False
-    was = edit.old is not None and edit.old.opcode in _COPIES and edit.old.computation == diff.old.entry
-    return not was and (it.opcode in _COPIES or (edit.kind == "added" and _wraps_copy(diff, 1, it.called)))
+    was = edit.old is not None and edit.old.opcode in COPIES and edit.old.computation == diff.old.entry
+    return not was and (it.opcode in COPIES or (edit.kind == "added" and _wraps_copy(diff, 1, it.called)))
 
 
 @dataclass(frozen=True)

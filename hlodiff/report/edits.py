@@ -567,13 +567,25 @@ def format_edit(edit: Edit) -> str:
     return f"{head}: {'; '.join(words)}" if head and words else head or "; ".join(words)
 
 
+_CUSTOM_CALL = re.compile(r"\bcustom[_-]call\b")
 _TARGET = re.compile(r'\bc(?:ustom_call_target|all_target_name)="?([^",\s]{1,60})')
+
+
+def custom_call_target(text: str) -> str:
+    """What a custom call calls, by its text; "" if the text does not say.
+
+    Example:
+        >>> custom_call_target('custom-call f32[8], custom_call_target="__cudnn$convForward"')
+        '__cudnn$convForward'
+    """
+    found = _TARGET.search(text) if _CUSTOM_CALL.search(text) else None
+    return found[1] if found else ""
 
 
 def _with_target(opcode: str, site: Site | None) -> str:
     """An opcode, that of a custom call with what it calls: `custom-call __cudnn$convForward`."""
-    found = _TARGET.search(site.text) if site is not None and opcode in ("custom-call", "custom_call") else None
-    return f"{opcode} {found[1]}" if found else opcode
+    is_custom = site is not None and opcode in ("custom-call", "custom_call")
+    return " ".join(filter(None, (opcode, custom_call_target(site.text) if site is not None and is_custom else "")))
 
 
 # The number of a channel, and where a fusion keeps what no longer is its result, mean nothing beside what else changed.

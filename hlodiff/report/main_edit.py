@@ -19,14 +19,13 @@ from hlodiff.differ.regions import PRODUCTS
 from hlodiff.differ.result import Edit
 from hlodiff.hlo.collectives import FAMILIES, stem
 from hlodiff.hlo.model import CALLS
-from hlodiff.report.edits import callee_of
+from hlodiff.report.edits import callee_of, custom_call_target
 from hlodiff.report.function_view import ChangedLine
 from hlodiff.report.grouping import ELEMENT_TYPES, HANDED_ON, REPLACED, EditGroup
 from hlodiff.report.sentences import CONNECTED_DIFFERENTLY, REMATERIALISATION
 from hlodiff.report.wording import ARROW, FIRST_LINE, format_pair, many
 
 _FEW = 3  # kinds of operations that are listed
-_TARGET = re.compile(r"^custom[_-]call\b.*?\b(?:custom_call_target|call_target_name)=\"([\w.$:@-]+)\"")
 _ONE_FOR_ANOTHER = re.compile(r"[\w.-]+ -> [\w.-]+")
 # Arguments and results follow from the operations that use or produce them.
 _FOLLOWS = re.compile(
@@ -308,8 +307,8 @@ def _operations(edit_groups: Iterable[EditGroup], sentence: str, op_counts: Mapp
     for group in edit_groups:
         if group.kind in counts and len(group.group) > 2:
             opcode = str(group.group[2] if group.kind == "added" else group.group[1])
-            if target := _TARGET.search(group.what):  # a custom call says nothing, its target does
-                opcode = target[1]
+            # A custom call says nothing, its target does.
+            opcode = (custom_call_target(group.what) if opcode.startswith("custom") else "") or opcode
             counts[group.kind][opcode] += group.count
             places.setdefault(opcode, set()).add(group.where)
     kinds = [_of_work(counts[kind]) for kind in ("removed", "added")]

@@ -17,6 +17,7 @@ from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.regions import CARRIERS, PRODUCTS
 from hlodiff.differ.result import Edit, ModuleDiff
+from hlodiff.hlo.model import COPIES
 from hlodiff.report.edits import format_shape
 from hlodiff.report.grouping import (
     ELEMENT_TYPES,
@@ -48,11 +49,10 @@ from hlodiff.report.wording import place
 _Operation = tuple[str, str, bool]
 """An opcode, and its element type or its shape, and whether it is the shape."""
 _BRANCHES_AND_LOOPS = frozenset(["while", "conditional", "case"])
-_COPIES = ("copy", "copy-start")
 # They store what is computed in them or elsewhere, however many there are.
-_STORING = FUSIONS | _BRANCHES_AND_LOOPS | {*_COPIES}
+_STORING = FUSIONS | _BRANCHES_AND_LOOPS | COPIES
 # They store, pass on or group values: a fusion is what it computes.
-_NO_OPERATION = (HANDED_ON | CARRIERS) - _BRANCHES_AND_LOOPS - {*_COPIES}
+_NO_OPERATION = (HANDED_ON | CARRIERS) - _BRANCHES_AND_LOOPS - COPIES
 # A fusion with several of these changed holds other operations: their own changes say more.
 _OF_FUSIONS = frozenset(["element_type", "shape", "operands", "fusion_kind"])
 # They name a part of a value, which has another number in another fusion.
@@ -108,7 +108,7 @@ class NetWork:
         converts = self.is_retyped and is_new and "convert" in edit_group.group[1:3]
         accounts = not moved and (self.accounts(edit_group) or self.is_library_call(edit_group))
         is_small = edit_group.size < _SMALL * max(self._bytes(edit_group), 1)
-        copies = bool({*_COPIES}.intersection(edit_group.group[1:3])) and is_small
+        copies = bool(COPIES.intersection(edit_group.group[1:3])) and is_small
         share = max(
             self._share(edit_group, "flops", edit_group.by_all(lambda cost: cost.flops)),
             self._share(edit_group, "bytes_accessed", edit_group.by(lambda cost: cost.bytes)),
@@ -148,7 +148,7 @@ class NetWork:
         in_all = sum(net[one] for one in own if one[0] == opcode and not one[2])  # of the same types
         if self._accounts_for_bytes(edit_group) and (opcode in _STORING or way * in_all >= 0):
             return False
-        is_copy = opcode in _COPIES and "copies" in program.executed()
+        is_copy = opcode in COPIES and "copies" in program.executed()
         if (
             is_copy
             and way * executed_change(program, "copies") <= 0

@@ -85,7 +85,7 @@ class ProgramSentences:
 
     Args:
         unrolled, happened, moved, constraints, types: results of `format_unrolled`, `what_happened`, `moved_work`,
-            `constraint_counts` and `_other_element_types`.
+            `constraint_counts` and `other_element_types`.
         arguments: those that only one side has, and are no constant on the other.
         results: those that callers get by another path or of another type, and how many come or go.
         constants: results that are a constant number on one side only.
@@ -1281,14 +1281,14 @@ def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
 def _types_that_round(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
     """Other element types, but of a compiled program that rounds as before no floats: where only products take them."""
     is_alike = program.stage == "compiled" and "numerics" not in program.classes
-    yield from (words for words in _other_element_types(diff) if not (is_alike and _OF_FLOATS.search(words)))
+    yield from (words for words in other_element_types(diff) if not (is_alike and _OF_FLOATS.search(words)))
 
 
 _OF_FLOATS = re.compile(r" now b?f\d\w* instead of b?f\d")
 
 
 @_about("element_type")
-def _other_element_types(diff: ModuleDiff) -> Iterator[str]:
+def other_element_types(diff: ModuleDiff) -> Iterator[str]:
     named = bool(diff.arguments.retyped)
     # Carriers only pass values on and are not counted; fusions are counted if no other value changed its type so.
     carriers = CARRIERS - {"constant"}

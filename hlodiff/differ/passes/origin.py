@@ -17,10 +17,9 @@ from hlodiff.differ.result import FieldChange, Site
 from hlodiff.graph import InlinedView, inlined_view
 from hlodiff.hlo.collectives import FAMILIES
 from hlodiff.hlo.fingerprint import computation_hashes
-from hlodiff.hlo.model import Frame, Instruction, Module, Place, Shape, at
+from hlodiff.hlo.model import COPIES, Frame, Instruction, Module, Place, Shape, at
 
 Kind = Literal["added", "copied", "changed", "moved"]
-_COPIES = frozenset(["copy", "copy-start"])
 _MOST_NAMED = 4
 _DEEPEST = 12
 _MOST_CANDIDATES = 64
@@ -325,7 +324,7 @@ def _reasons(history: PassHistory, state: int, place: Place) -> Iterator[str]:
     it = at(made.diff.new, place)
     if it.opcode == "fusion":
         yield from _of_fusion(history, state, place)
-    elif it.opcode in _COPIES:
+    elif it.opcode in COPIES:
         yield from _of_copy(history, state, place)
     elif it.opcode == "convert":
         yield from _of_convert(history, state, place)
@@ -540,7 +539,7 @@ class EqualValues:
     def find(self, place: Place) -> Place | None:
         """The instruction of the earlier text; one that the pass removed before one that is still there."""
         it = at(self.step.diff.new, place)
-        if it.opcode == "parameter" or it.opcode in _COPIES:  # a copy is made for its own sake
+        if it.opcode == "parameter" or it.opcode in COPIES:  # a copy is made for its own sake
             return None
         found = [
             one
