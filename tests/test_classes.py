@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -974,6 +975,25 @@ def test_convolutions_and_products_of_narrower_values_have_a_direction_on_a_gpu(
     assert "better on cuda-h100: matrix products in bfloat16 instead of TF32" in first(
         TRITON, TRITON.replace("f32[", "bf16[")
     )
+
+
+@pytest.mark.parametrize(("kernels", "verdict"), [(1, "▼ better"), (2, "◆ mixed")])
+def test_faster_products_do_not_outweigh_more_kernels(kernels: int, verdict: str) -> None:
+    """A small product takes as long as a kernel needs to start, whatever its precision."""
+    small = "%small {\n  %p = s32[8]{0} parameter(0)\n  ROOT %n = s32[8]{0} negate(%p)\n}\n\nENTRY e {"
+
+    def module(element: str, kernels: int) -> Module:
+        names = ["n", *(f"k{n}" for n in range(kernels))]
+        calls = (f"  %{b} = s32[8]{{0}} fusion(%{a}), kind=kLoop, calls=%small\n" for a, b in pairwise(names))
+        rows = "  %n = s32[8]{0} parameter(1)\n" + "".join(calls) + "  %r = "
+        product = TRITON.replace("f32[", f"{element}[").replace("ENTRY e {", small).replace("  ROOT %r = ", rows)
+        root = f"  ROOT %t = ({element}[64,64]{{1,0}}, s32[8]{{0}}) tuple(%r, %{names[-1]})\n}}\n"
+        return read_text(product.removesuffix("}\n") + root)
+
+    found = diff(module("f32", 1), module("bf16", kernels))
+    program = ProgramComparison("m", "cuda-h100", "compiled", "changed", found)
+    first = to_terminal(Report("diff", "a", "b", (program,)), width=200)
+    assert f"{verdict} on cuda-h100: matrix products in bfloat16 instead of TF32" in first
 
 
 def test_each_target_says_how_its_matrix_products_are_made() -> None:
@@ -2024,3 +2044,91 @@ def test_a_prefetch_of_another_array_is_no_other_work() -> None:
     sides = PREFETCHED.format("mu", "%done, %nu"), PREFETCHED.format("nu", "%mu, %done")
     assert of(sides[1], sides[0]) == ("cost",)
     assert of(PREFETCHED.format("nu", "%nu, %done"), sides[0]) != ("cost",), "another value is multiplied"
+
+
+def of_modules(old: Module, new: Module) -> tuple[str, ...]:
+    return classes_of(diff(old, new))
+
+
+def returned(path: str, opcode: str, argument: str = "state[0].mu") -> Module:
+    """A program that returns a value under a path."""
+    here = "tensor<8xf32>"
+    return read_text(
+        f'module @m {{\n  func.func public @main(%x: {here} loc("{argument}"), %z: {here} loc("z")) -> '
+        f'({here} {{jax.result_info = "{path}"}}) {{\n    %y = stablehlo.{opcode} %x : {here}\n'
+        f"    %w = stablehlo.add %y, %z : {here}\n    return %w : {here}\n  }}\n}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "argument", "classes"),
+    [
+        ("result['b']", "state[0].mu", ("interface", "structure")),
+        ("result['b']", "state[1][0].mu", ("structure",)),  # a field of a model that is passed and returned
+        ("result['a']", "state[0].mu", ("structure",)),
+    ],
+    ids=["result", "result and argument", "neither"],
+)
+def test_a_result_at_another_path_is_the_interface(path: str, argument: str, classes: tuple[str, ...]) -> None:
+    assert of_modules(returned("result['a']", "tanh"), returned(path, "sine", argument)) == classes
+
+
+@pytest.mark.parametrize("opcode", ["sine", "cosine"])
+def test_a_fusion_that_only_copies_is_cost_whatever_else_changed(opcode: str) -> None:
+    """A compiler puts a copy that follows from nothing into a kernel of its own."""
+    rows, columns = "f32[32,64]{1,0}", "f32[32,64]{0,1}"
+    body = f"%kernel {{\n  %q = {rows} parameter(0)\n  ROOT %k = {columns} copy(%q)\n}}\n\n"
+
+    def module(opcode: str, is_copied: bool) -> Module:
+        fusion = f"  %f = {columns} fusion(%s), kind=kInput, calls=%kernel\n" if is_copied else ""
+        return read_text(
+            f"HloModule m\n\n{body if is_copied else ''}ENTRY %e {{\n  %x = {rows} parameter(0)\n"
+            f"  %s = {rows} {opcode}(%x)\n{fusion}"
+            f"  ROOT %t = ({rows}, {columns}) tuple(%s, {'%f' if is_copied else '%s'})\n}}\n"
+        )
+
+    sides = module("sine", False), module(opcode, True)
+    classes = ("structure", "cost") if opcode == "cosine" else ("cost",)
+    assert of_modules(*sides) == of_modules(*sides[::-1]) == classes
+
+
+def all_reduced(kind: str, before: str, value: str = "%v", functions: str = "") -> Module:
+    """A sum over two devices, in one type, of a value that `before` computes of `%x`; a cast is before or after it."""
+    line = 'loc("jit(f)/psum"("net.py":7:1))'
+    early, late = (
+        f"    %c = stablehlo.convert {each} : (tensor<8xf32>) -> tensor<8xbf16> {line}\n" for each in (value, "%r")
+    )
+    is_early = kind == "bf16"
+    return read_text(
+        f"""module @m attributes {{mhlo.num_partitions = 2 : i32}} {{
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xbf16> {{
+{before}{early if is_early else ""}    %r = "stablehlo.all_reduce"({"%c" if is_early else value}) <{{
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}> ({{
+    ^bb0(%a: tensor<{kind}>, %b: tensor<{kind}>):
+      %s = stablehlo.add %a, %b : tensor<{kind}>
+      stablehlo.return %s : tensor<{kind}>
+    }}) : (tensor<8x{kind}>) -> tensor<8x{kind}> {line}
+{"" if is_early else late}    return {"%r" if is_early else "%c"} : tensor<8xbf16>
+  }}
+{functions}}}
+"""
+    )
+
+
+BOTH_OF = """  func.func private @both(%y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi32>) {
+    %t = stablehlo.tanh %y : tensor<8xf32>
+    %i = stablehlo.iota dim = 0 : tensor<8xi32>
+    return %t, %i : tensor<8xf32>, tensor<8xi32>
+  }
+"""
+
+
+@pytest.mark.parametrize("is_called", [False, True], ids=["operation", "first of two results"])
+def test_a_cast_that_moved_before_a_collective_is_numerics(is_called: bool) -> None:
+    before = "    %v = stablehlo.tanh %x : tensor<8xf32>\n"
+    given = before, "%v", ""
+    if is_called:
+        call = "    %v:2 = call @both(%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi32>)\n"
+        given = call, "%v#0", BOTH_OF
+    sides = all_reduced("f32", *given), all_reduced("bf16", *given)
+    assert of_modules(*sides) == of_modules(*sides[::-1]) == ("numerics",)

@@ -13,6 +13,7 @@ from hlodiff.report import ChangedLine, ChangeView, EditGroup, Report
 from hlodiff.report.main_edit import OperationCounts, main_edit, new_and_gone
 from tests.scenarios import compare
 from tests.shown import happened
+from tests.test_edited_lines import Sources, edited
 
 ALIASED = """HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
 
@@ -566,3 +567,23 @@ def test_a_long_sentence_about_copies_of_a_loop_keeps_both_places_without_their_
     words = "the loop of experts.py:64 (pipeline.turn) was 2 copies of its body (experts.py:64-65 (pipeline.turn))"
     shown = "the loop of experts.py:64 was 2 copies of its body (experts.py:64-65)"
     assert main_edit("worse: launches +96 %", (words,), (), ()) == shown
+
+
+def test_a_result_of_another_type_is_named_whatever_was_written() -> None:
+    """Callers notice it beside any other edit."""
+    line = 'loc("model.py":7:1)'
+
+    def module(opcode: str, element: str) -> hlodiff.Module:
+        cast = f"    %c = stablehlo.convert %y : (tensor<8xf32>) -> tensor<8xi32> {line}\n" if element == "i32" else ""
+        return hlodiff.read_text(
+            f"module @m {{\n  func.func public @main(%x: tensor<8xf32>) -> tensor<8x{element}> {{\n"
+            f"    %y = stablehlo.{opcode} %x : tensor<8xf32> {line}\n{cast}"
+            f"    return {'%c' if cast else '%y'} : tensor<8x{element}>\n  }}\n}}\n"
+        )
+
+    found = hlodiff.diff(module("sine", "f32"), module("cosine", "i32"))
+    programs = (ProgramComparison("f", "cpu", "stablehlo", "changed", found),)
+    sources = Sources(edited(7, "    return jnp.cos(x)"))
+    first = str(Report("diff", "a", "b", programs, source_line=sources)).splitlines()[0]
+    assert first.endswith("; result 0 is s32[8] instead of f32[8]; jnp.sin -> jnp.cos at model.py:7")
+    assert str(Report("diff", "a", "b", programs)).splitlines()[0].count("result 0 is s32[8]") == 1

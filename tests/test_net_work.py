@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 
-from hlodiff.differ import ProgramComparison, diff
+from hlodiff.differ import ProgramComparison, diff, with_compiler
 from hlodiff.hlo import Module, read_text
 from hlodiff.report import Report, build_view, to_terminal
 from tests.test_turns import compared, copies, loop
@@ -415,3 +415,145 @@ def test_calls_of_a_library_are_listed_by_their_function() -> None:
     )
     text = to_terminal(Report("diff", "a", "b", programs), width=200)
     assert 'custom-call f32[1,8,8,4], custom_call_target="__cudnn$convForward"' in text, text
+
+
+def test_of_added_fusions_only_those_that_are_not_in_another_one_are_launches() -> None:
+    """Two of one line: one is in a fusion of the loop, the other is started in each of three turns."""
+    line = ', metadata={op_name="jit(f)/a" source_file="net.py" source_line=4}'
+    plain = NESTED.replace("INSIDE", "%p.1").replace("  %f = f32[64] fusion(%p.1), kind=kLoop, calls=%inner\n", "")
+    other = (
+        "%other (o: f32[64]) -> f32[64,1] {\n  %o = f32[64] parameter(0)\n  %e = f32[64] exponential(%o)\n"
+        "  ROOT %u = f32[64,1] bitcast(%e)\n}\n\n%outer ("
+    )
+    both_kinds = NESTED.replace("INSIDE", "%f").replace("calls=%inner\n", f"calls=%inner{line}\n")
+    both_kinds = both_kinds.replace("%outer (", other, 1).replace(
+        "  ROOT %t = (s32[], f32[64]) tuple(%next, %w)",
+        f"  %y = f32[64,1] fusion(%w), kind=kLoop, calls=%other{line}\n  %z = f32[64] bitcast(%y)\n"
+        "  ROOT %t = (s32[], f32[64]) tuple(%next, %z)",
+    )
+    sides = read_text(plain), read_text(both_kinds)
+    (added,), (removed,) = costs_of_fusions(*sides), costs_of_fusions(*sides[::-1])
+    assert added.startswith("added 2: ") and added.endswith("; +3 launches")
+    assert removed.startswith("removed 2: ") and removed.endswith("; -3 launches")
+
+
+SQUARE = "f32[8,8]"
+
+
+def chained(inside: Sequence[str], outside: Sequence[str], resized: str = SQUARE) -> Module:
+    """A loop that turns three times with so many fusions in it, and others behind it; one more has another shape.
+
+    Each of `inside` and of `outside` has the operations of one fusion.
+    """
+    state = f"({SQUARE}, s32[])"
+    bodies, rows = "", []
+    for key, value, fusions in (("i", "a", inside), ("o", "y", outside)):
+        calls = ""
+        for n, opcodes in enumerate(fusions):
+            lines = [f"%{key}{n}.{k + 1} = {SQUARE} {one}(%{key}{n}.{k})\n" for k, one in enumerate(opcodes.split())]
+            bodies += f"%in_{key}{n} {{\n  %{key}{n}.0 = {SQUARE} parameter(0)\n  "
+            bodies += f"{'  '.join(lines[:-1])}{'  ' * (len(lines) > 1)}ROOT {lines[-1]}}}\n\n"
+            calls += f"  %{key}{n} = {SQUARE} fusion(%{value}), kind=kLoop, calls=%in_{key}{n}\n"
+            value = f"{key}{n}"
+        rows.append((calls, value))
+    (turn, end_of_turn), (behind, end) = rows
+    cut = f"  %h1 = {resized} slice(%h0), slice={{[0:4], [0:8]}}\n" if resized != SQUARE else ""
+    return read_text(
+        f"HloModule m\n\n{bodies}%in_h {{\n  %h0 = {SQUARE} parameter(0)\n{cut}"
+        f"  ROOT %h2 = {resized} erf(%{'h1' if cut else 'h0'})\n}}\n\n"
+        f"%turn {{\n  %t = {state} parameter(0)\n  %a = {SQUARE} get-tuple-element(%t), index=0\n"
+        f"  %n = s32[] get-tuple-element(%t), index=1\n{turn}  %r = {SQUARE} negate(%{end_of_turn})\n"
+        f"  %one = s32[] constant(1)\n  %m = s32[] add(%n, %one)\n  ROOT %q = {state} tuple(%r, %m)\n}}\n\n"
+        f"%more {{\n  %u = {state} parameter(0)\n  %v = s32[] get-tuple-element(%u), index=1\n"
+        "  %e = s32[] constant(3)\n  ROOT %l = pred[] compare(%v, %e), direction=LT\n}\n\n"
+        f"ENTRY %main {{\n  %x = {SQUARE} parameter(0)\n  %h = {resized} fusion(%x), kind=kLoop, calls=%in_h\n"
+        f'  %g = f32[1] custom-call(%h), custom_call_target="keep"\n  %z = s32[] constant(0)\n'
+        f"  %s = {state} tuple(%x, %z)\n  %w = {state} while(%s), condition=%more, body=%turn, "
+        'backend_config={"known_trip_count":{"n":"3"}}\n'
+        f"  %y = {SQUARE} get-tuple-element(%w), index=0\n{behind}  %k = {SQUARE} cosine(%{end})\n"
+        f"  ROOT %b = ({SQUARE}, f32[1]) tuple(%k, %g)\n}}\n"
+    )
+
+
+def test_fusions_that_hold_other_operations_have_no_flops_and_only_as_many_of_them_have_bytes() -> None:
+    """What moved from one fusion into another is not work that came or went."""
+    kept = chained(["tanh sine"], []), chained([], ["abs sqrt rsqrt"])
+    assert [one for one in costs_of_fusions(*kept) if one.startswith("changed")] == ["changed 1: (1.5 KiB -> 512 B)"]
+    # Two went, one came, and another one has their shape now.
+    fewer = chained(["tanh sine", "log floor"], [], "f32[4,8]"), chained([], ["abs sqrt rsqrt"])
+    assert "changed 2: " in costs_of_fusions(*fewer)
+
+
+def test_a_whole_number_that_the_compiler_computed_of_another_number_is_listed() -> None:
+    """The steps of a solver: StableHLO has the length of one, of which the compiler folds how many there are."""
+
+    def lowered(number: str, opcode: str) -> Module:
+        one = "tensor<8xf32>"
+        return read_text(
+            f"module @f {{\n  func.func public @main(%a: {one}) -> {one} {{\n"
+            f"    %c = stablehlo.constant dense<{number}> : {one}\n    %m = stablehlo.{opcode} %a, %c : {one}\n"
+            f"    return %m : {one}\n  }}\n}}\n"
+        )
+
+    def compiled(steps: int, first: str, others: str, inner: str) -> Module:
+        """With copies of constants, of which each is of another line."""
+        taken = "".join(
+            f'  %k{n} = s32[] copy(%{one}), metadata={{op_name="a" source_file="net.py" source_line={n}}}\n'
+            for n, one in enumerate((first, others, others), 5)
+        )
+        zero = "  %first = s32[] constant(0)\n" if first == "first" else ""
+        seven = "  %seven = s32[] constant(7)\n" if inner == "seven" else ""
+        row = "f32[8]"
+        return read_text(
+            f"HloModule m\n\n%inner {{\n  %v = s32[] parameter(0)\n  %three = s32[] constant(3)\n{seven}"
+            f"  %u = s32[] add(%v, %three)\n  %w = s32[] copy(%{inner})\n  ROOT %s = (s32[], s32[]) tuple(%u, %w)\n}}\n\n"
+            f"ENTRY %main {{\n  %x = {row} parameter(0)\n  %i = s32[] parameter(1)\n"
+            f"  %g = (s32[], s32[]) call(%i), to_apply=%inner\n  %n = s32[] constant({steps})\n  %z = s32[] constant(0)\n"
+            f"  %y = s32[] constant(1)\n  %j = s32[] minimum(%i, %n)\n{zero}{taken}  ROOT %t = ({row}, s32[], s32[], s32[], "
+            "s32[], s32[], s32[], (s32[], s32[])) tuple(%x, %j, %z, %y, %k5, %k6, %k7, %g)\n}\n"
+        )
+
+    found = diff(compiled(100, "first", "z", "three"), compiled(50, "y", "y", "seven"))
+    assert {edit.kind for edit in found.reported} == {"added", "removed", "changed"}
+    assert any(change.literals for edit in found.reported for change in edit.changes)
+
+    def programs(opcode: str) -> tuple[ProgramComparison, ...]:
+        written = both(lowered("0.01", "multiply"), lowered("0.02", opcode))
+        return with_compiler((written, replace(written, stage="compiled", diff=found)), lambda program: False)
+
+    alone = programs("multiply")
+    assert [program.classes for program in alone] == [("numerics",), ("numerics",)]
+    assert listed(*alone) == ["changed 1 constant %n s32[]: literal: 100 -> 50"]
+    assert listed(*programs("add")) == [], "others belong to other shapes"
+
+
+def test_behind_a_collective_the_operation_that_accounts_for_most_of_the_flops_is_listed() -> None:
+    def lowered(operation: str) -> Module:
+        one = "tensor<8xf32>"
+        return read_text(
+            f"module @f {{\n  func.func public @main(%a: {one}) -> {one} {{\n"
+            f"    %m = stablehlo.{operation} %a : {one}\n    return %m : {one}\n  }}\n}}\n"
+        )
+
+    def compiled(is_new: bool) -> Module:
+        rows, results, types = "", ["%h"], ["f32[64,64]"]
+        for n, size in enumerate((8, 16, 32)):
+            rows += f"  %x{n} = f32[{size},64] parameter({n + 1})\n"
+            if is_new:
+                line = f'metadata={{op_name="jit(f)/a" source_file="net.py" source_line={n + 1}}}'
+                gather = f"all-gather(%x{n}), replica_groups={{{{0,1}}}}, dimensions={{0}}, {line}"
+                rows += f"  %g{n} = f32[{2 * size},64] {gather}\n"
+                results, types = [*results, f"%g{n}"], [*types, f"f32[{2 * size},64]"]
+        if is_new:
+            rows += "  %d = f32[64,64] dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+            results, types = [*results, "%d"], [*types, "f32[64,64]"]
+        return read_text(
+            f"HloModule m, num_partitions=2\n\nENTRY %main {{\n  %x = f32[64,64] parameter(0)\n"
+            f"  %h = f32[64,64] {'cosine' if is_new else 'sine'}(%x)\n{rows}"
+            f"  ROOT %t = ({', '.join(types)}) tuple({', '.join(results)})\n}}\n"
+        )
+
+    written = lowered("tanh"), lowered("cosine")
+    for way, sides in (("added", (False, True)), ("removed", (True, False))):
+        found = [" ".join(one.split()[:3]) for one in listed(both(*written), both(*map(compiled, sides)))]
+        assert found == [f"{way} 1 all-gather", f"{way} 1 all-gather", f"{way} 1 dot"]

@@ -154,6 +154,20 @@ def test_a_story_that_holds_for_several_targets_is_told_once() -> None:
     assert text.endswith("3 changed\n")
 
 
+def test_the_first_line_of_several_functions_says_what_speaks_against_the_verdict() -> None:
+    def gathered(count: int) -> Module:
+        told = "all-gather(%p), replica_groups={{0,1}}, dimensions={0}"
+        gathers = "".join(f"  %g{n} = f32[16]{{0}} {told}, channel_id={n + 1}\n" for n in range(count))
+        return read_hlo(
+            f"{HEAD}ENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{gathers}  ROOT %n = f32[8]{{0}} negate(%p)\n}}\n"
+        )
+
+    facts = {"old_facts": {"memory.argument": 1e6}, "new_facts": {"memory.argument": 0.81e6}}
+    programs = [changed(name, found=diff(gathered(0), gathered(3)), **facts) for name in "fg"]
+    first = to_terminal(report(*programs, command="diff"), width=200).splitlines()[0]
+    assert ": 2 worse; mainly f, +3 all-gathers (192 B), but arguments -19 %;" in first
+
+
 def test_one_line_for_each_reason_of_what_is_not_checked() -> None:
     programs = [
         ProgramComparison(f"f{n}", "tpu-v4-2x2x1", "compiled", "not_checked", reason="no libtpu", advice="")

@@ -152,6 +152,23 @@ def test_of_types_that_changed_in_both_directions_the_one_that_more_values_have_
     assert [words for words in found if "instead of" in words] == ["4 values now f32 instead of bf16"]
 
 
+@pytest.mark.parametrize(
+    ("taken", "is_said"), [("convolution(%t, %x), dim_labels=bf_io->bf", False), ("subtract(%t, %x)", True)]
+)
+def test_a_value_of_another_type_that_only_products_take_is_no_sentence(taken: str, is_said: bool) -> None:
+    """A TPU rounds what it multiplies anyway: the program has no class `numerics`."""
+    square, row = "f32[64,64]{1,0}", "s32[8]{0}"
+    old = (
+        f"{HEAD}ENTRY e {{\n  %x = {square} parameter(0)\n  %n = {row} parameter(1)\n  %t = {square} tanh(%x)\n"
+        f"  %r = {square} {taken}\n  ROOT %u = ({square}, {row}) tuple(%r, %n)\n}}\n"
+    )
+    new = old.replace("%t = f32", "%t = bf16").replace("tuple(%r, %n)", "tuple(%r, %m)")
+    new = new.replace("  ROOT", f"  %m = {row} negate(%n)\n  ROOT")
+    program = ProgramComparison("f", "tpu-v5e", "compiled", "changed", diff(read_hlo(old), read_hlo(new)))
+    assert ("numerics" in program.classes) is is_said
+    assert ("now bf16 instead of f32" in to_terminal(Report("diff", "a", "b", (program,)))) is is_said
+
+
 def test_a_table_of_which_one_side_is_stored_as_its_hash_holds_other_numbers() -> None:
     """The text of that side has a 0 in the place of the table."""
     changes = FieldChange("literal", "dense<[1, 2]>", "dense<0>"), FieldChange("literal", "", '"sha256:f9, 784 bytes"')
