@@ -21,7 +21,7 @@ from hlodiff.report.lines import common_ends
 from hlodiff.report.wording import ARROW, FIRST_LINE, format_pair
 
 _GLANCE = 60  # characters; longer pairs of expressions are shortened
-_LONGEST = 40  # characters of an argument
+_LONGEST = 45  # characters of an argument
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _BEGINS = frozenset([".", "[", "+", "-", "*", "/", "//", "%", "@", "**", "&", "|", "^", "if", "and", "or", "not"])
 _ENDS_BEFORE = _NO_EXPRESSION = frozenset(["=", ",", ":", ":="])
