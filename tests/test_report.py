@@ -162,8 +162,8 @@ def test_the_first_line_of_several_functions_says_what_speaks_against_the_verdic
             f"{HEAD}ENTRY e {{\n  %p = f32[8]{{0}} parameter(0)\n{gathers}  ROOT %n = f32[8]{{0}} negate(%p)\n}}\n"
         )
 
-    facts = {"old_facts": {"memory.argument": 1e6}, "new_facts": {"memory.argument": 0.81e6}}
-    programs = [changed(name, found=diff(gathered(0), gathered(3)), **facts) for name in "fg"]
+    old, new = ({"memory.argument": size} for size in (1e6, 0.81e6))
+    programs = [changed(name, found=diff(gathered(0), gathered(3)), old_facts=old, new_facts=new) for name in "fg"]
     first = to_terminal(report(*programs, command="diff"), width=200).splitlines()[0]
     assert ": 2 worse; mainly f, +3 all-gathers (192 B), but arguments -19 %;" in first
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, dif
 from hlodiff.hlo import read_hlo, read_text
 from hlodiff.report import Report, build_view, format_edit, format_field_change, to_json, to_markdown, to_terminal
 from tests.shown import changes, ranks
+from tests.test_classes import all_reduced
 
 LAYERS = Path(__file__).parent / "fixtures/report/layers"
 
@@ -520,3 +522,110 @@ def test_shared_compiled_changes_that_explain_nothing_are_counted_below_changed_
     assert shown(*programs).startswith("  [1] "), "the compiler alone: it is all there is"
     both = [*(ProgramComparison(name, "cpu", "stablehlo", "changed", one) for name, one in own.items()), *programs]
     assert shown(*both).startswith("      1 change, --all lists everything\n"), shown(*both)
+
+
+def terminal(*programs: ProgramComparison) -> str:
+    return to_terminal(Report("diff", "a", "b", programs), width=160)
+
+
+def chain(*operations: str) -> str:
+    """StableHLO of some operations on eight values, one after the other; a scope may stand before an operation."""
+    rows = ""
+    for n, (within, _, opcode) in enumerate(one.rpartition("/") for one in operations):
+        line = f'loc("jit(f)/{within and within + "/"}{opcode}"("net.py":4:1))'
+        rows += f"    %{n + 1} = stablehlo.{opcode} %{n} : tensor<8xf32> {line}\n"
+    return (
+        "module @f {\n  func.func public @main(%0: tensor<8xf32>) -> tensor<8xf32> {\n"
+        f"{rows}    return %{len(operations)} : tensor<8xf32>\n  }}\n}}\n"
+    )
+
+
+def lowered(old: str, new: str, name: str = "f") -> ProgramComparison:
+    return ProgramComparison(name, "cpu", "stablehlo", "changed", diff(read_text(old), read_text(new)))
+
+
+def test_of_shared_compiled_changes_the_collectives_with_most_bytes_are_listed() -> None:
+    sizes = (8, 16, 1024, 32, 2048, 512)
+    gathers = [
+        f"%r{n} = f32[{size}]{{0}} all-gather(%p), channel_id={n}, replica_groups=[1,{size // 8}]<=[{size // 8}], "
+        f'dimensions={{0}}, metadata={{op_name="a" source_file="net.py" source_line={n}}}'
+        for n, size in enumerate((2 * size for size in sizes), 1)
+    ]
+    old, new = program(tanh(0)), program(tanh(0), *gathers)
+    names = ("f", "sine"), ("g", "cosine")
+    own = [lowered(chain("tanh"), chain(opcode), name) for name, opcode in names]
+    text = terminal(*own, *(compared(old, new, name) for name, _ in names))
+    found = re.findall(r"^  \[(\d)\] added    all-gather f32\[(\d+)\]", text, re.MULTILINE)
+    assert [size for _, size in found] == ["2048", "4096", "1024"], "of 8, 16 and 4 KiB"
+    assert [number for number, _ in found] == sorted(number for number, _ in found)
+    assert "      ... and 3 more, --all lists everything\n" in text
+
+
+def test_a_function_whose_targets_have_other_counts_of_a_shared_change_gives_both() -> None:
+    def changed(count: int, name: str, target: str) -> ProgramComparison:
+        old, new = ([tanh(n, 1, opcode) for n in range(count)] for opcode in ("tanh", "exponential"))
+        return compared(program(tanh(90, 3), *old), program(tanh(90, 3), *new), name, target)
+
+    others = changed(2, "g", "cpu"), changed(3, "g", "tpu")
+    assert "; counted in f, 2x to 3x in g\n" in terminal(changed(4, "f", "cpu"), *others)
+    both = changed(4, "f", "cpu"), changed(1, "f", "tpu")
+    assert "; counted in f on cpu, 1x in f on tpu, 2x to 3x in g\n" in terminal(*both, *others)
+
+
+def test_products_that_others_of_their_line_undo_say_so_beside_the_bytes_of_the_program() -> None:
+    """Three products went; a smaller one came in the backward pass, and a transposition with many bytes elsewhere."""
+    line = 'metadata={op_name="jit(f)/#" source_file="net.py" source_line=4}'
+    square, wide, dims = "f32[64,64]", "f32[64,58]", "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    here, back = (line.replace("#", f"{scope}dot_general") for scope in ("", "transpose(jvp())/"))
+    names = ["h", "a", "b", "c"]
+    products = (f"  %{new} = {square} dot(%{old}, %x), {dims}, {here}\n" for old, new in pairwise(names))
+    text = (
+        f"HloModule m\n\nENTRY %e {{\n  %x = {square} parameter(0)\n  %y = {wide} parameter(1)\n"
+        f"  %z = f32[8] parameter(2)\n  %n = f32[8] OPCODE(%z)\n  %h = {square} sine(%x)\nROWS"
+        f'  %r = {square} subtract(%x, %OTHER)\n  %k = f32[8] custom-call(%c, %n), custom_call_target="keep"\n'
+        f"  ROOT %t = (f32[8], {square}) tuple(%k, %r)\n}}\n"
+    )
+    old = text.replace("OPCODE", "abs").replace("ROWS", "".join(products)).replace("OTHER", "x")
+    new = text.replace("OPCODE", "tanh").replace("OTHER", "o").replace(
+        "ROWS", f"  %c = {wide} dot(%h, %y), {dims}, {back}\n  %o = {square} transpose(%x), dimensions={{1,0}}\n"
+    )  # fmt: skip
+    found = terminal(lowered(chain("tanh"), chain("cosine")), compared(old, new))
+    assert (
+        "    removed 3x dot f32[64,64]  (-1.57 M flops, -144.0 KiB; bytes in all -68.5 KiB; dot here in all " in found
+    )
+    assert "; dot here in all -1.10 M flops)  net.py:4\n" in found
+
+
+def test_shared_halves_of_one_change_are_listed_as_one() -> None:
+    """An all-reduce of another type is removed and added; what is not listed counts no half that is."""
+
+    def summed(kind: str, *opcodes: str) -> str:
+        """A sum over two devices of what some operations compute, each of another line."""
+        rows = "".join(
+            f'    %{n} = stablehlo.{one} %{n - 1} : tensor<8xf32> loc("jit(f)/a"("net.py":{n + 10}:1))\n'
+            for n, one in enumerate(opcodes, 1)
+        )
+        return all_reduced(kind, rows.replace("%0 ", "%x "), f"%{len(opcodes)}")
+
+    def shown(old: str, new: str) -> str:
+        found = terminal(*(lowered(old, new, name) for name in "fg")).partition("the same in several programs\n")[2]
+        return found.partition("\n\nf  ")[0]
+
+    alone = shown(summed("f32", "tanh"), summed("bf16", "tanh"))
+    one = "  [1] changed  all_reduce bf16[8]: element type: f32 -> bf16  8 flops  net.py:7\n"
+    assert alone.startswith(one) and "[2]" not in alone and "more, --all" not in alone
+    others = ("tanh", "exponential", "sine", "cosine"), ("abs", "negate", "floor", "ceil")
+    several = shown(summed("f32", *others[0]), summed("bf16", *others[1]))
+    assert several.startswith(one)
+    listed, left = len(re.findall(r"^  \[", several, re.MULTILINE)), re.search(r"and (\d+) more, --all", several)
+    assert left is not None and listed + int(left[1]) == 1 + 8, "four operations that went and four that came"
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [("jit(log_softmax)/sine", "log_softmax (exponential, log, sine)"), ("sine", "exponential, log, sine")],
+)
+def test_a_function_is_named_only_if_all_operations_are_in_it(last: str, words: str) -> None:
+    inside = [f"jit(log_softmax)/{opcode}" for opcode in ("exponential", "log")]
+    text = terminal(lowered(chain("tanh"), chain(*inside, last)))
+    assert f"      replaced tanh by {words}  (+16 flops)\n" in text
