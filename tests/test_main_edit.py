@@ -91,7 +91,7 @@ def one(
         ("y = f(c=2)", "y = f(b=1, c=2)", "b=1 added"),
         ("y = f(x)", "y = f(x, b=g(1))", "b=g(1) added"),
         ("y = mean(x)", "y = mean(x, where=labels[..., None] != 0)", "where=labels[..., None]!=0 added"),
-        ("y = f(x)", "y = f(x, where=(a_long_name > 0) & (another_longer_name < 1))", "where=... added"),
+        ("y = f(x)", "y = f(x, where=(a_long_name > 0) & (another_much_longer_name < 1))", "where=... added"),
         ("y = clip(g, -1.0, 1.0)", "y = clip(g, -0.5, 0.5)", "clip(g, -1.0, 1.0) -> clip(g, -0.5, 0.5)"),
         ("x = like((64, 16), t)", "x = like((128, 16), t)", "(64, 16) -> (128, 16)"),
         ("y = x[2] + f(x)", "y = x[3] + f(x)", "x[2] -> x[3]"),

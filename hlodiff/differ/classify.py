@@ -48,7 +48,7 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     chosen = {n: diff.reported[n] for n in numbers if diff.reported[n].old or diff.reported[n].new}
     if not chosen:
         return frozenset()
-    if not _replaces_type(diff):
+    if not _retyped_halves(diff):
         if {"convert", "element_type"}.isdisjoint(diff.contents):  # only these round
             return frozenset()
         if not any(_rounds(edit, diff) for edit in diff.reported):  # or matrix products round it anyway
@@ -76,20 +76,32 @@ def rounded_alone(diff: ModuleDiff, numbers: Iterable[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _replaces_type(diff: ModuleDiff) -> bool:
-    """Whether an operation was removed and added with results of another floating-point type, as before a cast."""
+def _retyped_halves(diff: ModuleDiff) -> frozenset[int]:
+    """The edits that remove an operation and add it with results of another floating-point type, as before a cast.
+
+    Both halves are of one line, where lines are known.
+    """
     if not {"added", "removed"} <= diff.contents:
-        return False
-    found: dict[tuple[str, tuple[int, ...]], tuple[set[str], set[str]]] = {}
-    for edit in diff.reported:
+        return frozenset()
+    found: dict[object, tuple[dict[int, str], dict[int, str]]] = {}
+    for n, edit in enumerate(diff.reported):
         site = edit.new or edit.old
-        if edit.kind in ("added", "removed") and site is not None and site.opcode not in _NO_WORK:
+        if (
+            edit.kind in ("added", "removed")
+            and edit.cause is None
+            and site is not None
+            and site.opcode not in _NO_WORK
+        ):
             shape = site.instruction_in((diff.old, diff.new)[edit.new is not None]).shape
             if FLOAT.match(shape.element_type):
-                found.setdefault((site.opcode, shape.dimensions), (set(), set()))[edit.new is not None].add(
-                    shape.element_type
-                )
-    return any(old and new and old.isdisjoint(new) for old, new in found.values())
+                key = site.opcode, shape.dimensions, edit.count, own_place(edit.source)
+                found.setdefault(key, ({}, {}))[edit.new is not None][n] = shape.element_type
+    return frozenset(
+        n
+        for old, new in found.values()
+        if len(old) == len(new) and {*old.values()}.isdisjoint(new.values())
+        for n in (*old, *new)
+    )
 
 
 def _finder(
@@ -259,11 +271,31 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     """
     if not diff.edits:
         return ("schedule",) if diff.schedule or diff.tuning else ("identical",)
+    by_edit = _classes_of_edits(diff, has_folded_constants)
+    classified = [one for several in by_edit for one in several]
+    chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
+    if signature(diff.old) != signature(diff.new) or _renames_results(diff):
+        chosen.add("interface")
+    if any(name == "cost" for name, _ in classified) and _has_other_work(diff):
+        chosen.add("structure")
+    if "placement" not in chosen and {"added", "removed"} <= diff.contents:
+        from hlodiff.differ.moves import relocations
+
+        if relocations(diff):
+            chosen.add("placement")
+    return tuple(name for name in CLASSES if name in chosen)
+
+
+def _classes_of_edits(diff: ModuleDiff, has_folded_constants: bool) -> list[list[_Classification]]:
+    """The classes of each edit, beside others of its program."""
     by_edit = [_classes(edit, diff) for edit in diff.reported]
     if has_folded_constants:
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and not _is_numeric_anyway(edit, diff):
                 by_edit[n] = [("structure", True) if one[0] == "numerics" else one for one in by_edit[n]]
+    for n, edit in enumerate(diff.reported) if "element_type" in diff.contents else ():
+        if edit.kind == "changed" and is_rounded_anyway(edit, diff):
+            by_edit[n] = [("cost", follows) if name == "numerics" else (name, follows) for name, follows in by_edit[n]]
     if not diff.contents.isdisjoint(("added", "removed")):
         for n in _constraints_elsewhere(diff):
             by_edit[n] = [("structure", True)]
@@ -277,18 +309,9 @@ def classes_of(diff: ModuleDiff, has_folded_constants: bool = False) -> tuple[Cl
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, () if has_folded_constants else doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
-    classified = [one for several in by_edit for one in several]
-    chosen = {name for name, follows in classified if not follows} or {name for name, _ in classified}
-    if signature(diff.old) != signature(diff.new) or _renames_results(diff):
-        chosen.add("interface")
-    if any(name == "cost" for name, _ in classified) and _has_other_work(diff):
-        chosen.add("structure")
-    if "placement" not in chosen and {"added", "removed"} <= diff.contents:
-        from hlodiff.differ.moves import relocations
-
-        if relocations(diff):
-            chosen.add("placement")
-    return tuple(name for name in CLASSES if name in chosen)
+    for n in () if has_folded_constants or diff.new.stage != "stablehlo" else _retyped_halves(diff):
+        by_edit[n] = [("numerics", False)]
+    return by_edit
 
 
 def _has_other_work(diff: ModuleDiff) -> bool:
@@ -527,8 +550,6 @@ def _reclassify_casts(diff: ModuleDiff, by_edit: list[list[_Classification]], is
     of_other_work = _CastsOfOtherWork(diff, places) if diff.new.stage == "stablehlo" else None
     for n, edit in enumerate(diff.reported):
         site = edit.new or edit.old
-        if edit.kind == "changed" and _is_rounded_anyway(edit, diff):
-            by_edit[n] = [("cost", follows) if name == "numerics" else (name, follows) for name, follows in by_edit[n]]
         if site is None or edit.kind not in scopes or not by_edit[n]:
             continue
         module = (diff.old, diff.new)[edit.new is not None]
@@ -659,13 +680,19 @@ def _rounds(edit: Edit, diff: ModuleDiff) -> bool:
         sites = [pair[side] for pair in edit.sites]
         return not all(one and _only_products_take(module, (one.computation, one.instruction)) for one in sites)
     is_cast = "convert" in [it.opcode for it in (edit.old, edit.new) if it]
-    return (is_cast or "element_type" in edit.fields) and not _is_rounded_anyway(edit, diff)
+    return (is_cast or "element_type" in edit.fields) and not is_rounded_anyway(edit, diff)
 
 
-def _is_rounded_anyway(edit: Edit, diff: ModuleDiff) -> bool:
-    """Whether a changed type rounds nothing: only matrix products take the values, or a cast of them came or went."""
+def is_rounded_anyway(edit: Edit, diff: ModuleDiff) -> bool:
+    """Whether a changed type rounds nothing: only matrix products take the values, or a cast of them came or went.
+
+    Example:
+        >>> module = Module("m", "compiled", (), 0)
+        >>> is_rounded_anyway(Edit("changed", ("shape",)), ModuleDiff(module, module))
+        False
+    """
     found = _wide_and_narrow(edit, diff)
-    if found is None:
+    if found is None or not edit.sites:
         return False
     (module, wide), (narrower, narrow) = found
     return all(_only_products_take(narrower, place) for place in narrow) or all(
@@ -835,7 +862,17 @@ def _is_kernel_of_a_copy(site: Site, module: Module) -> bool:
     """Whether a fusion only copies: it follows from no operation, and is a kernel more or less as a copy itself is."""
     it = site.instruction_in(module)
     bodies = [module.computations[n] for _, called in it.calls for n in called] if it.opcode == "fusion" else []
-    return bool(bodies) and all(body.instructions[body.root].opcode == "copy" for body in bodies)
+    return bool(bodies) and all(map(_only_copies, bodies))
+
+
+def _only_copies(body: Computation) -> bool:
+    """Whether a computation copies a value, or a part of it; scalars say which."""
+    others = (it for it in body.instructions if it.opcode not in _SELECTING and it.shape.dimensions)
+    return body.instructions[body.root].opcode == "copy" and not any(others)
+
+
+# They select a value, or the order of its elements.
+_SELECTING = COPYING | frozenset(["parameter", "bitcast", "reshape", "transpose", "slice", "dynamic-slice", "tuple"])
 
 
 def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool) -> list[_Classification]:

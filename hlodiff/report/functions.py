@@ -288,7 +288,7 @@ def _function_view(
         sentence="; ".join(filter(None, (sentence, *known, *came, cause, at + caller))),
         largest=worded.largest,
         against=worded.against,
-        happened=at,
+        happened=" at ".join(filter(None, (cause.partition(":")[0], at))) if NO_LONGER_DONATED in cause else at,
         what=_in_a_few_words([report.programs[n] for n in numbers], stages),
         where=where,
         targets=verdicts,

@@ -11,7 +11,7 @@ from itertools import chain, combinations, islice
 from math import prod
 from typing import Concatenate, ParamSpec
 
-from hlodiff.differ.classify import classes_of_edit, is_argument, resharded_by_map
+from hlodiff.differ.classify import classes_of_edit, is_argument, is_rounded_anyway, resharded_by_map
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
@@ -153,7 +153,7 @@ def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) 
         unrolled=tuple(format_unrolled(diff)),
         moved=tuple(moved_work(diff)),
         constraints=tuple(constraint_counts(diff, program.metrics())),
-        types=tuple(_types_that_round(program, diff)),
+        types=tuple(other_element_types(diff)),
         arguments=tuple(_new_and_gone_arguments(diff)),
         results=tuple(_results(diff)),
         constants=tuple(_result_constants(diff)),
@@ -278,7 +278,9 @@ def _results(diff: ModuleDiff) -> Iterator[str]:
         return
     names: list[Sequence[str]] = [module.result_names() for module in modules]
     both, words = set(names[0]) & set(names[1]), list[str]()
-    if not all(len(set(each)) == len(each) for each in names) or not both:
+    is_unique = all(len(set(each)) == len(each) for each in names)
+    is_numbered = any(name.startswith("result ") for name in chain(*names))  # a number is no path
+    if not is_unique or (is_numbered and not both):
         names, both = [_result_names(diff)] * 2, set(_result_names(diff))
     types = [dict(zip(*each, strict=True)) for each in ((names[0], old), (names[1], new))]
     kept = [[name for name in each if name in both] for each in names]
@@ -1278,15 +1280,6 @@ def constraint_counts(diff: ModuleDiff, metrics: Metrics) -> Iterator[str]:
             yield more_or_less(old, new, words)
 
 
-def _types_that_round(program: ProgramComparison, diff: ModuleDiff) -> Iterator[str]:
-    """Other element types, but of a compiled program that rounds as before no floats: where only products take them."""
-    is_alike = program.stage == "compiled" and "numerics" not in program.classes
-    yield from (words for words in other_element_types(diff) if not (is_alike and _OF_FLOATS.search(words)))
-
-
-_OF_FLOATS = re.compile(r" now b?f\d\w* instead of b?f\d")
-
-
 @_about("element_type")
 def other_element_types(diff: ModuleDiff) -> Iterator[str]:
     named = bool(diff.arguments.retyped)
@@ -1338,6 +1331,8 @@ def _retyped(diff: ModuleDiff, named: bool, left_out: Container[str]) -> Counter
         if (argument and named) or (not argument and site is not None and site.opcode in left_out):
             continue
         if site is not None and site.opcode == "fusion" and "shape" in edit.fields:  # its result is a different value
+            continue
+        if edit.kind == "changed" and is_rounded_anyway(edit, diff):
             continue
         cause = diff.reported[edit.cause] if edit.cause is not None else None
         if cause and "numerics" not in classes_of_edit(cause, diff):  # a different value took its place

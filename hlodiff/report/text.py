@@ -443,6 +443,14 @@ def _change_lines(
     yield from (Line(indent + 4, f"at {frame}") for frame in change.where) if report.stacks else ()
 
 
+def _marks(numbers: Sequence[int]) -> str:
+    """`[1] to [4]` of neighbours, else `[1], [3] and [4]`."""
+    marks = [f"[{number}]" for number in numbers]
+    if len(marks) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{marks[0]} to {marks[-1]}"
+    return " and ".join([", ".join(marks[:-1]), marks[-1]])
+
+
 def _shared_changes(texts: ReportTexts) -> Iterator[Line]:
     """Changes shared by several programs, each once, with its id for `hlodiff accept`."""
     if not texts.shared:
@@ -453,7 +461,7 @@ def _shared_changes(texts: ReportTexts) -> Iterator[Line]:
         for shared in alike:
             yield from _edit_group_lines(shared.edit_group, texts.report, f"[{shared.number}] ", shared.cost_words)
             numbers.append(shared.number)
-        of = "" if len(numbers) == 1 else f"[{numbers[0]}] {'and' if len(numbers) == 2 else 'to'} [{numbers[-1]}]: "
+        of = "" if len(numbers) == 1 else f"{_marks(numbers)}: "
         yield Line(_BELOW, f"{of}{programs}", wrap=True)
     if left := texts.unlisted:
         yield Line(6, f"... and {left} more, {MORE}" if texts.listed else f"{many(left, 'change')}, {MORE}")
