@@ -253,6 +253,8 @@ def _judged(
         share = abs(new - old) / max(old, new, 1)
     least = threshold * (_OF_WHOLE if weight.whole == "memory" else 1) if weight.whole else 0.0
     relevant = always or (by >= threshold and share >= least)
+    if relevant and weight.whole == "memory" and share < threshold and not is_of_donation:
+        return replace(number, relevant=True, least=f"{_below('parts of the memory', threshold)} of all of it")
     words = ""
     if by >= threshold and not relevant:
         name, all_ = (number.name, "all bytes") if weight.whole == "bytes" else ("parts of the memory", "all of it")
@@ -551,9 +553,13 @@ def has_unknown(numbers: Iterable[Number]) -> bool:
 
 
 def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
-    """Whether the flops speak against a verdict on memory: a checkpoint saves memory by computing again."""
+    """Whether the flops speak against a verdict on memory: a checkpoint saves memory by computing again.
+
+    Where collectives speak for the verdict too, it is not on memory.
+    """
     marked = [one for one in numbers if one.relevant and one.mark]
-    is_of_memory = any(one.name in MEMORY and one.mark == verdict for one in marked)
+    alike = {one.name for one in marked if one.mark == verdict}
+    is_of_memory = not alike.isdisjoint(MEMORY) and alike.isdisjoint(FAMILIES)
     return is_of_memory and any(one.name == "flops" and one.mark != verdict and one.rank >= _TRADED for one in marked)
 
 
