@@ -465,7 +465,7 @@ def test_each_target_of_a_verdict_has_one_of_its_numbers_and_each_number_names_i
 
 def test_a_number_of_a_verdict_is_that_of_the_target_where_it_is_largest() -> None:
     programs = (
-        replace(on("cpu", open_loop(), open_loop(), 8e6), new_facts={"memory.temp": 4e7, "memory.argument": 1e6}),
+        replace(on("cpu", open_loop(), open_loop(), 8e6), new_facts={"memory.temp": 4e7, "memory.argument": 2e6}),
         replace(on("gpu", open_loop(), open_loop(), 8e6), new_facts={"memory.temp": 2e7, "memory.argument": 4e6}),
     )
     both = tuple(replace(one, old_facts={"memory.temp": 8e6, "memory.argument": 8e5}) for one in programs)

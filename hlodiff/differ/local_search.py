@@ -1089,7 +1089,7 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
         _assign_calls(model, limits)
         search = _LocalSearch(model, limits, start + share)
         is_whole = search.run(0) and (not model.may_save_edit() or search.run(_STEPS_OF_CHAIN))
-    _exchange_branches(model)
+    _exchange_branches(model, start + share)
     _exchange_numbers(model)
     _exchange_collectives(model)
     _exchange_origins(model)
@@ -1097,11 +1097,11 @@ def local_search(model: CostModel, limits: Limits, budget: SearchBudget) -> bool
     return is_whole
 
 
-def _exchange_branches(model: CostModel) -> None:
+def _exchange_branches(model: CostModel, most: int) -> None:
     """Match equal branches, as the terms of a sum, as the values are matched that they begin with.
 
     Where the terms are in another order, all operations of two branches have to change places together: more steps than
-    a chain of the search has.
+    a chain of the search has. It ends with the same effort of the model as the search.
     """
     pairing, labels = model.pairing, (model.old.labels[EXACT], model.new.labels[EXACT])
     for one in [n for n in range(model.old.size) if model.costs[0][n] and model.operands_cost(n)]:
@@ -1113,6 +1113,8 @@ def _exchange_branches(model: CostModel) -> None:
             if pairing.new[other] >= 0 and labels[0][one] == labels[1][other]
         ]
         for other in dict.fromkeys(starts):
+            if model.effort >= most:
+                return
             moves: list[Move] = []
             a, b = one, other
             while pairing.old[a] != b and labels[0][a] == labels[1][b] and len(moves) < _LONGEST_BRANCH:

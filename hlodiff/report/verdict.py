@@ -253,8 +253,8 @@ def _judged(
         share = abs(new - old) / max(old, new, 1)
     least = threshold * (_OF_WHOLE if weight.whole == "memory" else 1) if weight.whole else 0.0
     relevant = always or (by >= threshold and share >= least)
-    if relevant and weight.whole == "memory" and share < threshold and not is_of_donation:
-        return replace(number, relevant=True, least=f"{_below('parts of the memory', threshold)} of all of it")
+    if relevant and number.name in ("arguments", "results") and share < threshold and not is_of_donation:
+        return replace(number, relevant=True, least=f"{_below('arguments and results', threshold)} of all memory")
     words = ""
     if by >= threshold and not relevant:
         name, all_ = (number.name, "all bytes") if weight.whole == "bytes" else ("parts of the memory", "all of it")
