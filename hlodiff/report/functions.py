@@ -91,6 +91,7 @@ from hlodiff.report.verdict import (
     other_work,
     verdict_of,
 )
+from hlodiff.report.whole_fusions import WholeFusions
 from hlodiff.report.wording import (
     ARROW,
     Place,
@@ -633,6 +634,7 @@ def _written_then_compiled(
     edited: set[str] = set()
     changed: set[str] = set()
     is_retyped = False
+    fusions = WholeFusions(lines.report)
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
@@ -647,6 +649,8 @@ def _written_then_compiled(
 
                 listed = with_combined_collectives(listed, lines.report)
                 listed = without_rearranged(listed, lines.report, text.programs[0])
+            if stage == "compiled":
+                listed = [fusions.with_costs(edit_group) for edit_group in listed]
             if len(listed) > 1:
                 places = lines.line_of, lines.scope_of
                 listed = with_both_halves(listed, lines.part_of, *places, are_apart=lines.are_two_edits)
@@ -731,7 +735,8 @@ def _stage_views(
     found: list[StageView] = []
     shown = 0
     said = [(words, text.targets) for text in own for words in text.sentences]
-    reported_on = _by_targets([*said, *((_arrangement(text), text.targets) for text in arranged)], by_targets)
+    arrangements = [(words, text.targets) for text in arranged if (words := _arrangement(text))]
+    reported_on = _by_targets([*said, *arrangements], by_targets)
     noted = [(f"passes: {line}", text.targets) for text in own for line in pass_lines(text.program)]
     noted += [(f"memory: {words}", text.targets) for text in own if (words := memory_note(text.program))]
     of = {id(text.program): text.targets for text in own}
@@ -780,11 +785,14 @@ def _is_of_types(edit_group: EditGroup) -> bool:
 
 
 def _arrangement(text: ProgramText) -> str:
-    """How programs differ of which no change explains anything."""
+    """How programs differ of which no change explains anything; "" if they have other operations."""
     diff = text.program.diff
     if diff is not None and all(_is_of_results(edit, diff) for edit in diff.reported):
         return "the same operations, other results returned"
-    return "mostly the same operations, arranged differently"
+    from hlodiff.report.net_work import work_counts
+
+    is_of_others = diff is not None and any(old != new for old, new in work_counts(diff))
+    return "" if is_of_others else "mostly the same operations, arranged differently"
 
 
 def _is_of_results(edit: Edit, diff: ModuleDiff) -> bool:

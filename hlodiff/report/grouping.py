@@ -1017,6 +1017,8 @@ def _replaced_subgraph(
     lines = [_common_line(side, root, packages) for side in (removed, added)]
     first = next((edit for edit in added if place(edit.source, root, packages) == lines[1]), added[0])
     was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""
+    if key[0] == "compiled" and not all(_is_stored(edit) for edit in along):
+        cost = _flops_alone(cost)
     return EditGroup(
         key,
         REPLACED,
@@ -1032,6 +1034,16 @@ def _replaced_subgraph(
         passes=_passes(edits),
         along=beside,
     )
+
+
+def _is_stored(edit: Edit) -> bool:
+    """Whether an instruction reads and writes memory by itself: in a fusion none does."""
+    return any(cost is not None and cost.bytes for cost in edit.cost or ())
+
+
+def _flops_alone(sides: Sides) -> Sides:
+    old, new = (cost and replace(cost, read=0, written=0, elsewhere=()) for cost in sides)
+    return old, new
 
 
 def _common_line(edits: Sequence[Edit], root: str, packages: Sequence[str]) -> str:
@@ -1568,7 +1580,8 @@ def is_half_of_work(edit_group: EditGroup) -> bool:
         True
     """
     operation = operation_of(edit_group)
-    is_one = operation not in CARRIERS | {*FAMILIES} and operation.partition(" ")[0] not in CALLS
+    others = CARRIERS | {*FAMILIES, "custom-call", "custom_call"}
+    is_one = operation not in others and operation.partition(" ")[0] not in CALLS
     is_half = edit_group.kind in ("added", "removed") and is_one
     return is_half and bool(edit_group.where and edit_group.by(_flops))
 
@@ -1610,6 +1623,9 @@ def nets_by_operation(diff: ModuleDiff) -> Nets:
     return flops, in_text
 
 
+_BARRIERS = frozenset(["optimization_barrier", "optimization-barrier", "opt-barrier"])
+
+
 def undone_in_all(edit_group: EditGroup, nets: Nets) -> str:
     """`dot in all +512 flops`, `as many gather in all`: where other changes undo half of one that came or went, or "".
 
@@ -1628,7 +1644,7 @@ def undone_in_all(edit_group: EditGroup, nets: Nets) -> str:
             return f"as many {old} in all" if not nets[1][old] else f"{old} in all {nets[1][old]:+,}"
         return ""
     operation, own = operation_of(edit_group), edit_group.by(_flops)
-    if edit_group.kind not in ("added", "removed") or operation in CARRIERS | {*FAMILIES}:
+    if edit_group.kind not in ("added", "removed") or operation in (CARRIERS - _BARRIERS) | {*FAMILIES}:
         return ""
     if operation.partition(" ")[0] in CALLS:
         return ""

@@ -710,7 +710,10 @@ def _work_of(module: Module, place: tuple[int, int]) -> Work:
     values = [leaf for shape in (*operand_shapes(module, place), result_of(it)) for leaf in shape.leaves]
     precision = [value for name, value in it.attributes if field_of(name, value) == "precision"]
     inside = sorted(inner.opcode for callee in it.called for inner in module.computations[callee].instructions)
-    return (*[leaf.element_type for leaf in values], *precision, *inside), tuple([leaf.elements for leaf in values])
+    frame = module.frames[it.frame] if it.frame >= 0 else None
+    function = frame.function if frame and is_library(frame.file) else ""  # what one does is not what another does
+    kind = (*[leaf.element_type for leaf in values], *precision, *inside, function)
+    return kind, tuple([leaf.elements for leaf in values])
 
 
 def _is_more_or_less(groups: Iterable[EditGroup]) -> bool:

@@ -18,8 +18,9 @@ from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.regions import CARRIERS, PRODUCTS
 from hlodiff.differ.result import Edit, ModuleDiff
 from hlodiff.hlo.model import COPIES
-from hlodiff.report.edits import format_shape
+from hlodiff.report.edits import custom_call_target, format_shape
 from hlodiff.report.grouping import (
+    ADDED_OR_REMOVED,
     ELEMENT_TYPES,
     HANDED_ON,
     LAST,
@@ -44,6 +45,7 @@ from hlodiff.report.grouping import (
 from hlodiff.report.numbers import executed_change, executed_pair, most_executed
 from hlodiff.report.report import Report
 from hlodiff.report.verdict import starts_kernels
+from hlodiff.report.whole_fusions import WholeFusions
 from hlodiff.report.wording import place
 
 _Operation = tuple[str, str, bool]
@@ -68,7 +70,11 @@ _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, othe
 _PART, _THIRD, _WHOLE = 0.2, 1 / 3, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
 _OF_NO_KERNELS = 0.05  # fewer launches than this share of all say nothing where they start no kernels
-_LIBRARIES = re.compile(r'custom_call_target="(?:__cu|__onednn|cusolver|lapack)')
+# What XLA uses to arrange and to place; any other target is called for its work.
+_OF_XLA = re.compile(
+    r"AllocateBuffer|AssumeGatherIndices|GatherScatterIndices|AsyncCollective|ConcatBitcast|Sharding|SPMD|annotate_|"
+    r"X64|MoveTo|HostExecute|PadToStatic|SliceToDynamic|LayoutConstraint|Barrier|tpu_barrier|xla"
+)
 _WHOLE_NUMBER = re.compile(r"-?\d+")
 _LEAST = 0.01  # a smaller change of all needs no explanation
 # A compiler copies and branches where it likes; of others only those of one line are the same ones.
@@ -93,6 +99,10 @@ class NetWork:
     _known: dict[int, tuple[Counter[_Operation], dict[int, list[Edit]]]] = field(default_factory=dict)
     _by_line: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
     _counts: dict[int, tuple[Counter[tuple[str, str]], ...]] = field(default_factory=dict)
+    _fusions: WholeFusions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._fusions = WholeFusions(self.report)
 
     def rank(self, edit_group: EditGroup, is_elsewhere: bool) -> tuple[object, ...]:
         """Sort key: changes of the edited lines first, and of these what accounts for more or fewer flops or bytes.
@@ -117,17 +127,16 @@ class NetWork:
 
     def is_moved(self, edit_group: EditGroup) -> bool:
         """Whether the compiler only arranged what is computed: most of it was removed or added elsewhere."""
-        if not edit_group.edits:
+        if not edit_group.edits or self.is_library_call(edit_group):
             return False
+        return not self._fusions.are_more(edit_group) or self._is_arranged(edit_group)
+
+    def _is_arranged(self, edit_group: EditGroup) -> bool:
+        """Whether operations were removed or added elsewhere, or are only arranged differently themselves."""
         old, new = (str(one) for one in edit_group.group[1:3])
         program = self.report.programs[edit_group.edits[0][0]]
         if family := collective_of(edit_group):
-            by = edit_group.by(lambda cost: cost.collective)
-            if edit_group.kind == "changed" and not by and _REORDERED.issuperset(map(str, edit_group.fields)):
-                return True
-            is_fewer = by * executed_change(program, f"collectives.{family}") <= 0
-            is_counted = f"collectives.{family}" in program.executed()
-            return by != 0 and is_counted and is_fewer and not executed_change(program, f"collective_bytes.{family}")
+            return self._is_moved_collective(edit_group, family)
         if edit_group.fields == OTHER_PART:
             return not self.accounts(edit_group)
         if edit_group.kind == REPLACED:
@@ -172,6 +181,19 @@ class NetWork:
             return False
         return is_other and flops > 0 and way * executed_change(program, "flops") < _AT_LEAST * flops
 
+    def _is_moved_collective(self, edit_group: EditGroup, family: str) -> bool:
+        """Whether a program, or the line of a collective that came or went, has as many of its kind as before."""
+        program = self.report.programs[edit_group.edits[0][0]]
+        by = edit_group.by(lambda cost: cost.collective)
+        if edit_group.kind in ("added", "removed"):
+            if edit_group.where and by * self._counts_here(edit_group)[1] <= 0:
+                return True
+        elif edit_group.kind == "changed" and not by and _REORDERED.issuperset(map(str, edit_group.fields)):
+            return True
+        is_fewer = by * executed_change(program, f"collectives.{family}") <= 0
+        is_counted = f"collectives.{family}" in program.executed()
+        return by != 0 and is_counted and is_fewer and not executed_change(program, f"collective_bytes.{family}")
+
     def explains(self, edit_group: EditGroup) -> bool:
         """Whether a change of a compiled program says what that of its StableHLO does not.
 
@@ -215,8 +237,9 @@ class NetWork:
         return is_of_numbers and pairs.isdisjoint(written)
 
     def is_library_call(self, edit_group: EditGroup) -> bool:
-        """Whether calls of a library for convolutions, products or solvers came or went."""
-        return edit_group.kind in ("added", "removed") and bool(_LIBRARIES.search(edit_group.what))
+        """Whether calls of a library came or went, as for products, solvers or sorting."""
+        target = custom_call_target(edit_group.what) if edit_group.kind in ADDED_OR_REMOVED else ""
+        return bool(target) and not _OF_XLA.match(target)
 
     def is_other_operation(self, edit_group: EditGroup) -> bool:
         """Whether an operation is another one now: the compiler takes another way to compute a value."""
@@ -374,6 +397,19 @@ def _counted(edit: Edit, diff: ModuleDiff, *, old: bool = False, new: bool = Fal
         return {}
     shape = site.instruction_in(module).shape
     return {(site.opcode, shape.element_type, False): edit.count, (site.opcode, shape.bare.text, True): edit.count}
+
+
+def work_counts(diff: ModuleDiff) -> list[tuple[int, int]]:
+    """How often a compiled program has each operation that computes something, before and after.
+
+    Example:
+        >>> from hlodiff.hlo.model import Module
+        >>> module = Module("m", "compiled", (), 0)
+        >>> work_counts(ModuleDiff(module, module))
+        []
+    """
+    arranging = _NO_OPERATION | _STORING | ARRANGING
+    return [pair for opcode, pair in diff.op_counts.items() if opcode not in arranging]
 
 
 # --- What a program has as many of as before.

@@ -23,6 +23,7 @@ from hlodiff.report.grouping import (
     Nets,
     change_view,
     collective_of,
+    compared_with_all,
     edit_group_of,
     format_follows,
     grouped,
@@ -37,6 +38,7 @@ from hlodiff.report.numbers import sections
 from hlodiff.report.order import LITERAL, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
+from hlodiff.report.whole_fusions import WholeFusions
 from hlodiff.report.wording import format_names, format_targets, many
 
 MORE = "--all lists everything"
@@ -196,11 +198,13 @@ class ReportTexts:
             is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
             work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
+            fusions = WholeFusions(self.report)
+            compiled = [replace(one, edit_group=fusions.with_costs(one.edit_group)) for one in compiled]
             compiled.sort(key=lambda one: (not work.is_library_call(one.edit_group), -_carried(one.edit_group)))
         compiled = compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER]
         chosen = (*written[:MOST_WRITTEN], *sorted(compiled, key=lambda one: one.number))
         nets: dict[int, Nets] = {}
-        for number in {number for shared in chosen for number in shared.programs}:
+        for number in {number for shared in chosen if shared.stage == "stablehlo" for number in shared.programs}:
             diff = self.report.programs[number].diff
             if diff is not None:
                 nets[number] = nets_by_operation(diff)
@@ -214,8 +218,12 @@ class ReportTexts:
     def _in_all(self, shared: SharedText, nets: Mapping[int, Nets]) -> str:
         """What other changes undo of a shared one, with the program that it is of if others differ."""
         first = shared.edit_group.edits[0][0]
-        words = [undone_in_all(shared.edit_group, nets[number]) for number in (first, *shared.programs)]
         program = self.report.programs[first]
+        if shared.stage == "compiled":
+            lines = self.report.root, self.report.packages
+            found = "; ".join(words for _, words in compared_with_all([shared.edit_group], program, *lines))
+            return found if shared.of or not found else f"{found} in {program.name}"
+        words = [undone_in_all(shared.edit_group, nets[number]) for number in (first, *shared.programs)]
         return words[0] if shared.of or len({*words}) == 1 or not words[0] else f"{words[0]} in {program.name}"
 
     def own(self, program_text: ProgramText) -> tuple[EditGroup, ...]:

@@ -1,0 +1,112 @@
+"""Fusions that came or went, with all that they compute and the bytes that they read and write.
+
+The edits of a script count what came or went inside of a fusion, apart from what moved into it or out of it. Of a
+kernel that is listed as new or gone a reader takes the numbers for those of the whole kernel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from hlodiff.differ.instruction_costs import FUSIONS, instruction_flops
+from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
+from hlodiff.hlo.model import Module
+from hlodiff.hlo.traversal import multiplicities
+from hlodiff.report.grouping import EditGroup, operation_of, sides_added_up
+from hlodiff.report.report import Report
+
+_Kind = tuple[str, str, str]
+"""An opcode, a shape without layouts, and how the fusion is compiled."""
+
+
+@dataclass(slots=True)
+class WholeFusions:
+    """The fusions of the programs of a report.
+
+    Example:
+        >>> group = EditGroup((), "added", 1, "add f32[8]", "", group=("added", "", "add", ()))
+        >>> WholeFusions(Report("diff", "a", "b", ())).with_costs(group) is group
+        True
+    """
+
+    report: Report
+    _more: dict[int, Counter[_Kind]] = field(default_factory=dict)
+    _flops: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def are_more(self, edit_group: EditGroup) -> bool:
+        """Whether one side has as many more of the fusions of a change, by shape and kind, as the change says.
+
+        Else others of their kind are gone, or new: the compiler put other operations into them. True for what is no
+        fusion that came or went, and for fusions that are named by a collective, which are counted with that.
+        """
+        if not _is_of_fusions(edit_group):
+            return True
+        way = 1 if edit_group.kind == "added" else -1
+        own, more = Counter[_Kind](), Counter[_Kind]()
+        for number, edit, diff in self._edits(edit_group):
+            site, module = _side(edit, diff)
+            if site is not None:
+                own[_kind(site, module)] += edit.count
+                more = self._more_of(number, diff)
+        return all(way * more[kind] >= count for kind, count in own.items())
+
+    def with_costs(self, edit_group: EditGroup) -> EditGroup:
+        """A change of fusions that came or went with the cost of these fusions; others as they are."""
+        if not _is_of_fusions(edit_group):
+            return edit_group
+        costs: list[tuple[Cost | None, Cost | None]] = []
+        for _, edit, diff in self._edits(edit_group):
+            site, module = _side(edit, diff)
+            if site is None or edit.cost is None:
+                return edit_group
+            flops = self._inside(module, site.instruction_in(module).called)
+            old, new = (one and replace(one, flops=one.runs * flops) for one in edit.cost)
+            costs.append((old, new))
+        return replace(edit_group, cost=sides_added_up(*costs), along=(None, None)) if costs else edit_group
+
+    def _edits(self, edit_group: EditGroup) -> Iterable[tuple[int, Edit, ModuleDiff]]:
+        for number, index in edit_group.edits:
+            diff = self.report.programs[number].diff
+            if diff is not None:
+                yield number, diff.reported[index], diff
+
+    def _more_of(self, number: int, diff: ModuleDiff) -> Counter[_Kind]:
+        """How many fusions of each kind a program has more than before, wherever they are called."""
+        if number not in self._more:
+            found = self._more[number] = Counter()
+            for module, sign in ((diff.old, -1), (diff.new, 1)):
+                for computation, times in zip(module.computations, multiplicities(module), strict=True):
+                    for it in computation.instructions if times.total else ():
+                        if it.opcode in FUSIONS:
+                            kind = it.opcode, it.shape.bare.text, it.attribute("kind") or ""
+                            found[kind] += sign * times.total
+        return self._more[number]
+
+    def _inside(self, module: Module, bodies: Iterable[int]) -> int:
+        """The flops of one run of a fusion, with those of fusions in it."""
+        total = 0
+        for body in bodies:
+            key = id(module), body
+            if key not in self._flops:
+                instructions = module.computations[body].instructions
+                nested = [it.called for it in instructions if it.opcode in FUSIONS]
+                own = sum(instruction_flops(module, (body, n)) for n in range(len(instructions)))
+                self._flops[key] = own + sum(self._inside(module, called) for called in nested)
+            total += self._flops[key]
+        return total
+
+
+def _is_of_fusions(edit_group: EditGroup) -> bool:
+    is_one_side = edit_group.kind in ("added", "removed") and bool(edit_group.edits)
+    return is_one_side and operation_of(edit_group) in FUSIONS and not edit_group.collective
+
+
+def _side(edit: Edit, diff: ModuleDiff) -> tuple[Site | None, Module]:
+    return (edit.new, diff.new) if edit.kind == "added" else (edit.old, diff.old)
+
+
+def _kind(site: Site, module: Module) -> _Kind:
+    it = site.instruction_in(module)
+    return it.opcode, it.shape.bare.text, it.attribute("kind") or ""
