@@ -364,11 +364,16 @@ def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[Prog
 
 
 def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
-    """How much the most important change that speaks for a verdict weighs."""
+    """How much the most important change of each target that speaks for a verdict weighs, in all."""
     marks = (view.verdict,) if view.verdict in ("worse", "better") else ("worse", "better")
-    ranks = [number.rank for one in view.targets for number in one.numbers if number.mark in marks]
-    ranks += [work.rank for one in programs if one.diff for work in other_work(one) if work.way in marks]
-    return max(ranks, default=0.0)
+    ranks: dict[str | None, list[float]] = {}
+    for one in view.targets:
+        for target in one.targets or (None,):
+            ranks.setdefault(target, []).extend(number.rank for number in one.numbers if number.mark in marks)
+    for program in programs:
+        works = other_work(program) if program.diff else ()
+        ranks.setdefault(program.target, []).extend(work.rank for work in works if work.way in marks)
+    return sum(max(own, default=0.0) for own in ranks.values())
 
 
 class _WordedVerdict(NamedTuple):
@@ -397,7 +402,7 @@ def _verdict_in_words(
     words: dict[Verdict, list[str]] = {}
     parts: list[str] = []
     largest: list[str] = []
-    opposed = ""
+    opposed, firsts = "", list[str]()
     is_at_equal_turns = is_partly_known = False
     for verdict, group in by.items():
         if verdict == "same":
@@ -421,6 +426,7 @@ def _verdict_in_words(
             for total in (len(targets), compared)
         )
         words[verdict] = [*in_group, *_all_collectives(group, programs)]
+        firsts += alone[:1]
         is_first, largest = not largest, largest or alone[: 3 if verdict == "mixed" else 1]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
@@ -450,19 +456,29 @@ def _verdict_in_words(
             opposed = next(iter(against_it), "") if is_first else opposed
         parts.append(f"{verdict}{on}: {listed}{doubt}" if listed else f"{verdict}{on}: {doubt.removeprefix(', ')}")
     if not words:
-        on = _on([target for one in verdicts for target in one.targets], compared)
-        doubt = _AS_FAR_AS_KNOWN if any(has_unknown(one.numbers) for one in verdicts) else ""
-        condition = "" if doubt else _at_equal_turns(verdicts, diffs)
-        doubt = f"{doubt}{_unknown_work(verdicts, programs)}" if doubt else condition
-        targets = [target for one in verdicts for target in one.targets]
-        unknown = [target for target in targets if target in programs and other_work(programs[target])]
-        only = _on(unknown, compared) if len(unknown) < len(targets) else ""
-        doubt += f", not counting matrix products{only}" if unknown else ""
-        flags = bool(condition), doubt.startswith(_AS_FAR_AS_KNOWN)
-        return _WordedVerdict("same", f"same cost{on}{doubt}", "", "", *flags)
+        return _same_cost(verdicts, compared, programs)
     overall: Verdict = next(iter(words)) if len(words) == 1 or set(words) == {"worse", "mixed"} else "mixed"
+    if overall == "mixed" and len(firsts) > 1:  # on some targets it is better
+        opposed = firsts[-1]
     sentence = _with_turns_said_once("; ".join(parts))
     return _WordedVerdict(overall, sentence, ", ".join(largest), opposed, is_at_equal_turns, is_partly_known)
+
+
+def _same_cost(
+    verdicts: Sequence[TargetVerdict], compared: int, programs: Mapping[str | None, ProgramComparison]
+) -> _WordedVerdict:
+    """The verdict where nothing speaks for one, with what is not known."""
+    diffs = {target: program.diff for target, program in programs.items()}
+    on = _on([target for one in verdicts for target in one.targets], compared)
+    doubt = _AS_FAR_AS_KNOWN if any(has_unknown(one.numbers) for one in verdicts) else ""
+    condition = "" if doubt else _at_equal_turns(verdicts, diffs)
+    doubt = f"{doubt}{_unknown_work(verdicts, programs)}" if doubt else condition
+    targets = [target for one in verdicts for target in one.targets]
+    unknown = [target for target in targets if target in programs and other_work(programs[target])]
+    only = _on(unknown, compared) if len(unknown) < len(targets) else ""
+    doubt += f", not counting matrix products{only}" if unknown else ""
+    flags = bool(condition), doubt.startswith(_AS_FAR_AS_KNOWN)
+    return _WordedVerdict("same", f"same cost{on}{doubt}", "", "", *flags)
 
 
 def _on_targets(words: Mapping[str, Sequence[str | None]], total: int) -> list[str]:

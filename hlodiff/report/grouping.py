@@ -21,8 +21,8 @@ from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
 from hlodiff.differ.result import Cost, Edit, FieldChange, ModuleDiff, Site
-from hlodiff.hlo.collectives import FAMILIES, chain_of_step, stem
-from hlodiff.hlo.model import CALLS
+from hlodiff.hlo.collectives import FAMILIES, chain_of_step, family, stem
+from hlodiff.hlo.model import BROADCASTS, CALLS
 from hlodiff.report.edits import (
     NAMED,
     OF_BODY,
@@ -1011,22 +1011,29 @@ def _replaced_subgraph(
     packages: Sequence[str],
 ) -> EditGroup:
     """One group for everything that one line removed and added."""
-    edits = [member.edit for member in members]
-    along = [edit for member in members for edit in _whole(member, str(key[0]))]
+    edits, stage = [member.edit for member in members], str(key[0])
+    along = [edit for member in members for edit in _whole(member, stage)]
     removed, added = ([edit for edit in along if edit.kind == kind] for kind in ("removed", "added"))
+    is_counted = [
+        stage == "compiled" and edit.kind == member.edit.kind for member in members for edit in member.followers
+    ]
+    others = [edit for edit, counted in zip(followers, is_counted, strict=True) if not counted]
+    # A collective of a function that is no longer called may be the one that is here now.
+    collectives = [edit for edit in others if any(family(opcode) for opcode in _opcodes(edit) if opcode)]
+    gone, came = ([edit for edit in collectives if edit.kind == kind] for kind in ("removed", "added"))
     lines = [_common_line(side, root, packages) for side in (removed, added)]
     first = next((edit for edit in added if place(edit.source, root, packages) == lines[1]), added[0])
     was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""
-    if key[0] == "compiled" and not all(_is_stored(edit) for edit in along):
+    if stage == "compiled" and not all(_is_stored(edit) for edit in along):
         cost = _flops_alone(cost)
     return EditGroup(
         key,
         REPLACED,
         sum(edit.count for edit in edits),
-        f"{_subgraph(removed, added, str(key[0]))} by {_subgraph(added, removed, str(key[0]))}{was}",
+        f"{_subgraph(removed, [*added, *came], stage)} by {_subgraph(added, [*removed, *gone], stage)}{was}",
         lines[1],
         shown_stack(first.source, root),
-        _follows("", followers),
+        _follows("", others),
         cost,
         0,
         key,
@@ -1606,7 +1613,7 @@ Nets = tuple[Counter[str], Counter[str]]
 
 
 def nets_by_operation(diff: ModuleDiff) -> Nets:
-    """What all edits of a program change of each operation.
+    """By how many flops, and by how many in the text, a program has more or less of each operation.
 
     Example:
         >>> from hlodiff.hlo.model import Module
@@ -1614,16 +1621,20 @@ def nets_by_operation(diff: ModuleDiff) -> Nets:
         (Counter(), Counter())
     """
     flops, in_text = Counter[str](), Counter[str]()
+    for opcode, (old, new) in diff.op_counts.items():
+        in_text[_operation(opcode)] += new - old
     for edit in diff.reported:
         sides = zip((edit.old, edit.new), edit.cost or (None, None), (-1, 1), strict=True)
         for site, cost, sign in sides:
             if site is not None:
-                in_text[_operation(site.opcode)] += sign * edit.count
                 flops[_operation(site.opcode)] += sign * (cost.flops if cost else 0)
     return flops, in_text
 
 
-_BARRIERS = frozenset(["optimization_barrier", "optimization-barrier", "opt-barrier"])
+# Of these nobody counts how many a program has.
+_UNTOLD = CARRIERS - {
+    "optimization_barrier", "optimization-barrier", "broadcast", "broadcast_in_dim", "reshape",
+}  # fmt: skip
 
 
 def undone_in_all(edit_group: EditGroup, nets: Nets) -> str:
@@ -1644,13 +1655,14 @@ def undone_in_all(edit_group: EditGroup, nets: Nets) -> str:
             return f"as many {old} in all" if not nets[1][old] else f"{old} in all {nets[1][old]:+,}"
         return ""
     operation, own = operation_of(edit_group), edit_group.by(_flops)
-    if edit_group.kind not in ("added", "removed") or operation in (CARRIERS - _BARRIERS) | {*FAMILIES}:
+    untold = _UNTOLD | BROADCASTS if edit_group.key[:1] == ("stablehlo",) else _UNTOLD
+    if edit_group.kind not in ("added", "removed") or operation in untold | {*FAMILIES}:
         return ""
     if operation.partition(" ")[0] in CALLS:
         return ""
     flops, count = nets[0][operation], nets[1][operation]
     if own:
-        is_undone = flops * own <= 0 or 2 * abs(flops) < abs(own)
+        is_undone = flops * own <= 0 or 2 * abs(flops) <= abs(own)
         return f"{operation} in all {'+' if flops > 0 else ''}{format_count(flops)} flops" if is_undone else ""
     if count * (1 if edit_group.kind == "added" else -1) > 0:
         return ""

@@ -39,6 +39,7 @@ from hlodiff.report.grouping import (
     launches_of,
     members_of,
     operation_of,
+    replaces_its_kind,
     shape_of,
     sides_added_up,
 )
@@ -99,6 +100,7 @@ class NetWork:
     _known: dict[int, tuple[Counter[_Operation], dict[int, list[Edit]]]] = field(default_factory=dict)
     _by_line: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
     _counts: dict[int, tuple[Counter[tuple[str, str]], ...]] = field(default_factory=dict)
+    _executed: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
     _fusions: WholeFusions = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,7 +131,10 @@ class NetWork:
         """Whether the compiler only arranged what is computed: most of it was removed or added elsewhere."""
         if not edit_group.edits or self.is_library_call(edit_group):
             return False
-        return not self._fusions.are_more(edit_group) or self._is_arranged(edit_group)
+        is_of_fusions = operation_of(edit_group) in FUSIONS and not edit_group.collective
+        if is_of_fusions and (edit_group.kind == "moved" or not self._fusions.are_more(edit_group)):
+            return True
+        return self._is_arranged(edit_group)
 
     def _is_arranged(self, edit_group: EditGroup) -> bool:
         """Whether operations were removed or added elsewhere, or are only arranged differently themselves."""
@@ -204,7 +209,7 @@ class NetWork:
             edit_group: a change of a function whose StableHLO changed too, which did not only move.
         """
         old, new = edit_group.group[1:3]
-        return bool(
+        return self._is_in_counts(edit_group) and bool(
             collective_of(edit_group)
             or (self._rounds(edit_group) and (not self.is_retyped or new in PRODUCTS))
             or (self.is_retyped and "convert" in (old, new))
@@ -213,6 +218,57 @@ class NetWork:
             or self.is_library_call(edit_group)
             or self._is_folded(edit_group)
         )
+
+    def _is_in_counts(self, edit_group: EditGroup) -> bool:
+        """Whether the program has as many more or fewer of the operations as a change says.
+
+        Else others undo it: the compiler has the same operations elsewhere, or in arrays of another shape. Of a
+        replaced subgraph most of each listed operation. True for collectives, which are counted with their bytes.
+        """
+        if not edit_group.edits or collective_of(edit_group) or self.is_library_call(edit_group):
+            return True
+        diff = self.report.programs[edit_group.edits[0][0]].diff
+        if diff is None or edit_group.kind not in ADDED_OR_REMOVED:
+            return True
+        own = (Counter[str](), Counter[str]())
+        runs = (Counter[tuple[str, str]](), Counter[tuple[str, str]]())
+        members = [diff.reported[index] for number, index in edit_group.edits if number == edit_group.edits[0][0]]
+        is_subgraph = edit_group.kind == REPLACED
+        if is_subgraph:
+            followers = self._of(edit_group.edits[0][0])[1]
+            inside = (one for _, index in edit_group.edits for one in followers.get(index, ()))
+            members += [one for one in inside if one.kind in ("added", "removed")]
+        for edit in members:
+            side = edit.new is not None
+            site = edit.new or edit.old
+            if site is not None and edit.kind != "changed":
+                own[side][site.opcode] += edit.count
+                shape = site.instruction_in((diff.old, diff.new)[side]).shape.bare.text
+                cost = (edit.cost or (None, None))[side]
+                runs[side][site.opcode, shape] += cost.runs if cost else edit.count
+        least = _MOST_OF_IT if is_subgraph else 1.0
+        for at, way in ((0, -1), (1, 1)):
+            for opcode, count in (own[at] - own[1 - at]).items():
+                before, after = diff.op_counts.get(opcode, (0, 0))
+                if opcode not in _NO_OPERATION | {*ARRANGING} and way * (after - before) < least * count:
+                    return False
+            if not is_subgraph or replaces_its_kind(edit_group):
+                net = self._executed_of(edit_group.edits[0][0], diff)
+                if any(way * net[key] < count for key, count in runs[at].items() if key[0] not in FUSIONS):
+                    return False
+        return True
+
+    def _executed_of(self, number: int, diff: ModuleDiff) -> Counter[tuple[str, str]]:
+        """How much more often each operation runs in arrays of each shape."""
+        if number not in self._executed:
+            found = self._executed[number] = Counter()
+            for edit in diff.reported:
+                sides = zip((edit.old, edit.new), (diff.old, diff.new), edit.cost or (None, None), (-1, 1), strict=True)
+                for site, module, cost, sign in sides:
+                    if site is not None:
+                        shape = site.instruction_in(module).shape.bare.text
+                        found[site.opcode, shape] += sign * (cost.runs if cost else edit.count)
+        return self._executed[number]
 
     def _is_folded(self, edit_group: EditGroup) -> bool:
         """Whether a whole number is another one that the compiler computed: of which StableHLO has only the parts.

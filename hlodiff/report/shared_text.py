@@ -487,8 +487,7 @@ def _largest(
     on = "" if is_as_large(text.name) or not any(text.targets) else f" on {text.targets[0]}"
     of = "" if is_as_large() else f"{text.name}{on}"
     what = _unnamed(chosen)
-    are_as_many = len({one.count for one, _ in groups}) == 1
-    if are_as_many and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
+    if not of and chosen.kind != REPLACED and any(_unnamed(one) != what for one, _ in groups):
         what = _unnamed(edit_group_of(key, members, report.root, report.packages))
     if chosen.kind != REPLACED:  # its text has the numbers of one program
         counted = [(one.count, own) for one, own in groups if own.name != text.name or one.count != chosen.count]

@@ -140,12 +140,17 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
     more = sum(new - old for old, new in changed_padding(program).values())
     padded: Mark = "worse" if more > 0 else "better" if more < 0 else ""
 
+    old, new = (one.exact for one in executed_pair(program, "bytes_accessed"))
+    accessed = new - old if old is not None and new is not None else -inf
+
     def has_no_direction(number: Number) -> bool:
         # What is no longer donated stays in memory after the call, whatever the call itself needs.
         is_kept = number.name == "aliased" and is_donated_otherwise
         moved = {"bytes accessed": number.new - number.old, "copies": number.new_bytes - number.old_bytes}
         if padded and number.mark != padded and abs(moved.get(number.name, inf)) <= abs(more):
             return True  # counted without the padding, which is moved too, and makes up for it
+        if number.name == "copies" and number.mark == "better" and 2 * accessed > moved["copies"]:
+            return True  # others move what they no longer do
         return (not is_kept and _is_moved_memory(number, needed, threshold)) or _is_prefetched(program, number)
 
     found = [_judged(program, *one, wholes, threshold, is_donated_otherwise) for one in zip(numbers, ways, strict=True)]

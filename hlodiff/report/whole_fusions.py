@@ -16,6 +16,7 @@ from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import multiplicities
 from hlodiff.report.grouping import EditGroup, operation_of, sides_added_up
 from hlodiff.report.report import Report
+from hlodiff.report.wording import place
 
 _Kind = tuple[str, str, str]
 """An opcode, a shape without layouts, and how the fusion is compiled."""
@@ -34,23 +35,29 @@ class WholeFusions:
     report: Report
     _more: dict[int, Counter[_Kind]] = field(default_factory=dict)
     _flops: dict[tuple[int, int], int] = field(default_factory=dict)
+    _bytes: dict[int, Counter[str]] = field(default_factory=dict)
 
     def are_more(self, edit_group: EditGroup) -> bool:
         """Whether one side has as many more of the fusions of a change, by shape and kind, as the change says.
 
-        Else others of their kind are gone, or new: the compiler put other operations into them. True for what is no
-        fusion that came or went, and for fusions that are named by a collective, which are counted with that.
+        Else others of their kind are gone, or new: the compiler put other operations into them. And others of their
+        line do not undo more than half of the bytes that they read and write. True for what is no fusion that came or
+        went, and for fusions that are named by a collective, which are counted with that.
         """
         if not _is_of_fusions(edit_group):
             return True
         way = 1 if edit_group.kind == "added" else -1
         own, more = Counter[_Kind](), Counter[_Kind]()
+        size = by = 0
         for number, edit, diff in self._edits(edit_group):
             site, module = _side(edit, diff)
             if site is not None:
                 own[_kind(site, module)] += edit.count
                 more = self._more_of(number, diff)
-        return all(way * more[kind] >= count for kind, count in own.items())
+                size += sum(cost.bytes for cost in edit.cost or () if cost)
+                by = self._bytes_here(number, diff)[edit_group.where]
+        is_as_much = 2 * way * by >= size or not edit_group.where
+        return is_as_much and all(way * more[kind] >= count for kind, count in own.items())
 
     def with_costs(self, edit_group: EditGroup) -> EditGroup:
         """A change of fusions that came or went with the cost of these fusions; others as they are."""
@@ -65,6 +72,17 @@ class WholeFusions:
             old, new = (one and replace(one, flops=one.runs * flops) for one in edit.cost)
             costs.append((old, new))
         return replace(edit_group, cost=sides_added_up(*costs), along=(None, None)) if costs else edit_group
+
+    def _bytes_here(self, number: int, diff: ModuleDiff) -> Counter[str]:
+        """By how many bytes the fusions of each line of Python read and write more than before."""
+        if number not in self._bytes:
+            found = self._bytes[number] = Counter()
+            for edit in diff.reported:
+                where = place(edit.source, self.report.root, self.report.packages)
+                for site, cost, sign in zip((edit.old, edit.new), edit.cost or (None, None), (-1, 1), strict=True):
+                    if site is not None and site.opcode in FUSIONS and cost is not None:
+                        found[where] += sign * cost.bytes
+        return self._bytes[number]
 
     def _edits(self, edit_group: EditGroup) -> Iterable[tuple[int, Edit, ModuleDiff]]:
         for number, index in edit_group.edits:
