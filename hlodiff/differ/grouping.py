@@ -179,6 +179,8 @@ class Origins:
         user = self._user_frame(computation, instruction)
         if user == _SEVERAL:
             return user
+        if user < 0 > own.frame and own.opcode == "constant" and self._is_fused(computation):
+            return _SEVERAL  # the fusion has the line of what it computes last
         if user < 0 and is_fused:
             return self._operand_frame(computation, instruction)
         inner, outer = self.module.stack(user), self.module.stack(own.frame)
@@ -232,6 +234,8 @@ class Origins:
         owner = self.module.computations[computation]
         instructions, users = owner.instructions, owner.users
         worklist, seen, outer, first = [instruction], {instruction}, -1, -1
+        # What is computed of a number without a line of its own says nothing of the number.
+        is_number = self.module.stage == "compiled" and instructions[instruction].opcode == "constant"
         for position in worklist:  # nearest first; the list grows
             for user in users[position]:
                 it = instructions[user]
@@ -241,7 +245,7 @@ class Origins:
                     first = it.frame
                     if self.module.stage != "compiled" or instructions[instruction].opcode not in _FEEDERS:
                         return first
-                elif (it.opcode in _FEEDERS or (it.frame < 0 and first < 0)) and user not in seen:
+                elif (it.opcode in _FEEDERS or (it.frame < 0 and first < 0 and not is_number)) and user not in seen:
                     outer = outer if outer >= 0 else it.frame
                     seen.add(user)
                     worklist.append(user)
