@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from hlodiff.differ import ProgramComparison, diff, with_compiler
 from hlodiff.hlo import Module, read_text
@@ -567,3 +568,187 @@ def test_behind_a_collective_the_operation_that_accounts_for_most_of_the_flops_i
     for way, sides in (("added", (False, True)), ("removed", (True, False))):
         found = [" ".join(one.split()[:3]) for one in listed(both(*written), both(*map(compiled, sides)))]
         assert found == [f"{way} 1 all-gather", f"{way} 1 all-gather", f"{way} 1 dot"]
+
+
+def chain_of_fusions(*fusions: str, kinds: Sequence[str]) -> Module:
+    """Fusions of some operations each, every one of which takes the result of the one before."""
+    bodies, rows, value = "", "", "x"
+    for n, (fusion, kind) in enumerate(zip(fusions, kinds, strict=True)):
+        lines = [f"%p{n}.{k + 1} = {WIDE} {opcode}(%p{n}.{k})\n" for k, opcode in enumerate(fusion.split())]
+        lines[-1] = f"ROOT {lines[-1]}"
+        bodies += f"%in{n} {{\n  %p{n}.0 = {WIDE} parameter(0)\n  {'  '.join(lines)}}}\n\n"
+        rows += f"  %f{n} = {WIDE} fusion(%{value}), kind={kind}, calls=%in{n}\n"
+        value = f"f{n}"
+    return read_text(
+        f"HloModule m\n\n{bodies}ENTRY %main {{\n  %x = {WIDE} parameter(0)\n{rows}"
+        f"  ROOT %r = {WIDE} copy(%{value})\n}}\n"
+    )
+
+
+def test_a_new_fusion_has_the_flops_of_all_that_it_computes() -> None:
+    """Two of its three operations moved into it from another fusion."""
+    whole = chain_of_fusions("negate abs floor sign", kinds=["kLoop"])
+    cut = chain_of_fusions("negate abs", "floor sign ceil", kinds=["kLoop", "kInput"])
+    assert costs_of_fusions(whole, cut) == ["added 1: +6,144 flops, +16.0 KiB; flops in all +2,048"]
+    assert costs_of_fusions(cut, whole) == ["removed 1: -6,144 flops, -16.0 KiB; flops in all -2,048"]
+
+
+def rewritten() -> ProgramComparison:
+    """A change of the StableHLO, beside which a compiled program lists what explains its numbers."""
+    one = "tensor<32x64xf32>"
+    sides = [
+        read_text(
+            f"module @f {{\n  func.func public @main(%a: {one}) -> {one} {{\n"
+            f"    %m = stablehlo.{opcode} %a : {one}\n    return %m : {one}\n  }}\n}}\n"
+        )
+        for opcode in ("tanh", "cosine")
+    ]
+    return both(*sides)
+
+
+# Changes of which none explains a number of a program.
+UNTOLD = (
+    "  %i = s32[8] iota(), iota_dimension=0\n  %u = u32[] partition-id()\n"
+    "  %v = u32[] replica-id()\n  %w = f32[] constant(1)\n"
+)
+
+
+@pytest.mark.parametrize(("target", "is_listed"), [("TopK", True), ("AllocateBuffer", False)])
+def test_a_custom_call_is_listed_by_what_it_computes_and_not_for_memory(target: str, is_listed: bool) -> None:
+    def compiled(is_new: bool) -> Module:
+        rows, results, types = "", "%s, %e", "f32[16,16], f32[8]"
+        if is_new:
+            rows = "  %d = f32[16,16] dot(%s, %s), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+            rows += f'  %k = f32[8] custom-call(%e), custom_call_target="{target}"\n{UNTOLD}'
+            results, types = f"{results}, %d, %k", f"{types}, f32[16,16], f32[8]"
+        return read_text(
+            "HloModule m\n\nENTRY %main {\n  %x = f32[16,16] parameter(0)\n  %y = f32[8] parameter(1)\n"
+            f"  %s = f32[16,16] sine(%x)\n  %e = f32[8] exponential(%y)\n{rows}"
+            f"  ROOT %r = ({types}) tuple({results})\n}}\n"
+        )
+
+    for way, sides in (("added", (False, True)), ("removed", (True, False))):
+        found = [" ".join(one.split()[:3]) for one in listed(rewritten(), both(*map(compiled, sides)))]
+        assert found == [f"{way} 1 dot", *[f"{way} 1 custom-call"] * is_listed]
+
+
+def test_fewer_copies_are_not_better_where_others_move_their_bytes() -> None:
+    def program(copied: int, turned: int) -> Module:
+        copies = "".join(f"  %c{n + 1} = {WIDE} copy(%c{n})\n" for n in range(copied))
+        turns = "".join(f"  %t{n + 1} = {WIDE} transpose(%t{n}), dimensions={{0,1}}\n" for n in range(turned))
+        return read_text(
+            f"HloModule m\n\nENTRY %main {{\n  %x = {WIDE} parameter(0)\n  %c0 = {WIDE} negate(%x)\n"
+            f"  %t0 = {WIDE} sine(%x)\n{copies}{turns}  ROOT %r = ({WIDE}, {WIDE}) tuple(%c{copied}, %t{turned})\n}}\n"
+        )
+
+    def verdict(new: Module) -> str:
+        (function,) = build_view(Report("diff", "a", "b", (both(program(3, 0), new),))).functions
+        return function.verdict
+
+    assert verdict(program(1, 2)) == "same"
+    assert verdict(program(1, 0)) == "better"
+
+
+@pytest.mark.parametrize(("name", "words"), [("argument", "arguments"), ("output", "results")])
+def test_arguments_and_results_that_grow_by_less_than_a_hundredth_of_all_memory_have_no_mark(
+    name: str, words: str
+) -> None:
+    def shown(temp: float) -> str:
+        sides = (fused(f"  ROOT %m = {WIDE} {one}(%p)\n", f"  ROOT %r = {WIDE} copy(%f)\n") for one in ("sine", "tanh"))
+        old, new = ({"memory.temp": temp, f"memory.{name}": size} for size in (1e6, 9e6))
+        program = replace(both(*sides), old_facts=old, new_facts=new)
+        return to_terminal(Report("diff", "a", "b", (program,)), width=160)
+
+    small, large = shown(1e9), shown(1e7)
+    assert f"    cpu  {words} 976.6 KiB -> 8.6 MiB (+800 %)\n" in small
+    assert "no mark: arguments and results below 1 % of all memory" in small
+    assert f"    cpu  ▲ worse: {words} 976.6 KiB -> 8.6 MiB (+800 %)" in large and "no mark" not in large
+
+
+def test_each_of_two_fusions_that_call_one_body_with_a_collective_in_it_has_its_own_bytes_and_line() -> None:
+    def gathered(is_new: bool) -> Module:
+        body = (
+            "%in {\n  %p = f32[8] parameter(0)\n  %g = f32[16] all-gather(%p), channel_id=1, "
+            "replica_groups={{0,1}}, dimensions={0}\n  ROOT %n = f32[16] negate(%g)\n}\n\n"
+        )
+        fusions = "".join(
+            f"  %f{n} = f32[16] fusion(%x{n}), kind=kCustom, calls=%in, "
+            f'metadata={{op_name="jit(f)/a" source_file="net.py" source_line={n + 4}}}\n'
+            for n in range(2)
+        )
+        types, results = ("f32[8], f32[16], f32[16]", "%s, %f0, %f1") if is_new else ("f32[8]", "%s")
+        return read_text(
+            f"HloModule m, num_partitions=2\n\n{body * is_new}ENTRY %main {{\n  %x0 = f32[8] parameter(0)\n"
+            f"  %x1 = f32[8] parameter(1)\n  %s = f32[8] sine(%x0)\n{fusions * is_new}"
+            f"  ROOT %t = ({types}) tuple({results})\n}}\n"
+        )
+
+    for way, sign, sides in (("added", "+", (False, True)), ("removed", "-", (True, False))):
+        text = to_terminal(Report("diff", "a", "b", (both(*map(gathered, sides)),)), width=160)
+        for line in (4, 5):
+            what = f"    {way} fusion with all-gather f32[16], dimensions={{0}}, replica_groups={{{{0,1}}}}"
+            assert f"{what}  ({sign}64 B)  net.py:{line}\n" in text, text
+
+
+def shared(old: Module, new: Module) -> str:
+    """What is listed of two functions whose StableHLO and compiled programs differ in the same."""
+    programs = [replace(one, name=name) for one in (rewritten(), both(old, new)) for name in "fg"]
+    text = to_terminal(Report("diff", "a", "b", tuple(programs)), width=160)
+    return text.partition("the same in several programs\n")[2].partition("\n\n")[0]
+
+
+def test_shared_fusions_are_added_only_if_the_program_has_more_of_their_shape() -> None:
+    """The script removes one in a loop and adds one behind it; its operations are other ones."""
+    inside, behind = chained(["tanh sine"], []), chained([], ["abs sqrt rsqrt"])
+    for sides in ((inside, behind), (behind, inside)):
+        text = shared(*sides)
+        assert "fusion" not in text and "      ... and 2 more, --all lists everything" in text
+    more = shared(chained([], []), behind)
+    assert "added    fusion f32[8,8], kind=kLoop" in more
+
+
+def test_shared_products_are_removed_only_if_the_program_has_as_many_fewer() -> None:
+    """There were two of one line, and there is one of another shape and line now; or none."""
+
+    def compiled(*products: tuple[str, str, int]) -> Module:
+        rows, types, results, value = "", "f32[16,16], f32[16,4]", "%s, %e", "%k"
+        for n, (shape, what, line) in enumerate(products):
+            where = f'metadata={{op_name="jit(f)/a" source_file="net.py" source_line={line}}}'
+            rows += f"  %d{n} = f32[{shape}] dot({what.replace('LAST', value)}, {where}\n"
+            value = f"%d{n}"
+        if products:
+            types, results = f"{types}, f32[{products[-1][0]}]", f"{results}, {value}"
+        return read_text(
+            "HloModule m\n\nENTRY %main {\n  %x = f32[16,16] parameter(0)\n  %k = f32[8,16] parameter(1)\n"
+            "  %l = f32[16,4] parameter(2)\n  %m = f32[8,4] parameter(3)\n  %s = f32[16,16] sine(%x)\n"
+            f"  %e = f32[16,4] exponential(%l)\n{rows}  ROOT %r = ({types}) tuple({results})\n}}\n"
+        )
+
+    old = [("8,16", "LAST, %s), lhs_contracting_dims={1}, rhs_contracting_dims={0}", 4)] * 2
+    new = [("16,8", "%e, %m), lhs_contracting_dims={1}, rhs_contracting_dims={1}", 9)]
+    assert "dot" not in shared(compiled(*old), compiled(*new))
+    assert "dot" not in shared(compiled(*new), compiled(*old))
+    assert "removed  2x dot f32[8,16]" in shared(compiled(*old), compiled())
+
+
+def test_a_program_that_has_other_operations_is_not_only_arranged_differently() -> None:
+    """Two negations of a large array went and one of a small array came: neither is listed, and flops are halved."""
+
+    def compiled(large: str, small: str) -> Module:
+        bodies = ""
+        for key, shape, opcodes in (("a", "f32[32,64]", large.split()), ("b", "f32[16]", small.split())):
+            lines = [f"%{key}{n} = {shape} {opcode}(%{key}{n - 1})\n" for n, opcode in enumerate(opcodes, 1)]
+            lines[-1] = f"ROOT {lines[-1]}"
+            bodies += f"%in_{key} {{\n  %{key}0 = {shape} parameter(0)\n  {'  '.join(lines)}}}\n\n"
+        return read_text(
+            f"HloModule m\n\n{bodies}ENTRY %main {{\n  %x = f32[32,64] parameter(0)\n  %y = f32[16] parameter(1)\n"
+            "  %f = f32[32,64] fusion(%x), kind=kLoop, calls=%in_a\n"
+            "  %g = f32[16] fusion(%y), kind=kLoop, calls=%in_b\n"
+            "  ROOT %t = (f32[32,64], f32[16]) tuple(%f, %g)\n}\n"
+        )
+
+    old = compiled("negate sine negate exponential", "tanh floor")
+    new = compiled("sine exponential", "tanh negate floor")
+    for sides in ((old, new), (new, old)):
+        text = to_terminal(Report("diff", "a", "b", (rewritten(), both(*sides))), width=160)
+        assert "\n    2 changes, --all lists everything\n" in text and "arranged differently" not in text, text

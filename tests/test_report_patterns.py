@@ -632,3 +632,54 @@ def test_a_function_is_named_only_if_all_operations_are_in_it(last: str, words: 
     inside = [f"jit(log_softmax)/{opcode}" for opcode in ("exponential", "log")]
     text = terminal(lowered(chain("tanh"), chain(*inside, last)))
     assert f"      replaced tanh by {words}  (+16 flops)\n" in text
+
+
+def test_of_a_shared_change_all_that_the_program_runs_of_an_operation_is_counted() -> None:
+    """One of its calls was rewritten; a function that is called three times computes it now."""
+
+    def calling(opcode: str, inside: str) -> str:
+        line = 'loc("jit(f)/h"("net.py":{}:1))'
+        one = "tensor<8xf32>"
+        calls = "".join(f"    %{n} = call @h(%{n - 1}) : ({one}) -> {one} {line.format(5)}\n" for n in (2, 3, 4))
+        helper = (
+            f"  func.func private @h(%x: {one}) -> {one} {{\n"
+            f"    %h = stablehlo.{inside} %x : {one} {line.format(20)}\n    return %h : {one}\n  }}\n}}\n"
+        )
+        text = chain(opcode).replace("    return %1 :", f"{calls}    return %4 :")
+        return text.removesuffix("}\n") + helper
+
+    old, new = calling("tanh", "sine"), calling("cosine", "tanh")
+    text = terminal(*(lowered(old, new, name) for name in "fg"))
+    assert "  [1] changed  tanh -> cosine  8 flops; tanh in all +2  net.py:4\n" in text
+    assert "  [2] changed  sine -> tanh  24 flops  net.py:20\n" in text
+
+
+def test_an_all_reduce_of_a_function_that_is_no_longer_called_is_not_named_as_new() -> None:
+    line = 'loc("jit(f)/a"("net.py":7:1))'
+    one, square = "tensor<8xf32>", "tensor<8x8xf32>"
+
+    def summed(value: str) -> str:
+        return (
+            f'    %r = "stablehlo.all_reduce"({value}) <{{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}> ({{\n'
+            "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n      %s = stablehlo.add %a, %b : tensor<f32>\n"
+            f"      stablehlo.return %s : tensor<f32>\n    }}) : ({one}) -> {one} {line}\n"
+        )
+
+    def program(rows: str, functions: str = "") -> str:
+        return (
+            "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
+            f"  func.func public @main(%x: {one}, %w: {square}) -> {one} {{\n{rows}    return %r : {one}\n  }}\n"
+            f"{functions}}}\n"
+        )
+
+    takes = f"    %r = call @_take(%x) : ({one}) -> {one} {line}\n"
+    inside = f"    %t = stablehlo.tanh %y : {one} {line}\n{summed('%t')}    return %r : {one}\n"
+    old = program(takes, f"  func.func private @_take(%y: {one}) -> {one} {{\n{inside}  }}\n")
+    products = "".join(
+        f"    %{new} = stablehlo.dot_general %{taken}, %w, contracting_dims = [0] x [0] : "
+        f"({one}, {square}) -> {one} {line}\n"
+        for new, taken in (("d", "x"), ("v", "d"))
+    )
+    new = program(products + summed("%v"))
+    assert "      replaced func.call by 2 dot_general  (+248 flops, " in terminal(lowered(old, new))
+    assert "      replaced 2 dot_general by func.call  (-248 flops, " in terminal(lowered(new, old))

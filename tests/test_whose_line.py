@@ -151,6 +151,24 @@ def test_a_constant_that_several_lines_use_has_the_line_of_none(other: int, line
     assert edit.fields == ("literal",) and [frame.line for frame in edit.source] == lines
 
 
+def test_a_constant_of_a_fusion_has_the_line_of_what_takes_it_or_none() -> None:
+    """A fusion has the line of what it computes last."""
+    at = ', metadata={{op_name="jit(f)/mul" source_file="app/model.py" source_line={}}}'
+
+    def lines(of_user: str) -> list[int]:
+        text = (
+            "HloModule m\n\n%fused {\n  %p = f32[8]{0} parameter(0)\n  %c = f32[] constant(0.5)\n"
+            f"  %b = f32[8]{{0}} broadcast(%c), dimensions={{}}\n  %y = f32[8]{{0}} multiply(%p, %b){of_user}\n"
+            f"  ROOT %z = f32[8]{{0}} sine(%y){at.format(3)}\n}}\n\n"
+            "ENTRY %e {\n  %x = f32[8]{0} parameter(0)\n"
+            f"  ROOT %f = f32[8]{{0}} fusion(%x), kind=kLoop, calls=%fused{at.format(3)}\n}}\n"
+        )
+        (edit,) = diff(read_hlo(text), read_hlo(text.replace("0.5", "0.25"))).edits
+        return [frame.line for frame in edit.source]
+
+    assert (lines(at.format(2)), lines("")) == ([2], [])
+
+
 def test_results_in_the_memory_of_the_host_are_counted() -> None:
     rows = """HloModule m
 ENTRY e {{

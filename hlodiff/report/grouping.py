@@ -21,7 +21,7 @@ from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.regions import CARRIERS, MOST_FOR_ONE, MOST_OF_A_LINE, PRODUCTS, opcode_counts
 from hlodiff.differ.result import Cost, Edit, FieldChange, ModuleDiff, Site
-from hlodiff.hlo.collectives import FAMILIES, chain_of_step, family, stem
+from hlodiff.hlo.collectives import FAMILIES, chain_of_step, stem
 from hlodiff.hlo.model import BROADCASTS, CALLS
 from hlodiff.report.edits import (
     NAMED,
@@ -1019,8 +1019,15 @@ def _replaced_subgraph(
     ]
     others = [edit for edit, counted in zip(followers, is_counted, strict=True) if not counted]
     # A collective of a function that is no longer called may be the one that is here now.
-    collectives = [edit for edit in others if any(family(opcode) for opcode in _opcodes(edit) if opcode)]
+    collectives = [replace(edit, cause=None) for edit in others if _is_collective(edit)]
     gone, came = ([edit for edit in collectives if edit.kind == kind] for kind in ("removed", "added"))
+    here = {(edit.kind, opcode) for edit in along for opcode in _opcodes(edit)}
+    opposite = {"added": "removed", "removed": "added"}
+    others = [
+        edit
+        for edit in others
+        if not (_is_collective(edit) and any((opposite.get(edit.kind), one) in here for one in _opcodes(edit) if one))
+    ]
     lines = [_common_line(side, root, packages) for side in (removed, added)]
     first = next((edit for edit in added if place(edit.source, root, packages) == lines[1]), added[0])
     was = f" (was {lines[0]})" if lines[0] and lines[0] != lines[1] else ""

@@ -172,7 +172,7 @@ class NetWork:
         if is_half_of_work(edit_group) and way * self._flops_here(edit_group, opcode) <= 0:
             return True
         if not own:
-            return opcode not in ("parameter", "constant")
+            return opcode != "parameter"  # a compiler keeps a constant, or folds it, for all that take it
         for with_shape in (False, True):
             alike = {one: count for one, count in own.items() if one[2] == with_shape}
             real = sum(min(count, max(way * net[one], 0)) for one, count in alike.items())
