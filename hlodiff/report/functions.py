@@ -59,6 +59,7 @@ from hlodiff.report.numbers import (
 )
 from hlodiff.report.report import Report, format_settings
 from hlodiff.report.sentences import (
+    DONATED_NOW,
     NO_LONGER_DONATED,
     REORDERED,
     RESHARDED,
@@ -279,7 +280,8 @@ def _function_view(
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
         cause = _in_short(cause, firsts)
-    if NO_LONGER_DONATED in cause:
+    # Where others are donated now, what is aliased less is not the bytes of those that are not.
+    if NO_LONGER_DONATED in cause and not _first_words(_donated_now, firsts):
         cause += _no_longer_aliased([programs[n] for n in chosen.values()], sentence)
     own_margins = [one for (of, _), one in report.margins.items() if of == name]
     margin = max(own_margins, key=lambda one: one.share, default=None)
@@ -316,6 +318,10 @@ def _in_short(cause: str, programs: Iterable[ProgramComparison]) -> str:
     grouped = {words.partition(": ")[0]: words for words in donated if ": " in words and len(words) <= _LONGEST_CAUSE}
     short = [sentence.partition(": ")[0] for sentence in cause.split("; ")]
     return "; ".join(grouped.get(words, words) for words in short)
+
+
+def _donated_now(diff: ModuleDiff) -> Iterator[str]:
+    return (words for words in donation_sentences(diff) if DONATED_NOW in words)
 
 
 def _no_longer_aliased(programs: Iterable[ProgramView], said: str) -> str:

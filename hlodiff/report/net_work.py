@@ -131,8 +131,9 @@ class NetWork:
         """Whether the compiler only arranged what is computed: most of it was removed or added elsewhere."""
         if not edit_group.edits or self.is_library_call(edit_group):
             return False
-        is_of_fusions = operation_of(edit_group) in FUSIONS and not edit_group.collective
-        if is_of_fusions and (edit_group.kind == "moved" or not self._fusions.are_more(edit_group)):
+        if edit_group.kind == "moved" and operation_of(edit_group) in FUSIONS | _BRANCHES_AND_LOOPS:
+            return not edit_group.collective  # other operations are in it
+        if not self._fusions.are_more(edit_group):
             return True
         return self._is_arranged(edit_group)
 

@@ -616,8 +616,8 @@ def _edited_arguments(diff: ModuleDiff) -> tuple[tuple[list[str], int], tuple[li
     return found["added"], found["removed"]
 
 
-NO_LONGER_DONATED = "no longer donated"
-"""In the sentence about arguments that are not donated any more."""
+NO_LONGER_DONATED, DONATED_NOW = "no longer donated", "donated now"
+"""In the sentences about arguments that are not donated any more, and about those that are now."""
 _UNUSED = "still donated, but no output uses the memory now"
 
 
@@ -637,7 +637,7 @@ def donation_sentences(diff: ModuleDiff, most: int = _MOST_PATHS) -> Iterator[st
     lost = [edit for edit, change in changed if change.new in NOT_DONATED]
     won = [edit for edit, change in changed if change.old in NOT_DONATED]
     unused = [edit for edit, change in changed if change.new == ANY_OUTPUT and change.old.startswith("output {")]
-    for edits, word in ((lost, NO_LONGER_DONATED), (won, "donated now"), (unused, _UNUSED)):
+    for edits, word in ((lost, NO_LONGER_DONATED), (won, DONATED_NOW), (unused, _UNUSED)):
         count = sum(edit.count for edit in edits)
         if count:
             paths = format_paths((path for edit in edits for path in _paths(edit, diff)), most)
