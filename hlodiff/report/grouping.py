@@ -231,14 +231,17 @@ def _body_of(text: str) -> str:
 
 def _inside(edits: Sequence[Edit], body: str) -> tuple[list[Edit], list[Edit]]:
     """The edits in a fusion's body and in the fusions that it calls, and the others."""
-    within = {body}
+    by_computation: dict[str, list[Edit]] = {}
+    for edit in edits:
+        site = edit.new or edit.old
+        by_computation.setdefault(site.computation_name if site else "", []).append(edit)
     inside: list[Edit] = []
-    left = [*edits]
-    while found := [edit for edit in left if (site := edit.new or edit.old) and site.computation_name in within]:
-        inside += found
-        left = [edit for edit in left if edit not in found]
-        within = {_body_of(site.text) for edit in found if (site := edit.new or edit.old)} - {""}
-    return inside, left
+    bodies = [body]
+    for one in bodies:  # the list grows
+        own = by_computation.pop(one, [])
+        inside += own
+        bodies += [called for edit in own if (site := edit.new or edit.old) and (called := _body_of(site.text))]
+    return inside, [edit for own in by_computation.values() for edit in own]
 
 
 def _runs(edit: Edit, kind: str) -> int:

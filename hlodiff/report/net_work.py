@@ -16,8 +16,8 @@ from hlodiff.differ.classify import FLOAT
 from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.regions import CARRIERS, PRODUCTS
-from hlodiff.differ.result import Edit, ModuleDiff
-from hlodiff.hlo.model import COPIES
+from hlodiff.differ.result import Edit, ModuleDiff, Site
+from hlodiff.hlo.model import COPIES, Module
 from hlodiff.report.edits import custom_call_target, format_shape
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
@@ -118,7 +118,7 @@ class NetWork:
         moved = self.is_moved(edit_group)
         is_new = edit_group.kind in ("added", "removed") and not moved
         converts = self.is_retyped and is_new and "convert" in edit_group.group[1:3]
-        accounts = not moved and (self.accounts(edit_group) or self.is_library_call(edit_group))
+        accounts = not moved and (self._accounts(edit_group) or self.is_library_call(edit_group))
         is_small = edit_group.size < _SMALL * max(self._bytes(edit_group), 1)
         copies = bool(COPIES.intersection(edit_group.group[1:3])) and is_small
         share = max(
@@ -144,13 +144,13 @@ class NetWork:
         if family := collective_of(edit_group):
             return self._is_moved_collective(edit_group, family)
         if edit_group.fields == OTHER_PART:
-            return not self.accounts(edit_group)
+            return not self._accounts(edit_group)
         if edit_group.kind == REPLACED:
             return old == new and not edit_group.by(lambda cost: cost.flops) and is_of_one_size(edit_group.what)
         if edit_group.kind == "changed":
             fields = {*map(str, edit_group.fields)}
             is_arranged = bool(fields) and fields <= _ARRANGED and not new.startswith("custom-call")
-            is_arranged |= old == new and new in _SELECTING and not self.accounts(edit_group)
+            is_arranged |= old == new and new in _SELECTING and not self._accounts(edit_group)
             is_other = len(fields & _OF_FUSIONS) > 1 or fields <= _ARRANGED | {"operands", "fusion_kind"}
             return is_arranged or (old == new == "fusion" and is_other)
         if edit_group.kind not in ("added", "removed"):
@@ -214,7 +214,7 @@ class NetWork:
             collective_of(edit_group)
             or (self._rounds(edit_group) and (not self.is_retyped or new in PRODUCTS))
             or (self.is_retyped and "convert" in (old, new))
-            or self.accounts(edit_group)
+            or self._accounts(edit_group)
             or self._accounts_for_launches(edit_group)
             or self.is_library_call(edit_group)
             or self._is_folded(edit_group)
@@ -228,36 +228,36 @@ class NetWork:
         """
         if not edit_group.edits or collective_of(edit_group) or self.is_library_call(edit_group):
             return True
-        diff = self.report.programs[edit_group.edits[0][0]].diff
+        number = edit_group.edits[0][0]
+        diff = self.report.programs[number].diff
         if diff is None or edit_group.kind not in ADDED_OR_REMOVED:
             return True
-        own = (Counter[str](), Counter[str]())
-        runs = (Counter[tuple[str, str]](), Counter[tuple[str, str]]())
-        members = [diff.reported[index] for number, index in edit_group.edits if number == edit_group.edits[0][0]]
-        is_subgraph = edit_group.kind == REPLACED
-        if is_subgraph:
-            followers = self._of(edit_group.edits[0][0])[1]
+        members = [diff.reported[index] for of, index in edit_group.edits if of == number]
+        if is_subgraph := edit_group.kind == REPLACED:
+            followers = self._of(number)[1]
             inside = (one for _, index in edit_group.edits for one in followers.get(index, ()))
             members += [one for one in inside if one.kind in ("added", "removed")]
+        counts = (Counter[str](), Counter[str]())
+        runs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for edit in members:
             side = edit.new is not None
             site = edit.new or edit.old
             if site is not None and edit.kind != "changed":
-                own[side][site.opcode] += edit.count
-                shape = site.instruction_in((diff.old, diff.new)[side]).shape.bare.text
+                counts[side][site.opcode] += edit.count
                 cost = (edit.cost or (None, None))[side]
-                runs[side][site.opcode, shape] += cost.runs if cost else edit.count
+                runs[side][_with_shape(site, (diff.old, diff.new)[side])] += cost.runs if cost else edit.count
         least = _MOST_OF_IT if is_subgraph else 1.0
-        for at, way in ((0, -1), (1, 1)):
-            for opcode, count in (own[at] - own[1 - at]).items():
-                before, after = diff.op_counts.get(opcode, (0, 0))
-                if opcode not in _NO_OPERATION | {*ARRANGING} and way * (after - before) < least * count:
-                    return False
-            if not is_subgraph or replaces_its_kind(edit_group):
-                net = self._executed_of(edit_group.edits[0][0], diff)
-                if any(way * net[key] < count for key, count in runs[at].items() if key[0] not in FUSIONS):
-                    return False
-        return True
+        is_of_shapes = not is_subgraph or replaces_its_kind(edit_group)
+        return all(
+            _has_by(diff, counts[at] - counts[1 - at], least * way)
+            and not (is_of_shapes and self._runs_less_often(number, diff, runs[at], way))
+            for at, way in ((0, -1), (1, 1))
+        )
+
+    def _runs_less_often(self, number: int, diff: ModuleDiff, runs: Counter[tuple[str, str]], way: int) -> bool:
+        """Whether an operation does not run so much more often, or less, in arrays of its shape."""
+        executed = self._executed_of(number, diff)
+        return any(way * executed[key] < count for key, count in runs.items() if key[0] not in FUSIONS)
 
     def _executed_of(self, number: int, diff: ModuleDiff) -> Counter[tuple[str, str]]:
         """How much more often each operation runs in arrays of each shape."""
@@ -267,8 +267,7 @@ class NetWork:
                 sides = zip((edit.old, edit.new), (diff.old, diff.new), edit.cost or (None, None), (-1, 1), strict=True)
                 for site, module, cost, sign in sides:
                     if site is not None:
-                        shape = site.instruction_in(module).shape.bare.text
-                        found[site.opcode, shape] += sign * (cost.runs if cost else edit.count)
+                        found[_with_shape(site, module)] += sign * (cost.runs if cost else edit.count)
         return self._executed[number]
 
     def _is_folded(self, edit_group: EditGroup) -> bool:
@@ -365,7 +364,7 @@ class NetWork:
         known = (self.report.programs[number] for number, _ in edit_group.edits[:1])
         return max((most_executed(program, "bytes_accessed") for program in known), default=0)
 
-    def accounts(self, edit_group: EditGroup) -> bool:
+    def _accounts(self, edit_group: EditGroup) -> bool:
         """Whether a change is by itself a good part of the change of all flops or bytes."""
         flops = edit_group.by_all(lambda cost: cost.flops)
         return self._accounts_for(edit_group, "flops", flops) or self._accounts_for_bytes(edit_group)
@@ -379,7 +378,7 @@ class NetWork:
             return False
         flops, size = edit_group.by_all(lambda cost: cost.flops), edit_group.by(lambda cost: cost.bytes)
         share = max(self._share(edit_group, "flops", flops), self._share(edit_group, "bytes_accessed", size))
-        return share >= _THIRD and self.accounts(edit_group)
+        return share >= _THIRD and self._accounts(edit_group)
 
     def _accounts_for_bytes(self, edit_group: EditGroup) -> bool:
         """Whether a change accounts for more or fewer bytes, and its flops were not added or removed elsewhere."""
@@ -456,11 +455,21 @@ def _counted(edit: Edit, diff: ModuleDiff, *, old: bool = False, new: bool = Fal
     return {(site.opcode, shape.element_type, False): edit.count, (site.opcode, shape.bare.text, True): edit.count}
 
 
+def _with_shape(site: Site, module: Module) -> tuple[str, str]:
+    return site.opcode, site.instruction_in(module).shape.bare.text
+
+
+def _has_by(diff: ModuleDiff, counts: Counter[str], least: float) -> bool:
+    """Whether a program has so many more of each operation, or fewer if the share is below 0."""
+    named = ((opcode, count) for opcode, count in counts.items() if opcode not in _NO_OPERATION | ARRANGING)
+    pairs = ((diff.op_counts.get(opcode, (0, 0)), count) for opcode, count in named)
+    return all((new - old) / least >= count for (old, new), count in pairs)
+
+
 def work_counts(diff: ModuleDiff) -> list[tuple[int, int]]:
     """How often a compiled program has each operation that computes something, before and after.
 
     Example:
-        >>> from hlodiff.hlo.model import Module
         >>> module = Module("m", "compiled", (), 0)
         >>> work_counts(ModuleDiff(module, module))
         []
