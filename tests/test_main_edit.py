@@ -61,6 +61,11 @@ def one(
             "@partial(jax.checkpoint, policy=jax.checkpoint_policies.nothing_saveable)",
             "policy: dots_saveable -> nothing_saveable",
         ),
+        (
+            "policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable",
+            "policy = jax.checkpoint_policies.nothing_saveable",
+            "dots_with_no_batch_dims_saveable -> nothing_saveable",
+        ),
         ("step=d.PID(rtol=1e-3, atol=1e-6),", "step=d.Constant(),", "d.PID -> d.Constant"),
         ("y = f(x) + a", "y = g(x, 2) + a", "f() -> g()"),
         ("y = f(x) + a", "y = g(f(x)) + a", "g() added"),

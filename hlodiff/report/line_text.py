@@ -519,17 +519,23 @@ def replaced_name(old_source: str, new_source: str) -> str:
     if before[-1] == ":" and before[-2][-1:] in ("'", '"'):  # of a dictionary
         name = before[-2][1:-1]
     if name.isidentifier() and (is_argument or is_number):  # a bare number says nothing; `axis: 0 -> 1` does
-        module = one.rpartition(".")[0]
-        if module == other.rpartition(".")[0] and len(f"{name}: {format_pair(one, other)}") > FIRST_LINE:
-            one, other = (word.removeprefix(f"{module}.") for word in (one, other))
-        return f"{name}: {format_pair(one, other)}"
+        return _named_pair(f"{name}: ", one, other)
     if is_argument and all(word[-1] in "\"'" for word in (one, other)):
         return format_pair(one, other)
     if not all(word[0].isalpha() or word[0] == "_" for word in (one, other)):
         return ""
     called = all(f"{word}(" in "".join(side) for word, side in ((one, old), (other, new)))
     ends = "()" if called and "." not in one + other else ""
-    return format_pair(f"{one}{ends}", f"{other}{ends}")
+    return _named_pair("", f"{one}{ends}", f"{other}{ends}")
+
+
+def _named_pair(before: str, old: str, new: str) -> str:
+    """Both names after `before`; without the module that both are of, where the first line has no place for it."""
+    words = f"{before}{format_pair(old, new)}"
+    module = old.rpartition(".")[0]
+    if len(words) <= FIRST_LINE or module != new.rpartition(".")[0]:
+        return words
+    return before + format_pair(*(name.removeprefix(f"{module}.") for name in (old, new)))
 
 
 def _keywords(old: Sequence[str], new: Sequence[str], places: Sequence[int]) -> str:
