@@ -121,6 +121,18 @@ def test_the_first_line_names_what_is_no_longer_donated_and_its_bytes() -> None:
         assert first.endswith(f"aliased 512 B -> 0 B; 2 arguments are no longer donated: {said}")
 
 
+def test_the_first_line_says_by_how_much_less_is_aliased_and_not_how_large_the_arguments_are() -> None:
+    """Another argument is still aliased; one that fitted no result was donated, and aliased nothing."""
+    written, compiled = of_donations("state", None)
+    facts = [
+        {**(side or {}), "memory.alias": size}
+        for side, size in ((compiled.old_facts, 768.0), (compiled.new_facts, 384.0))
+    ]
+    compiled = replace(compiled, old_facts=facts[0], new_facts=facts[1])
+    first = to_terminal(Report("diff", "a", "b", (written, compiled)), width=250).splitlines()[0]
+    assert first.endswith("2 arguments are no longer donated: state['a'], state['b'], aliased -384 B"), first
+
+
 def test_temp_that_results_took_over_is_no_gain_if_hardly_less_is_needed_in_all() -> None:
     """Of 26 % less temp, as of no donation, 2 % less of all memory are left: below what temp must change by."""
     sizes = {"argument": 2193672.0, "output": 2192928.0}

@@ -752,3 +752,35 @@ def test_a_program_that_has_other_operations_is_not_only_arranged_differently() 
     for sides in ((old, new), (new, old)):
         text = to_terminal(Report("diff", "a", "b", (rewritten(), both(*sides))), width=160)
         assert "\n    2 changes, --all lists everything\n" in text and "arranged differently" not in text, text
+
+
+@pytest.mark.parametrize("turns", [1, 5])
+def test_fusions_of_one_shape_have_the_flops_of_each_however_often_each_runs(turns: int) -> None:
+    """Two fusions went, of which one computes thrice as much and is in a loop."""
+
+    def program(is_old: bool) -> Module:
+        calls = [f"  %{n} = {WIDE} fusion(%x), kind=kLoop, calls=%{n}s\n" if is_old else "" for n in ("one", "three")]
+        results = [("%one", "%three")[n] if is_old else "%x" for n in range(2)]
+        kept = [f'  %k{n} = {WIDE} custom-call({one}), custom_call_target="keep"\n' for n, one in enumerate(results)]
+        state = f"({WIDE}, s32[])"
+        return read_text(
+            "HloModule m\n\n"
+            f"%ones {{\n  %p = {WIDE} parameter(0)\n  ROOT %n = {WIDE} negate(%p)\n}}\n\n"
+            f"%threes {{\n  %p = {WIDE} parameter(0)\n  %a = {WIDE} add(%p, %p)\n  %b = {WIDE} subtract(%a, %p)\n"
+            f"  ROOT %m = {WIDE} multiply(%b, %b)\n}}\n\n"
+            f"%turn {{\n  %t = {state} parameter(0)\n  %x = {WIDE} get-tuple-element(%t), index=0\n"
+            f"  %n = s32[] get-tuple-element(%t), index=1\n{calls[1]}{kept[1]}"
+            f"  %c = s32[] constant(1)\n  %m = s32[] add(%n, %c)\n  ROOT %o = {state} tuple(%k1, %m)\n}}\n\n"
+            f"%more {{\n  %t = {state} parameter(0)\n  %n = s32[] get-tuple-element(%t), index=1\n"
+            f"  %k = s32[] constant({turns})\n  ROOT %l = pred[] compare(%n, %k), direction=LT\n}}\n\n"
+            f"ENTRY %main {{\n  %x = {WIDE} parameter(0)\n{calls[0]}{kept[0]}  %z = s32[] constant(0)\n"
+            f"  %t = {state} tuple(%k0, %z)\n  %w = {state} while(%t), condition=%more, body=%turn, "
+            f'backend_config={{"known_trip_count":{{"n":"{turns}"}}}}\n'
+            f"  ROOT %r = {WIDE} get-tuple-element(%w), index=0\n}}\n"
+        )
+
+    pair = both(program(is_old=True), program(is_old=False))
+    (view,) = build_view(Report("diff", "a", "b", (pair,))).functions
+    changes = [one for stage in view.stages for line in stage.lines for one in line.changes if "fusion" in one.what]
+    assert [(one.kind, one.count) for one in changes] == [("removed", 2)]
+    assert f"{-32 * 64 * (1 + 3 * turns):,} flops" in changes[0].cost

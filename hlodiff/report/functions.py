@@ -339,7 +339,9 @@ def _no_longer_aliased(programs: Iterable[ProgramView], said: str) -> str:
     if f"{number.name} {format_bytes(number.old)}" in said:
         return ""
     sizes = {other.old - other.new for other, _ in found}
-    return f", {format_bytes(number.old - number.new)}" + (f" ({target})" if len(sizes) > 1 and target else "")
+    # Not the bytes of the arguments: one that fits no result was donated, but never aliased.
+    size = f"{number.name} -{format_bytes(number.old - number.new)}"
+    return f", {size}" + (f" ({target})" if len(sizes) > 1 and target else "")
 
 
 def _first_words(sentences: Callable[[ModuleDiff], Iterable[str]], programs: Iterable[ProgramComparison]) -> str:

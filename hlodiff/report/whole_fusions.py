@@ -7,9 +7,10 @@ kernel that is listed as new or gone a reader takes the numbers for those of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from hlodiff.differ.costs import computation_runs
 from hlodiff.differ.instruction_costs import FUSIONS, instruction_flops
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Module
@@ -68,8 +69,9 @@ class WholeFusions:
             site, module = _side(edit, diff)
             if site is None or edit.cost is None:
                 return edit_group
-            flops = self._inside(module, site.instruction_in(module).called)
-            old, new = (one and replace(one, flops=one.runs * flops) for one in edit.cost)
+            sites = [found for pair in edit.sites if (found := pair[edit.kind == "added"]) is not None]
+            flops = self._flops_of(module, sites, sum(one.runs for one in edit.cost if one))
+            old, new = (one and replace(one, flops=flops) for one in edit.cost)
             costs.append((old, new))
         return replace(edit_group, cost=sides_added_up(*costs), along=(None, None)) if costs else edit_group
 
@@ -101,6 +103,16 @@ class WholeFusions:
                             kind = it.opcode, it.shape.bare.text, it.attribute("kind") or ""
                             found[kind] += sign * times.total
         return self._more[number]
+
+    def _flops_of(self, module: Module, sites: Sequence[Site], runs: int) -> int:
+        """The flops of fusions of one shape, which may compute different things, in all their `runs` together."""
+        inside = [self._inside(module, site.instruction_in(module).called) for site in sites]
+        callers = {site.computation for site in sites}
+        if len(callers) == 1 or len(set(inside)) == 1:
+            return runs * sum(inside) // len(inside)
+        known = computation_runs(module, callers)
+        times = [known.get(site.computation, 0) for site in sites]
+        return runs * sum(one * flops for one, flops in zip(times, inside, strict=True)) // (sum(times) or 1)
 
     def _inside(self, module: Module, bodies: Iterable[int]) -> int:
         """The flops of one run of a fusion, with those of fusions in it."""
