@@ -784,3 +784,22 @@ def test_fusions_of_one_shape_have_the_flops_of_each_however_often_each_runs(tur
     changes = [one for stage in view.stages for line in stage.lines for one in line.changes if "fusion" in one.what]
     assert [(one.kind, one.count) for one in changes] == [("removed", 2)]
     assert f"{-32 * 64 * (1 + 3 * turns):,} flops" in changes[0].cost
+
+
+def test_a_fusion_with_deeply_nested_ones_is_reported() -> None:
+    """Each of 1,100 bodies runs the one in it twice: more than Python nests, and more operations than a float holds."""
+    head = f"{{\n  p = {WIDE} parameter(0)\n"
+    bodies = [f"%f0 {head}  ROOT s = {WIDE} add(p, p)\n}}\n\n"]
+    for n in range(1, 1100):
+        calls = [f"{name} = {WIDE} fusion({taken}), kind=kLoop, calls=%f{n - 1}\n" for name, taken in ("ap", "ba")]
+        bodies.append(f"%f{n} {head}  {calls[0]}  ROOT {calls[1]}}}\n\n")
+
+    def program(depth: int) -> Module:
+        call = f"  f = {WIDE} fusion(p), kind=kLoop, calls=%f{depth - 1}\n" if depth else ""
+        taken = "f" if depth else "p"
+        entry = f'ENTRY %main {head}{call}  ROOT r = {WIDE} custom-call({taken}), custom_call_target="keep"\n}}\n'
+        return read_text("".join(["HloModule m\n\n", *bodies[:depth], entry]))
+
+    assert costs_of_fusions(program(0), program(3)) == ["added 1: +8,192 flops, +16.0 KiB"]
+    (deep,) = costs_of_fusions(program(0), program(1100))
+    assert re.match(r"added \d{300}\d*: \+[\d.e+]+ T flops", deep), deep

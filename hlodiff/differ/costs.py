@@ -36,7 +36,7 @@ from hlodiff.graph import CallSite, call_graph
 from hlodiff.hlo.collectives import collectives
 from hlodiff.hlo.model import CALLS, CONDITIONALS, Instruction, Module, Place, at, is_embedded
 from hlodiff.hlo.parser import LazyComputations
-from hlodiff.hlo.traversal import preorder
+from hlodiff.hlo.traversal import postorder
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -141,7 +141,7 @@ def with_costs(
                 else:
                     cost = _cost(module, place, times, place[0] in inside, place[0] in applied)
                     if edit.kind == "moved" and at(module, place).opcode in FUSIONS:  # all that it does moves along
-                        cost = replace(cost, flops=times.times * _flops_inside(module, place))
+                        cost = replace(cost, flops=times.times * flops_inside(module, place))
                 if one := carried.get(place):
                     cost = replace(cost, collective=one.bytes * times.times, family=one.family)
                 edit.cost = (cost, edit.cost[1]) if side == 0 else (edit.cost[0], cost)
@@ -216,12 +216,32 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
     )  # fmt: skip
 
 
-def _flops_inside(module: Module, place: Place) -> int:
-    """Operations of one run of a fusion, with those of fusions in it."""
-    bodies = preorder(at(module, place).called, lambda n: module.computations[n].callees)
-    applied = applied_bodies(module)
-    inside = [(n, k) for n in bodies if n not in applied for k in range(len(module.computations[n].instructions))]
-    return sum(instruction_flops(module, one) for one in inside)
+def flops_inside(module: Module, place: Place) -> int:
+    """Floating-point operations of one run of a fusion, with those of the fusions in it.
+
+    Args:
+        module: a compiled program.
+        place: of the fusion.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> body = "%b {\\n  p = f32[8] parameter(0)\\n  ROOT s = f32[8] add(p, p)\\n}\\n"
+        >>> main = "ENTRY e {\\n  x = f32[8] parameter(0)\\n  ROOT f = f32[8] fusion(x), kind=kLoop, calls=%b\\n}"
+        >>> flops_inside(read_hlo(f"HloModule m\\n{body}{main}"), (1, 1))
+        8
+    """
+
+    def called(n: int) -> list[int]:
+        return [one for _, it in module.computations[n].calling if it.opcode in _HOLDING for one in it.called]
+
+    found: dict[int, int] = {}
+    for n in postorder(at(module, place).called, called):
+        own = sum(instruction_flops(module, (n, k)) for k in range(len(module.computations[n].instructions)))
+        found[n] = min(own + sum(found.get(one, 0) for one in called(n)), _MOST)
+    return sum(found[n] for n in at(module, place).called)
+
+
+_HOLDING = FUSIONS | CALLS
 
 
 _Node = tuple[int, int]  # a pair of computations by index; -1 for the side that has none
@@ -483,27 +503,9 @@ def program_bytes(module: Module) -> tuple[int, int]:
     inside = fused_bodies(module)
     stored = [index for index in range(len(module.computations)) if index not in inside]
     read = written = 0
-    for index, times in computation_runs(module, stored).items() if stored else ():
+    for index, runs in _runs(module, LoopTurns(module), stored).items() if stored else ():
         for position, it in enumerate(module.computations[index].instructions if index not in inside else ()):
             if is_launched(it):
                 sizes = instruction_bytes(module, (index, position))
-                read, written = read + times * sizes[0], written + times * sizes[1]
+                read, written = read + runs.times * sizes[0], written + runs.times * sizes[1]
     return read, written
-
-
-def computation_runs(module: Module, wanted: Iterable[int]) -> dict[int, int]:
-    """How often computations run in one call of the program, with one iteration of loops with unknown trip count.
-
-    Args:
-        module: a program of either stage.
-        wanted: indices of computations.
-
-    Returns:
-        times by index, of the wanted computations that run and of those that they are called from.
-
-    Example:
-        >>> from hlodiff.hlo.parser import read_hlo
-        >>> computation_runs(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"), [0])
-        {0: 1}
-    """
-    return {index: runs.times for index, runs in _runs(module, LoopTurns(module), wanted).items()}

@@ -92,7 +92,7 @@ from hlodiff.report.verdict import (
     other_work,
     verdict_of,
 )
-from hlodiff.report.whole_fusions import WholeFusions
+from hlodiff.report.whole_fusions import with_whole_cost
 from hlodiff.report.wording import (
     ARROW,
     Place,
@@ -658,7 +658,6 @@ def _written_then_compiled(
     edited: set[str] = set()
     changed: set[str] = set()
     is_retyped = False
-    fusions = WholeFusions(lines.report)
     for stage in ("stablehlo", "compiled"):
         of_stage = [text for text in own if text.stage == stage]
         groups: dict[object, tuple[EditGroup, dict[str, None]]] = {}
@@ -674,7 +673,7 @@ def _written_then_compiled(
                 listed = with_combined_collectives(listed, lines.report)
                 listed = without_rearranged(listed, lines.report, text.programs[0])
             if stage == "compiled":
-                listed = [fusions.with_costs(edit_group) for edit_group in listed]
+                listed = [with_whole_cost(edit_group, lines.report) for edit_group in listed]
             if len(listed) > 1:
                 places = lines.line_of, lines.scope_of
                 listed = with_both_halves(listed, lines.part_of, *places, are_apart=lines.are_two_edits)

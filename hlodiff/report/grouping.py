@@ -1634,11 +1634,21 @@ def nets_by_operation(diff: ModuleDiff) -> Nets:
     for opcode, (old, new) in diff.op_counts.items():
         in_text[_operation(opcode)] += new - old
     for edit in diff.reported:
-        sides = zip((edit.old, edit.new), edit.cost or (None, None), (-1, 1), strict=True)
-        for site, cost, sign in sides:
-            if site is not None:
-                flops[_operation(site.opcode)] += sign * (cost.flops if cost else 0)
+        for site, cost, sign in sides_of(edit):
+            flops[_operation(site.opcode)] += sign * (cost.flops if cost else 0)
     return flops, in_text
+
+
+def sides_of(edit: Edit) -> Iterator[tuple[Site, Cost | None, int]]:
+    """The sides that an edit has: its first site there, the cost of all sites, and -1 for the old and 1 for the new.
+
+    Example:
+        >>> list(sides_of(Edit("added", sites=((None, Site(0, 0, "main", "a", "add", "add")),))))[0][1:]
+        (None, 1)
+    """
+    for site, cost, sign in zip((edit.old, edit.new), edit.cost or (None, None), (-1, 1), strict=True):
+        if site is not None:
+            yield site, cost, sign
 
 
 # Of these nobody counts how many a program has.

@@ -42,6 +42,7 @@ from hlodiff.report.grouping import (
     replaces_its_kind,
     shape_of,
     sides_added_up,
+    sides_of,
 )
 from hlodiff.report.numbers import executed_change, executed_pair, most_executed
 from hlodiff.report.report import Report
@@ -177,7 +178,7 @@ class NetWork:
         for with_shape in (False, True):
             alike = {one: count for one, count in own.items() if one[2] == with_shape}
             real = sum(min(count, max(way * net[one], 0)) for one, count in alike.items())
-            if real < _MOST_OF_IT * sum(alike.values()):
+            if alike and real / sum(alike.values()) < _MOST_OF_IT:  # nested fusions may have more than a float holds
                 return True
         is_kept = not sum(count for (name, _, of_shape), count in net.items() if name == opcode and not of_shape)
         flops = abs(edit_group.by(lambda cost: cost.flops))
@@ -264,10 +265,9 @@ class NetWork:
         if number not in self._executed:
             found = self._executed[number] = Counter()
             for edit in diff.reported:
-                sides = zip((edit.old, edit.new), (diff.old, diff.new), edit.cost or (None, None), (-1, 1), strict=True)
-                for site, module, cost, sign in sides:
-                    if site is not None:
-                        found[_with_shape(site, module)] += sign * (cost.runs if cost else edit.count)
+                for site, cost, sign in sides_of(edit):
+                    key = _with_shape(site, (diff.old, diff.new)[sign > 0])
+                    found[key] += sign * (cost.runs if cost else edit.count)
         return self._executed[number]
 
     def _is_folded(self, edit_group: EditGroup) -> bool:

@@ -38,7 +38,7 @@ from hlodiff.report.numbers import sections
 from hlodiff.report.order import LITERAL, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
-from hlodiff.report.whole_fusions import WholeFusions
+from hlodiff.report.whole_fusions import with_whole_cost
 from hlodiff.report.wording import format_names, format_targets, many
 
 MORE = "--all lists everything"
@@ -198,8 +198,7 @@ class ReportTexts:
             is_retyped = is_numeric and any("convert" in one.edit_group.group[1:3] for one in written)
             work = NetWork(self.report, is_retyped=is_retyped)
             compiled = [one for one in compiled if not work.is_moved(one.edit_group) and work.explains(one.edit_group)]
-            fusions = WholeFusions(self.report)
-            compiled = [replace(one, edit_group=fusions.with_costs(one.edit_group)) for one in compiled]
+            compiled = [replace(one, edit_group=with_whole_cost(one.edit_group, self.report)) for one in compiled]
             compiled.sort(key=lambda one: (not work.is_library_call(one.edit_group), -_carried(one.edit_group)))
         compiled = compiled[: MOST_COMPILED if is_edited else MOST_BY_COMPILER]
         chosen = (*written[:MOST_WRITTEN], *sorted(compiled, key=lambda one: one.number))

@@ -7,15 +7,16 @@ kernel that is listed as new or gone a reader takes the numbers for those of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from hlodiff.differ.costs import computation_runs
-from hlodiff.differ.instruction_costs import FUSIONS, instruction_flops
+from hlodiff.differ.costs import flops_inside
+from hlodiff.differ.instruction_costs import FUSIONS
+from hlodiff.differ.program_analysis import PartCost
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import multiplicities
-from hlodiff.report.grouping import EditGroup, operation_of, sides_added_up
+from hlodiff.report.grouping import EditGroup, operation_of, sides_added_up, sides_of
 from hlodiff.report.report import Report
 from hlodiff.report.wording import place
 
@@ -28,14 +29,12 @@ class WholeFusions:
     """The fusions of the programs of a report.
 
     Example:
-        >>> group = EditGroup((), "added", 1, "add f32[8]", "", group=("added", "", "add", ()))
-        >>> WholeFusions(Report("diff", "a", "b", ())).with_costs(group) is group
+        >>> WholeFusions(Report("diff", "a", "b", ())).are_more(EditGroup((), "added", 1, "add f32[8]", ""))
         True
     """
 
     report: Report
     _more: dict[int, Counter[_Kind]] = field(default_factory=dict)
-    _flops: dict[tuple[int, int], int] = field(default_factory=dict)
     _bytes: dict[int, Counter[str]] = field(default_factory=dict)
 
     def are_more(self, edit_group: EditGroup) -> bool:
@@ -50,7 +49,7 @@ class WholeFusions:
         way = 1 if edit_group.kind == "added" else -1
         own, more = Counter[_Kind](), Counter[_Kind]()
         size = by = 0
-        for number, edit, diff in self._edits(edit_group):
+        for number, edit, diff in _edits(edit_group, self.report):
             site, module = _side(edit, diff)
             if site is not None:
                 own[_kind(site, module)] += edit.count
@@ -60,37 +59,16 @@ class WholeFusions:
         is_as_much = 2 * way * by >= size or not edit_group.where
         return is_as_much and all(way * more[kind] >= count for kind, count in own.items())
 
-    def with_costs(self, edit_group: EditGroup) -> EditGroup:
-        """A change of fusions that came or went with the cost of these fusions; others as they are."""
-        if not _is_of_fusions(edit_group):
-            return edit_group
-        costs: list[tuple[Cost | None, Cost | None]] = []
-        for _, edit, diff in self._edits(edit_group):
-            site, module = _side(edit, diff)
-            if site is None or edit.cost is None:
-                return edit_group
-            sites = [found for pair in edit.sites if (found := pair[edit.kind == "added"]) is not None]
-            flops = self._flops_of(module, sites, sum(one.runs for one in edit.cost if one))
-            old, new = (one and replace(one, flops=flops) for one in edit.cost)
-            costs.append((old, new))
-        return replace(edit_group, cost=sides_added_up(*costs), along=(None, None)) if costs else edit_group
-
     def _bytes_here(self, number: int, diff: ModuleDiff) -> Counter[str]:
         """By how many bytes the fusions of each line of Python read and write more than before."""
         if number not in self._bytes:
             found = self._bytes[number] = Counter()
             for edit in diff.reported:
                 where = place(edit.source, self.report.root, self.report.packages)
-                for site, cost, sign in zip((edit.old, edit.new), edit.cost or (None, None), (-1, 1), strict=True):
-                    if site is not None and site.opcode in FUSIONS and cost is not None:
+                for site, cost, sign in sides_of(edit):
+                    if site.opcode in FUSIONS and cost is not None:
                         found[where] += sign * cost.bytes
         return self._bytes[number]
-
-    def _edits(self, edit_group: EditGroup) -> Iterable[tuple[int, Edit, ModuleDiff]]:
-        for number, index in edit_group.edits:
-            diff = self.report.programs[number].diff
-            if diff is not None:
-                yield number, diff.reported[index], diff
 
     def _more_of(self, number: int, diff: ModuleDiff) -> Counter[_Kind]:
         """How many fusions of each kind a program has more than before, wherever they are called."""
@@ -104,28 +82,44 @@ class WholeFusions:
                             found[kind] += sign * times.total
         return self._more[number]
 
-    def _flops_of(self, module: Module, sites: Sequence[Site], runs: int) -> int:
-        """The flops of fusions of one shape, which may compute different things, in all their `runs` together."""
-        inside = [self._inside(module, site.instruction_in(module).called) for site in sites]
-        callers = {site.computation for site in sites}
-        if len(callers) == 1 or len(set(inside)) == 1:
-            return runs * sum(inside) // len(inside)
-        known = computation_runs(module, callers)
-        times = [known.get(site.computation, 0) for site in sites]
-        return runs * sum(one * flops for one, flops in zip(times, inside, strict=True)) // (sum(times) or 1)
 
-    def _inside(self, module: Module, bodies: Iterable[int]) -> int:
-        """The flops of one run of a fusion, with those of fusions in it."""
-        total = 0
-        for body in bodies:
-            key = id(module), body
-            if key not in self._flops:
-                instructions = module.computations[body].instructions
-                nested = [it.called for it in instructions if it.opcode in FUSIONS]
-                own = sum(instruction_flops(module, (body, n)) for n in range(len(instructions)))
-                self._flops[key] = own + sum(self._inside(module, called) for called in nested)
-            total += self._flops[key]
-        return total
+def with_whole_cost(edit_group: EditGroup, report: Report) -> EditGroup:
+    """A change of fusions that came or went with the cost of these fusions; others as they are.
+
+    Example:
+        >>> group = EditGroup((), "added", 1, "add f32[8]", "", group=("added", "", "add", ()))
+        >>> with_whole_cost(group, Report("diff", "a", "b", ())) is group
+        True
+    """
+    if not _is_of_fusions(edit_group):
+        return edit_group
+    costs: list[tuple[Cost | None, Cost | None]] = []
+    for _, edit, diff in _edits(edit_group, report):
+        if not edit.sites or edit.cost is None:
+            return edit_group
+        flops = _flops(edit, diff)
+        old, new = (one and replace(one, flops=flops) for one in edit.cost)
+        costs.append((old, new))
+    return replace(edit_group, cost=sides_added_up(*costs), along=(None, None)) if costs else edit_group
+
+
+def _flops(edit: Edit, diff: ModuleDiff) -> int:
+    """The flops of all runs of the fusions of an edit, which may compute different things."""
+    side = edit.kind == "added"
+    module = (diff.old, diff.new)[side]
+    sites = [site for pair in edit.sites if (site := pair[side]) is not None]
+    runs = sum(cost.runs for cost in edit.cost or () if cost)
+    inside = [flops_inside(module, (site.computation, site.instruction)) for site in sites]
+    is_alike = len(set(inside)) == 1 or len({site.computation for site in sites}) == 1
+    times = [1 if is_alike else PartCost(diff.runs[side][site.computation]).times for site in sites]
+    return runs * sum(one * flops for one, flops in zip(times, inside, strict=True)) // max(sum(times), 1)
+
+
+def _edits(edit_group: EditGroup, report: Report) -> Iterator[tuple[int, Edit, ModuleDiff]]:
+    for number, index in edit_group.edits:
+        diff = report.programs[number].diff
+        if diff is not None:
+            yield number, diff.reported[index], diff
 
 
 def _is_of_fusions(edit_group: EditGroup) -> bool:
