@@ -754,15 +754,23 @@ def test_a_program_that_has_other_operations_is_not_only_arranged_differently() 
         assert "\n    2 changes, --all lists everything\n" in text and "arranged differently" not in text, text
 
 
-@pytest.mark.parametrize("turns", [1, 5])
-def test_fusions_of_one_shape_have_the_flops_of_each_however_often_each_runs(turns: int) -> None:
-    """Two fusions went, of which one computes thrice as much and is in a loop."""
+@pytest.mark.parametrize(("limit", "turns"), [(1, 1), (5, 5), (256, 1)])
+def test_fusions_of_one_shape_have_the_flops_of_each_however_often_each_runs(limit: int, turns: int) -> None:
+    """Two fusions went, of which one computes thrice as much and is in a loop, which data may end."""
 
     def program(is_old: bool) -> Module:
         calls = [f"  %{n} = {WIDE} fusion(%x), kind=kLoop, calls=%{n}s\n" if is_old else "" for n in ("one", "three")]
         results = [("%one", "%three")[n] if is_old else "%x" for n in range(2)]
         kept = [f'  %k{n} = {WIDE} custom-call({one}), custom_call_target="keep"\n' for n, one in enumerate(results)]
-        state = f"({WIDE}, s32[])"
+        state, end, known = f"({WIDE}, s32[])", "  ROOT %l = pred[] compare(%n, %k), direction=LT\n", ""
+        if limit == turns:
+            known = f', backend_config={{"known_trip_count":{{"n":"{turns}"}}}}'
+        else:
+            end = (
+                f"  %x = {WIDE} get-tuple-element(%t), index=0\n  %s = f32[1,1] slice(%x), slice={{[0:1], [0:1]}}\n"
+                f"  %v = f32[] bitcast(%s)\n  %z = f32[] constant(0)\n  %p = pred[] compare(%v, %z), direction=GT\n"
+                f"{end.replace('ROOT ', '')}  ROOT %a = pred[] and(%l, %p)\n"
+            )
         return read_text(
             "HloModule m\n\n"
             f"%ones {{\n  %p = {WIDE} parameter(0)\n  ROOT %n = {WIDE} negate(%p)\n}}\n\n"
@@ -772,10 +780,10 @@ def test_fusions_of_one_shape_have_the_flops_of_each_however_often_each_runs(tur
             f"  %n = s32[] get-tuple-element(%t), index=1\n{calls[1]}{kept[1]}"
             f"  %c = s32[] constant(1)\n  %m = s32[] add(%n, %c)\n  ROOT %o = {state} tuple(%k1, %m)\n}}\n\n"
             f"%more {{\n  %t = {state} parameter(0)\n  %n = s32[] get-tuple-element(%t), index=1\n"
-            f"  %k = s32[] constant({turns})\n  ROOT %l = pred[] compare(%n, %k), direction=LT\n}}\n\n"
+            f"  %k = s32[] constant({limit})\n{end}}}\n\n"
             f"ENTRY %main {{\n  %x = {WIDE} parameter(0)\n{calls[0]}{kept[0]}  %z = s32[] constant(0)\n"
-            f"  %t = {state} tuple(%k0, %z)\n  %w = {state} while(%t), condition=%more, body=%turn, "
-            f'backend_config={{"known_trip_count":{{"n":"{turns}"}}}}\n'
+            f"  %t = {state} tuple(%k0, %z)\n  %w = {state} while(%t), condition=%more, body=%turn"
+            f"{known}\n"
             f"  ROOT %r = {WIDE} get-tuple-element(%w), index=0\n}}\n"
         )
 

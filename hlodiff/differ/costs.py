@@ -503,9 +503,27 @@ def program_bytes(module: Module) -> tuple[int, int]:
     inside = fused_bodies(module)
     stored = [index for index in range(len(module.computations)) if index not in inside]
     read = written = 0
-    for index, runs in _runs(module, LoopTurns(module), stored).items() if stored else ():
+    for index, times in computation_runs(module, stored).items() if stored else ():
         for position, it in enumerate(module.computations[index].instructions if index not in inside else ()):
             if is_launched(it):
                 sizes = instruction_bytes(module, (index, position))
-                read, written = read + runs.times * sizes[0], written + runs.times * sizes[1]
+                read, written = read + times * sizes[0], written + times * sizes[1]
     return read, written
+
+
+def computation_runs(module: Module, wanted: Iterable[int]) -> dict[int, int]:
+    """How often computations run in one call of the program, with one turn of each loop that data ends, as in a `Cost`.
+
+    Args:
+        module: a program of either stage.
+        wanted: indices of computations.
+
+    Returns:
+        times by index, of the wanted computations that run and of those that they are called from.
+
+    Example:
+        >>> from hlodiff.hlo.parser import read_hlo
+        >>> computation_runs(read_hlo("HloModule m\\nENTRY e {\\n  ROOT p = f32[] parameter(0)\\n}"), [0])
+        {0: 1}
+    """
+    return {index: runs.times for index, runs in _runs(module, LoopTurns(module), wanted).items()}

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from hlodiff.differ.costs import flops_inside
+from hlodiff.differ.costs import computation_runs, flops_inside
 from hlodiff.differ.instruction_costs import FUSIONS
-from hlodiff.differ.program_analysis import PartCost
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
 from hlodiff.hlo.model import Module
 from hlodiff.hlo.traversal import multiplicities
@@ -110,9 +109,11 @@ def _flops(edit: Edit, diff: ModuleDiff) -> int:
     sites = [site for pair in edit.sites if (site := pair[side]) is not None]
     runs = sum(cost.runs for cost in edit.cost or () if cost)
     inside = [flops_inside(module, (site.computation, site.instruction)) for site in sites]
-    is_alike = len(set(inside)) == 1 or len({site.computation for site in sites}) == 1
-    times = [1 if is_alike else PartCost(diff.runs[side][site.computation]).times for site in sites]
-    return runs * sum(one * flops for one, flops in zip(times, inside, strict=True)) // max(sum(times), 1)
+    callers = {site.computation for site in sites}
+    is_alike = len(set(inside)) == 1 or len(callers) == 1
+    known = {} if is_alike else computation_runs(module, callers)  # only then the whole program is looked at
+    times = [1 if is_alike else known.get(site.computation, 0) for site in sites]
+    return runs * sum(one * flops for one, flops in zip(times, inside, strict=True)) // (sum(times) or 1)
 
 
 def _edits(edit_group: EditGroup, report: Report) -> Iterator[tuple[int, Edit, ModuleDiff]]:
