@@ -193,7 +193,7 @@ def test_another_toolchain_is_pending_without_an_id(compiler: Compiler, said: As
     assert len(pending()) == 4
     assert "1 accepted, 3 still pending" in said("accept", "--class", "toolchain")[1]
     out = said("accept", "--all")[1]
-    assert "g/small  cpu    accepted (same program, other toolchain or figures)" in out
+    assert "g/small  cpu    accepted (same program, other toolchain, figures or paths)" in out
     assert said("check")[:2][1].startswith("checked")
 
 

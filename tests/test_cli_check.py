@@ -48,6 +48,7 @@ class Compiler:
     def __init__(self) -> None:
         self.answers: dict[tuple[str, str, str], Answer] = dict.fromkeys(FIRST, TANH)
         self.toolchain: dict[str, Any] = {"jax": "0.10.2", "x64": False}
+        self.arguments: list[dict[str, Any]] = []
         self.compiled: list[str] = []
         self.problems: dict[str, str] = {}
 
@@ -75,7 +76,7 @@ class Compiler:
             raise answer
         if not isinstance(answer, str):
             return answer
-        facts = {"toolchain": self.toolchain, "arguments": [], "results": [], "devices": 1}
+        facts = {"toolchain": self.toolchain, "arguments": self.arguments, "results": [], "devices": 1}
         if request.known_stablehlo and request.known_toolchain == self.toolchain and answer == TANH:
             return CapturedProgram(*where, STABLEHLO, None, facts, {}, unchanged=True)
         self.compiled.append("/".join(filter(None, where)))
@@ -153,8 +154,31 @@ def test_a_new_toolchain_with_the_same_program_changes_the_summary_alone(compile
     before = files()
     compiler.toolchain = {"jax": "0.11.0", "x64": False}
     code, out, _ = said("update", "f", "--target", "cpu")
-    assert (code, out.split("\n")[0]) == (0, "f  cpu  same program, other toolchain or figures")
+    assert (code, out.split("\n")[0]) == (0, "f  cpu  same program, other toolchain, figures or paths")
     assert [name for name, stamp in files().items() if before[name] != stamp] == ["snapshots/f/cpu/summary.yaml"]
+
+
+def test_other_paths_of_arguments_change_the_summary_alone_and_nothing_is_compiled(
+    compiler: Compiler, said: Ask
+) -> None:
+    argument = {"path": "params['w']", "shape": [2], "dtype": "float32", "donated": False}
+    compiler.arguments = [argument]
+    said("update")
+    before = files()
+    summary = Path("snapshots/f/cpu/summary.yaml").read_text()
+    compiler.compiled.clear()
+    compiler.arguments = [{**argument, "path": "weights['w']", "donated": True}]
+    code, out, _ = said("check", "f", "--target", "cpu")
+    note = "same program, other paths or donations of arguments or results: f on cpu; `hlodiff update f` records them"
+    assert code == 0 and f"note: {note}" in " ".join(out.split()), out
+    code, out, _ = said("update", "f", "--target", "cpu")
+    assert (code, out.split("\n")[0]) == (0, "f  cpu  same program, other toolchain, figures or paths")
+    assert [name for name, stamp in files().items() if before[name] != stamp] == ["snapshots/f/cpu/summary.yaml"]
+    changed = summary.replace("params", "weights").replace("donated: false", "donated: true")
+    assert Path("snapshots/f/cpu/summary.yaml").read_text() == changed != summary
+    assert compiler.compiled == []
+    assert "note:" not in said("check", "f", "--target", "cpu")[1]
+    assert "1 unchanged" in said("update", "f", "--target", "cpu")[1]
 
 
 def aged(folder: str) -> None:

@@ -105,7 +105,7 @@ def test_another_jax_is_recorded_along(runner: Runner, said: Ask) -> None:  # no
     runner.outcomes = {name: ScenarioRun(name, events(3), "0.11.0") for name in ("one", "two")}
     assert said("check")[0] == 0
     assert pending() == ["one/traces.yaml", "two/traces.yaml"]
-    assert "one  traces  accepted (same, with other figures)" in said("accept", "--class", "identical")[1]
+    assert "one  traces  accepted (same, with other figures or paths)" in said("accept", "--class", "identical")[1]
     assert "jax: 0.11.0" in recorded().read_text()
 
 
@@ -268,7 +268,7 @@ def test_growth_waits_and_is_accepted_as_update_would_write_it(grower: Grower, s
 def test_other_counts_of_the_same_class_pass_and_can_be_recorded(grower: Grower, said: Ask) -> None:
     grower.counts = (60, 60, 60)
     assert said("check")[0] == 0 and pending() == ["walk/growth.yaml"]
-    assert "walk  growth  accepted (same, with other figures)" in said("accept", "--class", "growth")[1]
+    assert "walk  growth  accepted (same, with other figures or paths)" in said("accept", "--class", "growth")[1]
     assert "values: [60, 60, 60]" in Path("snapshots/walk/growth.yaml").read_text()
 
 

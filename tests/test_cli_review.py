@@ -128,7 +128,9 @@ def test_what_is_the_same_is_asked_once(compiler: Compiler, said: Ask) -> None: 
     said("check")
     code, out = review("a")
     assert code == 0, out
-    assert "4 programs are the same programs, with another toolchain or figures: f, g/large, g/small" in out
+    assert (
+        "4 programs are the same programs, with another toolchain, other figures or paths: f, g/large, g/small" in out
+    )
     assert pending() == []
 
 
@@ -160,7 +162,7 @@ def test_what_changed_is_shown_whatever_its_note_says(changed: Compiler, said: A
     assert (
         code == 0
         and "[1/3] f  ▲ worse on 2 targets: temp +200 %; tanh -> exponential\n  changed on cpu (" in out
-        and "another toolchain or figures" not in out
+        and "another toolchain, other figures or paths" not in out
     ), out
     assert "f  cpu          accepted (changed)" in said("accept", "--from", "captured")[1]
 

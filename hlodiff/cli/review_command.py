@@ -381,7 +381,10 @@ def _text(report: Report, taken: int = 0, parts: ReportParts | None = None) -> s
 def _same(group: Sequence[PendingProgram]) -> str:
     are = "is the same program" if len(group) == 1 else "are the same programs"
     names = ", ".join(dict.fromkeys(one.key.name for one in group))
-    return printable(f"{many(len(group), 'program')} {are}, with another toolchain or figures: {names}") + "\n"
+    return (
+        printable(f"{many(len(group), 'program')} {are}, with another toolchain, other figures or paths: {names}")
+        + "\n"
+    )
 
 
 def _title(name: str, programs: Sequence[ProgramComparison]) -> str:

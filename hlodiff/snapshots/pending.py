@@ -51,7 +51,7 @@ class Pending:
 
     Args:
         snapshot: the snapshot that accepting it would record.
-        kind: "new" has no snapshot, "changed" is a different program, "facts" the same one with other figures or tools.
+        kind: "new" has no snapshot, "changed" is a different program, "facts" the same with other facts in its summary.
         base: digest of the snapshot that it was compared with; "" if there was none.
         origin: the inputs of the capture; None if an older note lacks them.
     """

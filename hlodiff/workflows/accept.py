@@ -228,7 +228,7 @@ def classes_of_program(stages: Sequence[ProgramComparison]) -> tuple[str, ...]:
 Status = Literal["accepted", "rejected", "recorded", "refused", "left"]
 _STATUSES: tuple[Status, ...] = ("accepted", "rejected", "recorded", "refused", "left")
 _WORDS = {"recorded": "recorded already", "left": "left pending"}
-_KINDS = {"new": "new", "changed": "changed", "facts": "same program, other toolchain or figures"}
+_KINDS = {"new": "new", "changed": "changed", "facts": "same program, other toolchain, figures or paths"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +491,9 @@ def accept_record(config: Config, one: PendingRecord, root: Path, freshness: Fre
     left = _dropped(drop_record, root, one.key)
     if now == "done":
         return Decision(one.key, "recorded", left, one.id)
-    return Decision(one.key, "accepted", ("same, with other figures" if kind == "facts" else kind, *left), one.id)
+    return Decision(
+        one.key, "accepted", ("same, with other figures or paths" if kind == "facts" else kind, *left), one.id
+    )
 
 
 def reject(one: Key, root: Path, own: str) -> Decision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from hlodiff.differ.comparison import flat_facts, is_figure
@@ -132,6 +132,32 @@ def snapshot_of(captured: CapturedProgram, root: str, large_constants: Literal["
             **{stage: source_of(module, root) for stage, module in modules.items()},
         },
     )
+
+
+def with_facts_of(recorded: Snapshot, captured: CapturedProgram) -> Snapshot:
+    """The snapshot of a program that was not compiled again, because lowering gave the recorded one.
+
+    Paths of arguments and results and requested donations are not in the program, so they may have changed.
+
+    Args:
+        recorded: the program's snapshot.
+        captured: the same program, lowered only.
+
+    Returns:
+        `recorded` itself if nothing else is known now.
+    """
+    now = {name: captured.facts.get(name) for name in _LOWERED if captured.facts.get(name)}
+    before = {name: recorded.summary.get(name) for name in _LOWERED if recorded.summary.get(name)}
+    if now == before:
+        return recorded
+    summary = {name: value for name, value in recorded.summary.items() if name not in (*_LOWERED, "compressed")}
+    place = next((at for at, name in enumerate(summary) if name not in _BEFORE_LOWERED), len(summary))
+    items = list(summary.items())
+    return replace(recorded, summary=dict([*items[:place], *now.items(), *items[place:]]))
+
+
+_LOWERED = ("devices", "arguments", "results")
+_BEFORE_LOWERED = ("format_version", "function", "case", "target", "toolchain")
 
 
 def normalized(module: Module, large_constants: Literal["hash", "ignore"] = "hash") -> Module:

@@ -11,7 +11,7 @@ from hlodiff.config import Config
 from hlodiff.hlo.model import Module
 from hlodiff.progress import progress
 from hlodiff.snapshots import Key, Snapshot, attach_source, name_arguments, name_results, source_of
-from hlodiff.workflows.build_snapshot import normalized, snapshot_of
+from hlodiff.workflows.build_snapshot import normalized, snapshot_of, with_facts_of
 from hlodiff.workflows.select import requests_for
 from hlodiff.workflows.sides import Side, SideFailure, SideProgram, failed_programs, failure_of, snapshot_programs
 
@@ -65,7 +65,7 @@ def captured_programs(config: Config, key: Key, outcome: Outcome, known: Snapsho
         return failed_programs(key, SideFailure(outcome.what, "", True, outcome.log_tail))
     try:
         if outcome.unchanged and known is not None:
-            return snapshot_programs(known, key.folder)
+            return snapshot_programs(with_facts_of(known, outcome), key.folder)
         if outcome.compiled is None:
             return [_lowered_program(config, key, outcome)]
         return snapshot_programs(snapshot_of(outcome, str(config.root), config.large_constants), key.folder)

@@ -37,11 +37,11 @@ from hlodiff.snapshots.pending import digest
 from hlodiff.tracing.compare import TraceComparison
 from hlodiff.workflows import scenarios as scenario_workflow
 from hlodiff.workflows.against import blame_at, check_against
-from hlodiff.workflows.build_snapshot import ParsedSnapshot
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, with_facts_of
 from hlodiff.workflows.capture_side import capture_programs, captured_programs, instructions
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import check_growth
-from hlodiff.workflows.notes import as_before_notes, idle_patterns, renamed, skipped_notes
+from hlodiff.workflows.notes import as_before_notes, idle_patterns, outdated_notes, renamed, skipped_notes
 from hlodiff.workflows.parity import check_parity, warn_of_surroundings
 from hlodiff.workflows.pending_writer import NullPendingWriter, PendingWriter, pending_folder
 from hlodiff.workflows.revision import ChangedSince
@@ -238,6 +238,7 @@ class CheckRun:
         since: changed files that restrict the run; None for no restriction.
         skipped: programs that were not lowered again.
         uncompiled: programs whose compiled HLO was not compared.
+        outdated: equal programs whose snapshots have other paths or donations of arguments and results.
         around: context of calls to jitted functions, by program.
         clock: seconds by activity.
     """
@@ -253,6 +254,7 @@ class CheckRun:
     toolchains: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=list)
     skipped: list[Key] = field(default_factory=list)
     uncompiled: list[Key] = field(default_factory=list)
+    outdated: list[Key] = field(default_factory=list)
     around: dict[Key, tuple[tuple[str, str, str, str], ...]] = field(default_factory=dict)
     clock: Stopwatch = field(default_factory=Stopwatch)
 
@@ -309,11 +311,7 @@ class CheckRun:
         self.around[key] = outcome.around
         if self.timed is not None and not any(one.failure for one in new):
             self.timed[key] = timing(key, outcome)
-        if outcome.unchanged and old is not None:
-            self.pending.forget(key)
-            self.unchanged.remember(old.snapshot, outcome.inputs, outcome.around)
-            self._compare(key, before, new)
-        elif outcome.compiled is None:
+        if outcome.compiled is None and not outcome.unchanged:
             self.uncompiled.append(key)
             self._compare(key, [one for one in before if one.stage == "stablehlo"], new)
         else:
@@ -323,8 +321,10 @@ class CheckRun:
             if fresh is not None and not any(program.broken for program in programs):
                 recorded = old.snapshot if old else None
                 is_same = all(program.status == "identical" for program in programs)
-                if is_same and recorded is not None and digest(recorded) == digest(fresh):
+                if is_same and recorded is not None and (recorded is fresh or digest(recorded) == digest(fresh)):
                     self.unchanged.remember(recorded, outcome.inputs, outcome.around)
+                elif is_same and recorded is not None and with_facts_of(recorded, outcome) is not recorded:
+                    self.outdated.append(key)
                 self.results[key] = self.pending.compared(fresh, recorded, programs, outcome.inputs)
 
     def _compare(self, key: Key, old: list[SideProgram], new: list[SideProgram]) -> None:
@@ -414,6 +414,7 @@ def check_snapshots(
         run.pending.forget_stale(config)
     skipped = skipped_notes(run.uncompiled, discovery, chosen) if run.lower_only else ()
     run.pending.tidy()
+    skipped += outdated_notes(run.outdated)
     skipped += left_out
     skipped += as_before_notes(len(run.skipped), len(chosen.registered))
     # In CI the pending folder is on another machine than the reader of the log.

@@ -9,7 +9,7 @@ from hlodiff.capture import Discovery
 from hlodiff.config import TABLE, Config, closest
 from hlodiff.differ.comparison import ProgramComparison, Status
 from hlodiff.hlo.fingerprint import program_fingerprint
-from hlodiff.report.wording import many
+from hlodiff.report.wording import format_command, many
 from hlodiff.snapshots import Key
 from hlodiff.workflows.select import ChosenFunctions
 
@@ -52,6 +52,20 @@ def as_before_notes(skipped: int, all_of_them: int) -> tuple[str, ...]:
     were, it = ("was", "it") if skipped == 1 else ("were", "them")
     what = f"{skipped:,} of {many(all_of_them, 'program')} {were} not lowered again"
     return (f"{what}: nothing that was read for {it} has changed since (--fresh lowers all)",)
+
+
+def outdated_notes(keys: Sequence[Key]) -> tuple[str, ...]:
+    """Report note on equal programs whose recorded arguments or results have other paths or donations.
+
+    Example:
+        >>> outdated_notes([Key("f", "", "cpu")])[0].partition(": ")[2]
+        'f on cpu; `hlodiff update f` records them'
+    """
+    if not keys:
+        return ()
+    named = _listed([f"{key.name} on {key.target}" for key in keys])
+    command = format_command("hlodiff update", dict.fromkeys(key.name for key in keys))
+    return (f"same program, other paths or donations of arguments or results: {named}; `{command}` records them",)
 
 
 def _listed(names: Sequence[str]) -> str:

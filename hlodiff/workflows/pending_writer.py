@@ -115,7 +115,7 @@ class PendingWriter:
         """
         is_changed = any(program.status == "changed" for program in programs)
         kind: Kind = "new" if old is None else "changed" if is_changed else "facts"
-        if old is not None and digest(old) == digest(new):
+        if old is not None and (old is new or digest(old) == digest(new)):
             self.forget(new.key)
             return programs
         try:
@@ -123,7 +123,7 @@ class PendingWriter:
         except StoreError as error:
             self._keep_problem(error)
             return programs
-        # A program that differs only in figures needs no decision; it is accepted along with others.
+        # A program that differs only in figures or paths needs no decision; it is accepted along with others.
         return programs if kind == "facts" else tuple(replace(one, id=program_id(new)) for one in programs)
 
     def forget(self, key: Key) -> None:

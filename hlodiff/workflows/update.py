@@ -42,7 +42,7 @@ from hlodiff.snapshots import (
 )
 from hlodiff.tracing.compare import differences
 from hlodiff.tracing.counts import count_traces
-from hlodiff.workflows.build_snapshot import ParsedSnapshot, snapshot_of
+from hlodiff.workflows.build_snapshot import ParsedSnapshot, snapshot_of, with_facts_of
 from hlodiff.workflows.capture_side import capture_programs
 from hlodiff.workflows.configuration import load
 from hlodiff.workflows.growth import PLACE, GrowthSeries, growing_keys, measured_growth, orphaned_growth
@@ -66,8 +66,8 @@ class UpdateRow:
     Args:
         key: which one; "traces" or "growth" is the target of a record.
         status: "new", "changed", "repaired" (the snapshot was invalid), "healed" (a merge had left it stale), "facts"
-            (same program, different toolchain or figures), "rewritten", "unchanged", "orphaned" (no longer registered),
-            "deleted", "not checked" (this machine cannot compile it) or "failed".
+            (same program, different toolchain, figures or paths), "rewritten", "unchanged", "orphaned" (no longer
+            registered), "deleted", "not checked" (this machine cannot compile it) or "failed".
         details: why, or what changed, one line each.
         log: the end of the worker's log.
     """
@@ -225,12 +225,14 @@ class _UpdateRun:
             return UpdateRow(key, "not checked", (outcome.reason, *_hint(outcome.advice)))
         if not isinstance(outcome, CapturedProgram):
             return UpdateRow(key, "failed", tuple(outcome.what.split("\n")), outcome.log_tail)
-        if outcome.unchanged:
-            if old is not None:
-                self.unchanged.remember(old.snapshot, outcome.inputs, outcome.around)
-            return UpdateRow(key, "unchanged")
         try:
-            snapshot = snapshot_of(outcome, str(self.config.root), self.config.large_constants)
+            if outcome.unchanged and old is not None:
+                snapshot = with_facts_of(old.snapshot, outcome)
+                if snapshot is old.snapshot:
+                    self.unchanged.remember(snapshot, outcome.inputs, outcome.around)
+                    return UpdateRow(key, "unchanged")
+            else:
+                snapshot = snapshot_of(outcome, str(self.config.root), self.config.large_constants)
             if self.rewrite:
                 assert old is not None
                 if (snapshot.stablehlo, snapshot.compiled) != (old.snapshot.stablehlo, old.snapshot.compiled):
@@ -380,7 +382,7 @@ def _group_lines(rows: Sequence[UpdateRow], width: int) -> Iterator[str]:
     """Lines for programs with the same details, with the log of the first."""
     first = rows[0]
     words = {
-        "facts": "same program, other toolchain or figures",
+        "facts": "same program, other toolchain, figures or paths",
         "repaired": "recorded again: the old one was broken",
         "healed": "recorded again: a merge had left it stale",
         "rewritten": "same program, summary and sources rewritten",
