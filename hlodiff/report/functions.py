@@ -28,19 +28,9 @@ from hlodiff.report.function_view import (
     TargetVerdict,
     Verdict,
 )
-from hlodiff.report.grouping import (
-    EditGroup,
-    Key,
-    change_view,
-    changed_fields,
-    collective_of,
-    compared_with_all,
-    importance,
-    with_both_halves,
-    with_loop_moves,
-    without_moves,
-)
+from hlodiff.report.grouping import EditGroup, Key, change_view, changed_fields, collective_of, importance
 from hlodiff.report.headline import format_status
+from hlodiff.report.joined_groups import with_both_halves, with_loop_moves, without_moves
 from hlodiff.report.line_edits import DONATED, MOST_CHANGED_LINES, ChangedLines
 from hlodiff.report.main_edit import main_edit, new_and_gone, written_name
 from hlodiff.report.numbers import (
@@ -93,6 +83,7 @@ from hlodiff.report.verdict import (
     verdict_of,
 )
 from hlodiff.report.whole_fusions import with_whole_cost
+from hlodiff.report.whole_program import compared_with_all
 from hlodiff.report.wording import (
     ARROW,
     Place,

@@ -22,20 +22,18 @@ from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.metadata import is_library, own_frames, portable_file, shown_file
 from hlodiff.hlo.model import CALLS, Frame, Module
 from hlodiff.report.function_view import ChangedLine
+from hlodiff.report.group_members import GroupMember, members_of
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     HANDED_ON,
     EditGroup,
-    GroupMember,
     Key,
-    Turns,
-    Work,
     change_view,
     collective_of,
     edit_group_of,
     importance,
-    members_of,
 )
+from hlodiff.report.joined_groups import Turns, Work
 from hlodiff.report.order import ARGUMENT, LEAST, LITERAL, OTHER, REPLACEMENT, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.wording import Place, format_place, shown_place

@@ -14,12 +14,12 @@ from hlodiff.report.edits import COSTS, format_beside, format_left, format_liste
 from hlodiff.report.findings import first_of_rules, group_findings, group_reasons
 from hlodiff.report.function_view import MANY, ChangedLine, ChangeView, FunctionView, Number, ProgramView, StageView
 from hlodiff.report.functions import VerdictRow, verdict_rows, without_lines
-from hlodiff.report.grouping import format_scopes
 from hlodiff.report.headline import format_changed, format_meanings, format_totals
 from hlodiff.report.lines import bold, clip, code, escape_html, escape_markdown, printable
 from hlodiff.report.numbers import MOST_ROWS, by_how_much, is_expression
 from hlodiff.report.parts import build_view
 from hlodiff.report.report import Report, toolchain_by_kind
+from hlodiff.report.scopes import format_scopes
 from hlodiff.report.shared_text import MORE, MOST_NAMES
 from hlodiff.report.timings import timing_rows
 from hlodiff.report.verdict import VERDICT_NAMES, format_legend

@@ -19,6 +19,7 @@ from hlodiff.differ.regions import CARRIERS, PRODUCTS
 from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.hlo.model import COPIES, Module
 from hlodiff.report.edits import custom_call_target, format_shape
+from hlodiff.report.group_members import GroupMember, members_of
 from hlodiff.report.grouping import (
     ADDED_OR_REMOVED,
     ELEMENT_TYPES,
@@ -27,27 +28,21 @@ from hlodiff.report.grouping import (
     OTHER_PART,
     REPLACED,
     EditGroup,
-    GroupMember,
     changed_fields,
     collective_in,
     collective_of,
-    counts_by_line,
     edit_group_of,
-    flops_by_line,
-    is_half_of_work,
-    is_of_one_size,
-    launches_of,
-    members_of,
     operation_of,
     replaces_its_kind,
-    shape_of,
     sides_added_up,
     sides_of,
 )
+from hlodiff.report.joined_groups import is_of_one_size, shape_of
 from hlodiff.report.numbers import executed_change, executed_pair, most_executed
 from hlodiff.report.report import Report
 from hlodiff.report.verdict import starts_kernels
 from hlodiff.report.whole_fusions import WholeFusions
+from hlodiff.report.whole_program import counts_by_line, flops_by_line, is_half_of_work, launches_of
 from hlodiff.report.wording import place
 
 _Operation = tuple[str, str, bool]

@@ -14,31 +14,27 @@ from hlodiff.differ.limits import LimitHit, format_hits
 from hlodiff.hlo.model import STAGE_NAMES, Stage
 from hlodiff.report.edits import NAMED
 from hlodiff.report.function_view import MANY, ChangeView, Section
+from hlodiff.report.group_members import GroupMember, members_of
 from hlodiff.report.grouping import (
     ELEMENT_TYPES,
     REPLACED,
     EditGroup,
-    GroupMember,
     Key,
-    Nets,
     change_view,
     collective_of,
-    compared_with_all,
     edit_group_of,
     format_follows,
     grouped,
     in_order,
-    members_of,
-    nets_by_operation,
-    undone_in_all,
-    with_both_halves,
 )
 from hlodiff.report.headline import headline
+from hlodiff.report.joined_groups import with_both_halves
 from hlodiff.report.numbers import sections
 from hlodiff.report.order import LITERAL, cause_order
 from hlodiff.report.report import Report
 from hlodiff.report.sentences import ProgramSentences, program_sentences, sentences_of
 from hlodiff.report.whole_fusions import with_whole_cost
+from hlodiff.report.whole_program import Nets, compared_with_all, nets_by_operation, undone_in_all
 from hlodiff.report.wording import format_names, format_targets, many
 
 MORE = "--all lists everything"

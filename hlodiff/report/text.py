@@ -13,6 +13,7 @@ from hlodiff.differ.result import ModuleDiff
 from hlodiff.hlo.metadata import own_frame, shown_file
 from hlodiff.hlo.model import STAGE_NAMES
 from hlodiff.policy.findings import end_of_log
+from hlodiff.report.digest import digest_of
 from hlodiff.report.edits import COSTS, format_beside, format_left, format_listed
 from hlodiff.report.function_view import (
     MANY,
@@ -24,7 +25,7 @@ from hlodiff.report.function_view import (
     StageView,
 )
 from hlodiff.report.functions import overall, totals_by_number, verdict_rows, without_lines
-from hlodiff.report.grouping import EditGroup, digest_of, format_follows
+from hlodiff.report.grouping import EditGroup, format_follows
 from hlodiff.report.headline import (
     SAME,
     checked_scenarios,

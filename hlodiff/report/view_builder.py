@@ -10,12 +10,14 @@ from dataclasses import fields, replace
 from hlodiff.hlo.metadata import is_library
 from hlodiff.hlo.model import STAGES
 from hlodiff.policy.findings import SEVERITIES, Finding, Judgement
+from hlodiff.report.digest import Digest, digest_of
 from hlodiff.report.function_view import ProgramView, Section
 from hlodiff.report.functions import ChangedFunctions, overall, totals_by_number
-from hlodiff.report.grouping import Digest, change_view, digest_of, edits_of, most_changed
+from hlodiff.report.grouping import change_view, edits_of
 from hlodiff.report.headline import format_checked, headline
 from hlodiff.report.numbers import format_share, share
 from hlodiff.report.report import Report, format_causes
+from hlodiff.report.scopes import most_changed
 from hlodiff.report.shared_text import (
     MORE,
     MOST_EDIT_GROUPS,
