@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -1861,6 +1862,28 @@ def test_the_last_of_many_inputs_of_shard_map_counts_as_the_first_does() -> None
     assert "placement" in classes_of(found)
     words = [format_field_change(change, edit) for edit in found.edits for change in edit.changes]
     assert "in_shardings: P('data',) -> replicated" in words
+
+
+def test_what_the_backward_pass_of_shard_map_saves_is_no_resharded_value() -> None:
+    """It saves an index or an array of another rank; both are split over the same axis."""
+    mesh = jax.sharding.AbstractMesh((4,), ("data",))
+
+    def module(picks: Callable[[jax.Array, jax.Array], jax.Array]) -> Module:
+        def local(x: jax.Array, index: jax.Array) -> jax.Array:
+            return jnp.sin(picks(x, index))
+
+        mapped = jax.shard_map(local, mesh=mesh, in_specs=PartitionSpec("data"), out_specs=PartitionSpec("data"))
+        traced = jax.jit(jax.grad(lambda x, index: mapped(x, index).sum())).trace(
+            jax.ShapeDtypeStruct((8, 16), jnp.float32), jax.ShapeDtypeStruct((8,), jnp.int32)
+        )
+        return read_text(traced.lower(lowering_platforms=("cpu",)).as_text())
+
+    indexed = module(lambda x, index: jnp.take_along_axis(x, index[:, None], axis=-1)[:, 0])
+    summed = module(lambda x, index: jnp.sum(x * jax.nn.one_hot(index, 16), axis=-1))
+    for found in (diff(indexed, summed), diff(summed, indexed)):
+        fields = [change.field for edit in found.reported for change in edit.changes]
+        assert any(field.endswith("_shardings") for field in fields), "what is saved has other shardings"
+        assert classes_of(found) == ("structure",)
 
 
 def test_results_that_are_sharded_differently_are_one_change_that_names_each_way() -> None:

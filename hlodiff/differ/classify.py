@@ -819,7 +819,7 @@ def resharded_by_map(change: FieldChange, edit: Edit, diff: ModuleDiff) -> list[
     """The shardings that `jax.shard_map` takes or returns its values with, where they differ.
 
     An operand of another type, or that another operation made, is another value and no resharded one: the backward pass
-    takes what the forward pass saved.
+    takes what the forward pass saved, and the forward pass returns it.
 
     Args:
         change: a change of `in_shardings` or `out_shardings`; others give [].
@@ -832,16 +832,33 @@ def resharded_by_map(change: FieldChange, edit: Edit, diff: ModuleDiff) -> list[
         >>> resharded_by_map(FieldChange("operands", "%a", "%b"), Edit("changed"), ModuleDiff(module, module))
         []
     """
+    if not change.field.startswith(_OF_MAP):
+        return []
     pairs = resharded_values(change.old, change.new, with_kept=True)
-    taken: list[list[tuple[str, str]]] = []
-    if pairs and "operands" in edit.fields and change.field == "attribute:in_shardings" and edit.old and edit.new:
-        for site, module in ((edit.old, diff.old), (edit.new, diff.new)):
-            instructions = module.computations[site.computation].instructions
-            operands = [instructions[number] for number in site.instruction_in(module).operands]
-            taken.append([(it.opcode, str(it.shape)) for it in operands])
-        if {len(pairs)} == {*map(len, taken)}:
-            pairs = [pair for pair, old, new in zip(pairs, *taken, strict=True) if old == new]
+    if pairs and edit.old and edit.new:
+        before, after = (
+            _mapped_values(change.field, site, module, "operands" in edit.fields)
+            for site, module in ((edit.old, diff.old), (edit.new, diff.new))
+        )
+        if len(pairs) <= min(len(before), len(after)):
+            pairs = [pair for pair, old, new in zip(pairs, before, after, strict=False) if old == new]
     return [pair for pair in pairs if pair[0] != pair[1]]
+
+
+_OF_MAP = ("attribute:in_shardings", "attribute:out_shardings")
+
+
+def _mapped_values(field: str, site: Site, module: Module, with_opcode: bool) -> list[tuple[str, object]]:
+    """The types of what `shard_map` takes and which operations made it, or the sizes of what it returns."""
+    it = site.instruction_in(module)
+    if field == _OF_MAP[1]:
+        return [("", shape.dimensions) for shape in it.shape.tuple_shapes or (it.shape,)]
+    instructions = module.computations[site.computation].instructions
+    made = [(instructions[number], result) for number, result in it.reads]
+    return [
+        (by.opcode if with_opcode else "", by.shape.tuple_shapes[result] if by.shape.tuple_shapes else by.shape)
+        for by, result in made
+    ]
 
 
 def _of_whole(site: Site, follows: bool, module: Module) -> _Classification:
