@@ -939,7 +939,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         or (field == "backend_config" and not _is_custom_call(site))
         or (field == "operands" and _is_copy_for_others(edit, diff))
     ):
-        return [("cost", follows)]
+        return [("cost", follows or field == INSIDE)]  # another value of the fusion is stored
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
         return [("cost", follows)]
     sides = ((edit.old, diff.old), (edit.new, diff.new))

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from hlodiff.differ.costs import computation_runs, flops_inside
 from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.result import Cost, Edit, ModuleDiff, Site
-from hlodiff.hlo.model import Module
+from hlodiff.hlo.model import Instruction, Module
 from hlodiff.hlo.traversal import multiplicities
-from hlodiff.report.grouping import EditGroup, operation_of, sides_added_up, sides_of
+from hlodiff.report.grouping import LEAST_PART, EditGroup, operation_of, sides_added_up, sides_of
+from hlodiff.report.numbers import executed_change, most_executed
 from hlodiff.report.report import Report
 from hlodiff.report.wording import place
 
@@ -33,52 +34,70 @@ class WholeFusions:
     """
 
     report: Report
-    _more: dict[int, Counter[_Kind]] = field(default_factory=dict)
-    _bytes: dict[int, Counter[str]] = field(default_factory=dict)
+    _more: dict[int, tuple[Counter[_Kind], Counter[_Kind]]] = field(default_factory=dict)
+    _by_line: dict[int, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
 
     def are_more(self, edit_group: EditGroup) -> bool:
         """Whether one side has as many more of the fusions of a change, by shape and kind, as the change says.
 
-        Else others of their kind are gone, or new: the compiler put other operations into them. And others of their
-        line do not undo more than half of the bytes that they read and write. True for what is no fusion that came or
-        went, and for fusions that are named by a collective, which are counted with that.
+        Else others of their kind are gone, or new: the compiler put other operations into them. They also run as much
+        more often: in a loop with several copies of its body, which turns less often, each fusion is there several
+        times and runs as often as before. And others do not undo more than half of the bytes that they read and write,
+        on their line, and of their flops, there and in all. True for what is no fusion that came or went, and for
+        fusions that are named by a collective, which are counted with that.
         """
         if not _is_of_fusions(edit_group):
             return True
         way = 1 if edit_group.kind == "added" else -1
-        own, more = Counter[_Kind](), Counter[_Kind]()
-        size = by = 0
+        own, more = (Counter[_Kind](), Counter[_Kind]()), (Counter[_Kind](), Counter[_Kind]())
+        number = edit_group.edits[0][0]
+        size = by = flops = of_line = 0
         for number, edit, diff in _edits(edit_group, self.report):
             site, module = _side(edit, diff)
             if site is not None:
-                own[_kind(site, module)] += edit.count
+                kind = _kind(site, module)
+                own[0][kind] += edit.count
+                own[1][kind] += sum(cost.runs for cost in edit.cost or () if cost)
                 more = self._more_of(number, diff)
                 size += sum(cost.bytes for cost in edit.cost or () if cost)
-                by = self._bytes_here(number, diff)[edit_group.where]
+                flops += _flops(edit, diff)
+                bytes_here, flops_here = self._costs_here(number, diff)
+                by, of_line = bytes_here[edit_group.where], flops_here[edit_group.where]
+        program = self.report.programs[number]
         is_as_much = 2 * way * by >= size or not edit_group.where
-        return is_as_much and all(way * more[kind] >= count for kind, count in own.items())
+        is_little = LEAST_PART * flops < most_executed(program, "flops")
+        is_as_much &= is_little or 2 * way * of_line >= flops or 2 * way * executed_change(program, "flops") >= flops
+        return is_as_much and all(
+            way * both[kind] >= count for ours, both in zip(own, more, strict=True) for kind, count in ours.items()
+        )
 
-    def _bytes_here(self, number: int, diff: ModuleDiff) -> Counter[str]:
-        """By how many bytes the fusions of each line of Python read and write more than before."""
-        if number not in self._bytes:
-            found = self._bytes[number] = Counter()
+    def _costs_here(self, number: int, diff: ModuleDiff) -> tuple[Counter[str], Counter[str]]:
+        """By line of Python, by how many bytes its fusions read and write more, and all its edits' flops are more."""
+        if number not in self._by_line:
+            in_bytes, flops = self._by_line[number] = Counter(), Counter()
             for edit in diff.reported:
                 where = place(edit.source, self.report.root, self.report.packages)
                 for site, cost, sign in sides_of(edit):
-                    if site.opcode in FUSIONS and cost is not None:
-                        found[where] += sign * cost.bytes
-        return self._bytes[number]
+                    if cost is not None:
+                        flops[where] += sign * cost.flops
+                        in_bytes[where] += sign * cost.bytes * (site.opcode in FUSIONS)
+        return self._by_line[number]
 
-    def _more_of(self, number: int, diff: ModuleDiff) -> Counter[_Kind]:
-        """How many fusions of each kind a program has more than before, wherever they are called."""
+    def _more_of(self, number: int, diff: ModuleDiff) -> tuple[Counter[_Kind], Counter[_Kind]]:
+        """How many fusions of each kind a program has more than before, wherever they are called, and runs of them."""
         if number not in self._more:
-            found = self._more[number] = Counter()
+            in_text, executed = self._more[number] = Counter(), Counter()
             for module, sign in ((diff.old, -1), (diff.new, 1)):
-                for computation, times in zip(module.computations, multiplicities(module), strict=True):
-                    for it in computation.instructions if times.total else ():
-                        if it.opcode in FUSIONS:
-                            kind = it.opcode, it.shape.bare.text, it.attribute("kind") or ""
-                            found[kind] += sign * times.total
+                found = {
+                    index: [_kind_of(it) for it in computation.instructions if it.opcode in FUSIONS]
+                    for index, computation in enumerate(module.computations)
+                }
+                times = multiplicities(module)
+                runs = computation_runs(module, [index for index, kinds in found.items() if kinds])
+                for index, kinds in found.items():
+                    for kind in kinds:
+                        in_text[kind] += sign * times[index].total
+                        executed[kind] += sign * runs.get(index, 0)
         return self._more[number]
 
 
@@ -133,5 +152,8 @@ def _side(edit: Edit, diff: ModuleDiff) -> tuple[Site | None, Module]:
 
 
 def _kind(site: Site, module: Module) -> _Kind:
-    it = site.instruction_in(module)
+    return _kind_of(site.instruction_in(module))
+
+
+def _kind_of(it: Instruction) -> _Kind:
     return it.opcode, it.shape.bare.text, it.attribute("kind") or ""
