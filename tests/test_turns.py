@@ -391,6 +391,16 @@ CHOSEN = loop(known=False, turns=4, inside=0).replace(
 )
 
 
+def test_an_edit_in_a_loop_of_a_known_range_costs_at_most_all_of_its_turns() -> None:
+    """It is no loop of unknown length: the numbers of the program count its turns too."""
+    new = CHOSEN.replace("%t = f32[8]{0} tanh(%a)", "%y = f32[8]{0} tanh(%a)\n  %t = f32[8]{0} sine(%y)")
+    (edit,) = (edit for edit in diff(read_text(CHOSEN), read_text(new)).edits if edit.kind == "added")
+    assert edit.cost and edit.cost[1] and (edit.cost[1].runs, edit.cost[1].flops) == (4, 32)
+    assert edit.cost[1].to_json()["counts_most_turns"] and not edit.cost[1].loops
+    assert format_cost(*edit.cost) == "+32 flops, +256 B at most"
+    assert words_of(compared(CHOSEN, new))["flops"][0] == "51 to 60 -> 75 to 92 (executed)"
+
+
 def test_more_stages_of_a_solver_are_more_work() -> None:
     """A Runge-Kutta method that may begin with the last stage of the previous step has one stage less to compute."""
     program = replace(compared(CHOSEN, CHOSEN.replace("constant(4)", "constant(7)")), old_facts={}, new_facts={})

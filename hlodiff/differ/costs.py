@@ -24,6 +24,7 @@ from hlodiff.differ.instruction_costs import (
     traffic,
 )
 from hlodiff.differ.loops import (
+    TripCount,
     UncountedLoop,
     condition_runs,
     scan_length,
@@ -69,8 +70,8 @@ class LoopTurns:
             return {span.name: index for index, span in enumerate(computations.spans)}
         return {computation.name: index for index, computation in enumerate(computations)}
 
-    def in_one_run(self, module: Module, index: int, it: Instruction, called: str) -> int | UncountedLoop:
-        """How often one run of an instruction runs a callee; the loop itself if its trip count is unknown.
+    def in_one_run(self, module: Module, index: int, it: Instruction, called: str) -> TripCount | UncountedLoop:
+        """How often one run of an instruction runs a callee; the loop itself if data may end it at once.
 
         Args:
             module: the program, or what pruning left of it.
@@ -80,9 +81,10 @@ class LoopTurns:
         """
         if it.opcode != "while":
             length = scan_length(it, module.computations[index])
-            return 1 if length is None else length
-        turns = stated_trip_count(it)
-        if turns is None:
+            return _ONE_CALL if length is None else TripCount(length, length)
+        stated = stated_trip_count(it)
+        bounds = None if stated is None else (stated, stated)
+        if bounds is None:
             # The place of the loop in the whole program; a pruned program has different indices.
             owner = self._indices.get(module.computations[index].name)
             instructions = self._whole.computations[owner].instructions if owner is not None else ()
@@ -92,10 +94,13 @@ class LoopTurns:
             if owner is None or position is None:
                 return UncountedLoop("", it.name)
             bounds = self._solver.bounds(owner, position)
-            if bounds is None or bounds[0] != bounds[1]:
+            if bounds is None or bounds[0] > bounds[1] == 0:
                 return uncounted_loop(self._whole, (owner, position))
-            turns = bounds[0]
-        return condition_runs(it, turns) if called in ("condition", "cond") else turns
+        most, least = (condition_runs(it, n) if called in ("condition", "cond") else n for n in bounds)
+        return TripCount(most, least)
+
+
+_ONE_CALL = TripCount(1, 1)
 
 
 def with_costs(
@@ -177,13 +182,15 @@ def _set_costs_of_users(modules: tuple[Module, Module], found: ProgramMatch, edi
 class _Runs:
     """How often something runs, counting one iteration of each of these loops, and whether also outside of them.
 
-    Every branch of a conditional is counted: `is_in_branches` says that one call may run it less often.
+    Every branch of a conditional is counted, and all turns of a loop that turns 6 or 7 times: `is_in_branches` and
+    `is_at_most` say that one call may run it less often.
     """
 
     times: int
     loops: tuple[UncountedLoop, ...] = ()
     is_partly: bool = False
     is_in_branches: bool = False
+    is_at_most: bool = False
 
 
 _ONCE = _Runs(1)
@@ -192,8 +199,9 @@ _ONCE = _Runs(1)
 @lru_cache  # most instructions of a fusion run as often, and have no floating-point operations of their own
 def _of_runs(runs: _Runs, flops: int = 0) -> Cost:
     return Cost(
-        runs.times, flops, loops=runs.loops, is_partly_in_loops=runs.is_partly, is_in_branches=runs.is_in_branches
-    )
+        runs.times, flops, loops=runs.loops, is_partly_in_loops=runs.is_partly, is_in_branches=runs.is_in_branches,
+        is_at_most=runs.is_at_most,
+    )  # fmt: skip
 
 
 def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool = False) -> Cost:
@@ -212,7 +220,7 @@ def _cost(module: Module, place: Place, runs: _Runs, fused: bool, counted: bool 
     # Not `replace`, which takes three times as long.
     return Cost(
         times, flops, taken, given, tuple(sorted(elsewhere.items())), loops=runs.loops,
-        is_partly_in_loops=runs.is_partly, is_in_branches=runs.is_in_branches,
+        is_partly_in_loops=runs.is_partly, is_in_branches=runs.is_in_branches, is_at_most=runs.is_at_most,
     )  # fmt: skip
 
 
@@ -420,7 +428,7 @@ def _summed(
     calls: nx.DiGraph[_Any],
     entry: _Any,
     wanted: Iterable[_Any],
-    turns: Callable[[int, Instruction, str], int | UncountedLoop],
+    turns: Callable[[int, Instruction, str], TripCount | UncountedLoop],
     of_entry: _Runs = _ONCE,
 ) -> dict[_Any, _Runs]:
     """How often nodes of a call graph run, callers first.
@@ -446,7 +454,7 @@ def _summed(
             if callee in asked and outer is not None:
                 known = runs.get(callee, _Runs(0))
                 found = [turns(*site) for site in edge["sites"]]
-                times = sum(1 if isinstance(one, UncountedLoop) else one for one in found)
+                times = sum(1 if isinstance(one, UncountedLoop) else one.turns for one in found)
                 loops = dict.fromkeys([*known.loops, *outer.loops])
                 loops |= {one: None for one in found if isinstance(one, UncountedLoop)}
                 inside = {bool(outer.loops) or isinstance(one, UncountedLoop) for one in found}
@@ -454,8 +462,10 @@ def _summed(
                 is_partly = known.is_partly or outer.is_partly or len(inside) > 1
                 is_in_branches = any(it.opcode in CONDITIONALS for _, it, _ in edge["sites"])
                 is_in_branches |= known.is_in_branches or outer.is_in_branches
+                is_at_most = known.is_at_most or outer.is_at_most
+                is_at_most |= any(isinstance(one, TripCount) and not one.exact for one in found)
                 times = min(known.times + outer.times * times, _MOST)
-                runs[callee] = _Runs(times, tuple(loops), is_partly, is_in_branches)
+                runs[callee] = _Runs(times, tuple(loops), is_partly, is_in_branches, is_at_most)
     return runs
 
 
@@ -488,6 +498,7 @@ def added_up(costs: Iterable[Cost | None]) -> Cost | None:
         any(cost.is_partly_in_loops or len(cost.loops) != len(loops) for cost in known),
         any(cost.is_in_branches for cost in known),
         known[0].family if len({cost.family for cost in known}) == 1 else "",
+        any(cost.is_at_most for cost in known),
     )
 
 

@@ -122,6 +122,8 @@ class Cost:
         is_partly_in_loops: whether some of the instructions are not in all of these loops.
         is_in_branches: whether some of them are in branches of a conditional, which takes one: every branch is counted.
         family: the kind of collective, if all are of one: a fused all-reduce may be a reduce-scatter.
+        is_at_most: whether some of them are in loops that may turn a little less often, as 6 or 7 times: the most is
+            counted.
     """
 
     runs: int
@@ -135,6 +137,7 @@ class Cost:
     is_partly_in_loops: bool = False
     is_in_branches: bool = False
     family: str = ""
+    is_at_most: bool = False
 
     @property
     def shown_bytes(self) -> int:
@@ -147,13 +150,14 @@ class Cost:
         return self.read + self.written
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary; `estimated_cycles` only if XLA gives them, `one_turn_of` only inside such loops, and
-        `counts_every_branch` only inside branches."""
+        """Plain dictionary; `estimated_cycles` only if XLA gives them, `one_turn_of` only inside such loops,
+        `counts_every_branch` only inside branches, `counts_most_turns` only inside loops of 6 or 7 turns."""
         found: dict[str, Any] = {"runs": self.runs, "flops": self.flops, "read": self.read, "written": self.written}
         found |= {"elsewhere": dict(self.elsewhere)} if self.elsewhere else {}
         found |= {"collective": self.collective} if self.collective else {}
         found |= {"one_turn_of": [loop.name for loop in self.loops]} if self.loops else {}
         found |= {"counts_every_branch": True} if self.is_in_branches else {}
+        found |= {"counts_most_turns": True} if self.is_at_most else {}
         return found | ({"estimated_cycles": self.cycles} if self.cycles is not None else {})
 
 

@@ -819,7 +819,7 @@ def format_cost(
     Returns:
         text in the order operations, bytes read and written, cycles, bytes in host memory; "" for nothing. Inside loops
         with an unknown trip count, one iteration is counted, and the text names the loop or the number of loops. Of a
-        conditional every branch is counted, and the text says so.
+        conditional every branch is counted, and the text says so; it says `at most` of loops of 6 or 7 turns.
 
     Example:
         >>> format_cost(None, Cost(1, 128, 512, 512)), format_cost(Cost(1, 128), Cost(1, 128))
@@ -848,6 +848,7 @@ def format_cost(
     counted = ["every branch"] if any(cost.is_in_branches for cost in costs) else []
     if not found:
         return ""
+    found += " at most" * any(cost.is_at_most for cost in costs)
     several = max(len(loops), *(len(cost.loops) for cost in costs))  # one line may have made several
     if several > 1:
         where = f"{OF_LOOPS}{loops[0].removeprefix('the loop')}" if len(loops) == 1 else ""

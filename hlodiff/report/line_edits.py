@@ -162,7 +162,9 @@ class ChangedLines:
                 if cost is None:
                     continue
                 inside = {site.computation for pair in edit.sites if (site := pair[side])}
-                is_counted = len(edit.sites) == edit.count and not (cost.loops or cost.is_in_branches)
+                is_counted = len(edit.sites) == edit.count and not (
+                    cost.loops or cost.is_in_branches or cost.is_at_most
+                )
                 each = self._runs_of(number, side, inside) if is_counted else 0
                 found.add(each if each * edit.count == cost.runs else 0)
         return found.pop() if len(found) == 1 else 0
