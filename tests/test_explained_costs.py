@@ -316,6 +316,41 @@ def test_a_body_that_several_lines_share_has_no_line_for_what_follows() -> None:
     assert "(+ 4 knock-on edits with +14,336 flops)" in told(256)
 
 
+SHARED = f"""{HEAD}%body {{
+  %a = f32[8,16]{{1,0}} parameter(0)
+  %b = f32[8,16]{{1,0}} parameter(1)
+  %m = f32[8,16]{{1,0}} multiply(%a, %b), metadata={{stack_frame_id=1}}
+  ROOT %t = f32[8,16]{{1,0}} tanh(%m), metadata={{stack_frame_id=1}}
+}}
+
+ENTRY %main {{
+  %x = f32[8,16]{{1,0}} parameter(0)
+  %y = f32[8,16]{{1,0}} parameter(1)
+  %f = f32[8,16]{{1,0}} fusion(%x, %y), kind=kLoop, calls=%body, metadata={{stack_frame_id=1}}
+  %g = f32[8,16]{{1,0}} fusion(%f, %y), kind=kLoop, calls=%body, metadata={{stack_frame_id=2}}
+  ROOT %r = (f32[8,16]{{1,0}}, f32[8,16]{{1,0}}) tuple(%f, %g)
+}}
+"""
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("line", [1, 2])
+def test_an_edit_in_a_body_that_several_lines_share_names_one_of_them(line: int, everything: bool) -> None:
+    old = SHARED.replace("ROOT %t = f32[8,16]{1,0} tanh(%m)", "ROOT %t = f32[8,16]{1,0} negate(%n)").replace(
+        "\n  ROOT %t", "\n  %n = f32[8,16]{1,0} cosine(%m), metadata={stack_frame_id=1}\n  ROOT %t"
+    )
+    old, new = (
+        one.replace("calls=%body, metadata={stack_frame_id=2}", f"calls=%body, metadata={{stack_frame_id={line}}}")
+        for one in (old, old.replace("cosine(%m)", "sine(%m)").replace("negate(%n)", "exponential(%n)"))
+    )
+    compiled = ProgramComparison(
+        "f", "cpu", "compiled", "changed", hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(new))
+    )
+    told = to_terminal(Report("diff", "a", "b", (compiled,), all=everything), width=200)
+    places = [text.partition(" (call)")[2] for text in told.splitlines() if "model.py:62" in text and "2x" in text]
+    assert places and set(places) == {" and other lines" if line == 2 else ""}, told
+
+
 def test_what_one_of_two_functions_undoes_of_a_shared_change_is_said_of_that_function() -> None:
     def program(*operations: str) -> hlodiff.Module:
         lines = "".join(

@@ -131,9 +131,10 @@ class Origins:
             known = self._called[computation, own] = Stack.of(frames)
         return known
 
-    def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...]]:
-        """Scope and Python frames of an instruction."""
-        return self.op_name(computation, instruction) or None, self.stack(computation, instruction).frames
+    def origin(self, computation: int, instruction: int) -> tuple[str | None, tuple[Frame, ...], bool]:
+        """Scope and Python frames of an instruction, and whether it is in a body that several lines share."""
+        frames = self.stack(computation, instruction).frames
+        return self.op_name(computation, instruction) or None, frames, self.is_of_several_lines(computation)
 
     def part(self, computation: int, instruction: int) -> Part:
         """The part of its program that an instruction is in: two halves of one change are in the same part.

@@ -887,7 +887,7 @@ def _line_of(edit: RawEdit, lines: tuple[Line, ...], side: int) -> Line:
     return lines[side] if (edit.old, edit.new)[side] else None
 
 
-Describe = Callable[[int, int, int], tuple[str | None, tuple[Frame, ...]]]
+Describe = Callable[[int, int, int], tuple[str | None, tuple[Frame, ...], bool]]
 """Of an instruction, by side, computation and position, its scope and its Python frames."""
 Part = tuple[tuple[str, ...], bool]
 """Which passes and loops an instruction is in, outermost first, and whether it is in a fusion."""
@@ -1116,12 +1116,13 @@ def _split(edit: Edit, describe: Describe) -> list[Edit]:
     if not edit.is_weak and edit.kept != (False, False):
         return []
     cost = edit.cost or (None, None)
-    name, source = edit.op_name, edit.source
+    name, source, is_of_several = edit.op_name, edit.source, edit.is_of_several_lines
     if edit.old:
-        name, source = describe(0, edit.old.computation, edit.old.instruction)
+        name, source, is_of_several = describe(0, edit.old.computation, edit.old.instruction)
     removed = replace(
         edit, kind="removed", fields=(), changes=(), sites=tuple((old, None) for old, _ in edit.sites),
         op_name=name, source=source, matcher="", cost=(cost[0], None), users_cost=(None, None), is_weak=False,
+        is_of_several_lines=is_of_several,
     )  # fmt: skip
     added = replace(
         edit, kind="added", fields=(), changes=(), sites=tuple((None, new) for _, new in edit.sites),

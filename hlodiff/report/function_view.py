@@ -101,6 +101,10 @@ class ProgramView:
         return self.status == "changed" or (self.status == "identical" and bool(self.numbers))
 
 
+OTHER_LINES = " and other lines"
+"""After the line of a body that fusions of several lines share: it is the line of any of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeView:
     """One listed change as text; see `grouping.EditGroup`.
@@ -113,6 +117,7 @@ class ChangeView:
         where: its line, or the whole call stack if requested.
         following: number of its knock-on edits.
         follows_cost: by how much what follows costs more or less, if that is worth a number; "" else.
+        is_of_several_lines: whether its line is that of any of the fusions that share a body.
     """
 
     kind: str
@@ -126,6 +131,7 @@ class ChangeView:
     where: tuple[str, ...] = ()
     following: int = 0
     follows_cost: str = ""
+    is_of_several_lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +228,13 @@ class ChangedLine:
             >>> line = ChangedLine("net.py:5", "net.py:4", "y = sin(x)", "y = cos(x)")
             >>> line.place_of(ChangeView("added", 1, "cosine")), line.place_of(ChangeView("removed", 1, "sine"))
             ('net.py:5', 'was net.py:4')
+            >>> line.place_of(ChangeView("added", 2, "cosine", is_of_several_lines=True))
+            'net.py:5 and other lines'
         """
+        at = self._place_of(change)
+        return f"{at}{OTHER_LINES}" if change.is_of_several_lines and at else at
+
+    def _place_of(self, change: ChangeView) -> str:
         is_removed = change.kind == "removed"
         if self.is_gone and not is_removed:  # another line has what the operation became
             return next(iter(change.where), f"was {self.was}")

@@ -92,6 +92,7 @@ class EditGroup:
         along: cost of the other knock-on edits, and of unedited operations that take what they give: a product of
             another size follows from the array that it takes.
         along_at: the line that most of the flops of these have, if that is another one; "" else.
+        is_of_several_lines: whether some of it is in a body that fusions of several lines share.
     """
 
     key: Key
@@ -109,6 +110,7 @@ class EditGroup:
     along: Sides = (None, None)
     along_at: str = ""
     collective: str = ""
+    is_of_several_lines: bool = False
 
     @property
     def cost_words(self) -> str:
@@ -286,6 +288,7 @@ def edit_group_of(
         along=beside,
         along_at=along_at,
         collective=held,
+        is_of_several_lines=any(edit.is_of_several_lines for edit in edits),
     )
 
 
@@ -371,6 +374,7 @@ def change_view(edit_group: EditGroup, report: Report, mark: str = "", of: str =
         where=tuple(filter(None, frames)),
         following=edit_group.following,
         follows_cost=_follows_cost(edit_group, most),
+        is_of_several_lines=edit_group.is_of_several_lines and not report.stacks,
     )
 
 

@@ -17,6 +17,7 @@ from hlodiff.report.digest import digest_of
 from hlodiff.report.edits import COSTS, format_beside, format_left, format_listed
 from hlodiff.report.function_view import (
     MANY,
+    OTHER_LINES,
     ChangedLine,
     ChangeView,
     FunctionView,
@@ -501,6 +502,7 @@ def _status_line(name: str, programs: list[ProgramComparison], report: Report, i
 def _edit_group_lines(edit_group: EditGroup, report: Report, mark: str = "", cost: str | None = None) -> Iterator[Line]:
     # The line of what was removed has the number that it had; no sources are asked here for the one that it has now.
     where = f"was {edit_group.where}" if edit_group.kind == "removed" and edit_group.where else edit_group.where
+    where += OTHER_LINES * (bool(where) and edit_group.is_of_several_lines)
     ends = tuple(word for word in (edit_group.cost_words if cost is None else cost, where) if word)
     words = f"{mark}{edit_group.kind:<8} {edit_group.times}{edit_group.what}"
     indent = 6 - len(mark)
