@@ -838,8 +838,8 @@ def test_operations_that_changed_their_places_are_what_they_were() -> None:
     # A tanh went, where only its own line knows: nothing came for it.
     edits.append(Edit("removed", (), 1, ((site(3, "tanh", "%x"), None),), source=(Frame("model.py", 9, "call"),)))
 
-    def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...]]:
-        return None, frames((old, new)[side][row].opcode)
+    def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...], bool]:
+        return None, frames((old, new)[side][row].opcode), False
 
     reported, origins = reported_edits(edits, describe, lambda *_: ((), False))
     assert [(edit.kind, edit.fields, edit.source[0].line) for edit in reported] == [
@@ -874,7 +874,7 @@ def test_an_operation_of_a_line_in_other_sizes_is_one_change(shapes: tuple[str, 
     frames = (Frame("model.py", 6, "call"),)
     weak = Edit("changed", ("opcode",), 1, ((old, other),), (FieldChange("opcode", "", ""),), "mul", is_weak=True)
     edits = [weak, Edit("added", (), 1, ((None, new),), (), "mul", frames)]
-    reported, _ = reported_edits(edits, lambda *_: ("mul", frames), lambda *_: ((), False))
+    reported, _ = reported_edits(edits, lambda *_: ("mul", frames, False), lambda *_: ((), False))
     changed = [edit for edit in reported if edit.kind == "changed"]
     assert [edit.changes for edit in changed] == ([(FieldChange("shape", *shapes),)] if is_one else [])
     assert len(reported) == (2 if is_one else 3)
@@ -891,8 +891,8 @@ def test_an_operation_that_went_to_another_fusion_is_no_change() -> None:
         source = (Frame("model.py", {"dot": 4, "add": 5, "multiply": 6}[new.opcode], "call"),)
         return Edit("changed", ("opcode",), 1, ((old, new),), changes, source=source, is_weak=True)
 
-    def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...]]:
-        return None, (Frame("model.py", {0: 4, 1: 6}[computation], "call"),)
+    def describe(side: int, computation: int, row: int) -> tuple[str | None, tuple[Frame, ...], bool]:
+        return None, (Frame("model.py", {0: 4, 1: 6}[computation], "call"),), False
 
     edits = [weak(site(0, "dot"), site(2, "add")), weak(site(1, "multiply"), site(3, "dot"))]
     reported, origins = reported_edits(edits, describe, lambda *_: ((), True))
@@ -918,7 +918,7 @@ def test_a_cast_of_another_value_to_another_type_is_another_cast(opcode: str, ki
     where = (Frame("model.py", 3, "call"),)
     fields = ("element_type", "operands")
     edit = Edit("changed", fields, 1, ((old, new),), changes, op_name="f/x", source=where, is_weak=True)
-    reported, _ = reported_edits([edit], lambda *_: ("f/x", where), lambda *_: ((), False))
+    reported, _ = reported_edits([edit], lambda *_: ("f/x", where, False), lambda *_: ((), False))
     assert [one.kind for one in reported] == kinds
 
 
