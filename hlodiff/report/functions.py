@@ -142,7 +142,9 @@ def changed_functions(texts: ReportTexts) -> ChangedFunctions:
         if any(differs(report.programs[number]) or programs[number].has_verdict for number in own)
     ]
     ranks = {view.name: _weight(view, (report.programs[n] for n in numbers[view.name])) for view, _ in found}
-    views = sorted((view for view, _ in found), key=lambda view: (WORST.index(view.verdict), -ranks[view.name]))
+    views = sorted(
+        (view for view, _ in found), key=lambda view: (WORST.index(view.verdict), [-n for n in ranks[view.name]])
+    )
     # Edited lines that changed several functions, most functions first, without their changes.
     edited = [own for _, own in found]
     by_text = {line.edit: replace(line, changes=(), runs=0) for own in reversed(edited) for line in own}
@@ -362,8 +364,12 @@ def _verdicts_by_target(programs: Iterable[ProgramView], decisive: Iterable[Prog
     return tuple(sorted(largest_first, key=lambda one: WORST.index(one.verdict)))
 
 
-def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
-    """How much the most important change of each target that speaks for a verdict weighs, in all."""
+def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> tuple[int, float]:
+    """On how many targets a function has its verdict, and how much the most important change of each weighs, in all.
+
+    Weights are shares of the function: a small one that is hit on one target may have the largest.
+    """
+    on = sum(len(one.targets) or 1 for one in view.targets if one.verdict == view.verdict)
     marks = (view.verdict,) if view.verdict in ("worse", "better") else ("worse", "better")
     ranks: dict[str | None, list[float]] = {}
     for one in view.targets:
@@ -372,7 +378,7 @@ def _weight(view: FunctionView, programs: Iterable[ProgramComparison]) -> float:
     for program in programs:
         works = other_work(program) if program.diff else ()
         ranks.setdefault(program.target, []).extend(work.rank for work in works if work.way in marks)
-    return sum(max(own, default=0.0) for own in ranks.values())
+    return on, sum(max(own, default=0.0) for own in ranks.values())
 
 
 class _WordedVerdict(NamedTuple):
@@ -426,7 +432,8 @@ def _verdict_in_words(
         )
         words[verdict] = [*in_group, *_all_collectives(group, programs)]
         firsts += alone[:1]
-        is_first, largest = not largest, largest or alone[: 3 if verdict == "mixed" else 1]
+        is_first, most = not largest, 3 if verdict == "mixed" else 1
+        largest = largest or [*alone[:most], *(_all_collectives(group, programs, most) if alone else ())]
         doubt = ""
         if len(of_memory) == len(group) or (of_memory and verdict != "worse"):
             unjudged = [target for one in of_memory for target in one.targets]
@@ -502,14 +509,17 @@ def _with_turns_said_once(sentence: str) -> str:
     return sentence.replace(EACH_TURN, "").replace(_EQUAL_TURNS, f"{_EQUAL_TURNS}{turns}", 1)
 
 
-def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison]) -> Iterator[str]:
+def _all_collectives(
+    group: Sequence[TargetVerdict], programs: Mapping[str | None, ProgramComparison], most: int | None = None
+) -> Iterator[str]:
     """The bytes of all collectives, if more kinds of them changed than the first line names.
 
     They are those of the first target, named if others have another number; of another one where they changed far more.
+    `most` is how many numbers the line has; None for all that decide.
     """
     first = group[0]
     kinds = [number for number in first.numbers if number.name in FAMILIES and number.relevant]
-    shown = [number for number in decisive_numbers(first.numbers, first.verdict) if number.name in FAMILIES]
+    shown = [number for number in decisive_numbers(first.numbers, first.verdict)[:most] if number.name in FAMILIES]
     known = {
         target: tuple(count.exact for count in executed_pair(programs[target], "collective_bytes"))
         for one in group
@@ -517,8 +527,8 @@ def _all_collectives(group: Sequence[TargetVerdict], programs: Mapping[str | Non
         if target in programs
     }
     if shown and len(kinds) > len(shown) and known:
-        most = max(_by_share(*pair) for pair in known.values())
-        target, (old, new) = next(item for item in known.items() if 2 * _by_share(*item[1]) >= most)
+        share = max(_by_share(*pair) for pair in known.values())
+        target, (old, new) = next(item for item in known.items() if 2 * _by_share(*item[1]) >= share)
         if old is not None and new is not None and (old or new):
             of = f" ({target})" if target and len(set(known.values())) > 1 else ""
             as_before = " as before" if old == new else ""

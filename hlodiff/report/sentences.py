@@ -11,14 +11,14 @@ from itertools import chain, combinations, islice
 from math import prod
 from typing import Concatenate, ParamSpec
 
-from hlodiff.differ.classify import classes_of_edit, is_argument, is_rounded_anyway, resharded_by_map
+from hlodiff.differ.classify import classes_of_edit, is_argument, is_rounded_anyway, resharded_by_map, signature
 from hlodiff.differ.comparison import ProgramComparison
 from hlodiff.differ.loops import LOOPS, UNKNOWN, loops_of
 from hlodiff.differ.metrics import LARGE_LITERAL_BYTES, ZERO
 from hlodiff.differ.placement import donations, format_partition, places_nothing
 from hlodiff.differ.prepare import ORDER
 from hlodiff.differ.regions import CARRIERS
-from hlodiff.differ.result import ArgumentChanges, Edit, ModuleDiff, Site
+from hlodiff.differ.result import Edit, ModuleDiff, Site
 from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import REMATERIALISED, path_of
@@ -196,7 +196,7 @@ def _arguments(diff: ModuleDiff, new_and_gone: Sequence[str]) -> Iterator[str]:
         words.append(_at_another_path("argument", found.renamed))
     if found.retyped:
         each = " on each device" if min(map(_partitions, (diff.old, diff.new))) > 1 else ""
-        what = f"{many(len(found.retyped), 'argument')} {_of_another_type(found)}"
+        what = f"{many(len(found.retyped), 'argument')} {_of_another_type(found.retyped)}"
         words.append(f"{what}{each}: {_types(found.retyped)}")
     if found.reordered:
         words.append(f"{REORDERED}: {format_order(found.reordered)}")
@@ -204,13 +204,15 @@ def _arguments(diff: ModuleDiff, new_and_gone: Sequence[str]) -> Iterator[str]:
         yield "; ".join(words)
 
 
-def _of_another_type(found: ArgumentChanges) -> str:
-    is_typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found.retyped)
+def _of_another_type(found: Iterable[tuple[str, str, str]]) -> str:
+    is_typed = any(old.partition("[")[0] != new.partition("[")[0] for _, old, new in found)
     return f"of another {'type' if is_typed else 'shape'}"
 
 
 def kinds_of_changed_arguments(diff: ModuleDiff | None) -> tuple[str, ...]:
     """How the arguments of a program changed, without numbers: `new arguments`, `arguments of another shape`.
+
+    If they did not, whether results have another type or shape.
 
     Example:
         >>> kinds_of_changed_arguments(ModuleDiff(Module("m", "compiled", (), 0), Module("m", "compiled", (), 0)))
@@ -221,8 +223,22 @@ def kinds_of_changed_arguments(diff: ModuleDiff | None) -> tuple[str, ...]:
     added, removed = (len(paths) + unnamed for paths, unnamed in _new_and_gone(diff))
     retyped = diff.arguments.retyped
     kinds = [(added, "new arguments"), (removed, "arguments gone")]
-    kinds += [(len(retyped), f"arguments {_of_another_type(diff.arguments)}")] if retyped else []
-    return tuple(kind for count, kind in kinds if count)
+    kinds += [(len(retyped), f"arguments {_of_another_type(retyped)}")] if retyped else []
+    found = tuple(kind for count, kind in kinds if count)
+    return found or tuple(_kinds_of_changed_results(diff))
+
+
+def _kinds_of_changed_results(diff: ModuleDiff) -> Iterator[str]:
+    """That results which callers get by the same paths have another type or shape, without numbers."""
+    if not all(module.computations for module in (diff.old, diff.new)):
+        return
+    old, new = (signature(module)[1] for module in (diff.old, diff.new))
+    names = diff.old.result_names()
+    if len(old) != len(new) or names != diff.new.result_names():
+        return
+    pairs = [one for one in zip(names, old, new, strict=False) if one[1] != one[2]]
+    if pairs:
+        yield f"{'a result' if len(pairs) == 1 else 'results'} {_of_another_type(pairs)}"
 
 
 def _new_and_gone_arguments(diff: ModuleDiff) -> Iterator[str]:

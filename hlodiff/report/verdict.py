@@ -51,7 +51,8 @@ STYLES: dict[str, str] = {"worse": "bold red", "better": "bold green", "mixed": 
 _ALWAYS = frozenset(["host transfers", "host callbacks"])  # each one waits for the host
 _MOST_DOUBLINGS = 3.0
 _DOMINATES = 4  # the heavier side decides if it weighs this many times the other
-_TRADED = 0.2  # the rank of a tenth more flops, which less memory does not make up for
+# Ranks of a tenth more flops and of 7 % more launches on a GPU, which less memory does not make up for.
+_TRADED = {"flops": 0.2, "launches": 0.1}
 _OF_NO_KERNEL = 0.5  # a GPU starts a kernel for each launch, which takes microseconds
 _OF_ONE_LAUNCH = 0.05  # of all launches: one more or less than 20 or more costs what a compiler may choose
 # Times the threshold up to which numbers are listed and decide nothing, see `_is_by_chance`; of launches on a GPU none.
@@ -558,14 +559,16 @@ def has_unknown(numbers: Iterable[Number]) -> bool:
 
 
 def _is_trade(numbers: Sequence[Number], verdict: Verdict) -> bool:
-    """Whether the flops speak against a verdict on memory: a checkpoint saves memory by computing again.
+    """Whether flops or launches speak against a verdict on memory.
 
-    Where collectives speak for the verdict too, it is not on memory.
+    A checkpoint saves memory by computing again, and an unrolled loop holds more for fewer and larger kernels; the
+    copies that go with a donation are no gain. Where collectives speak for the verdict too, it is not on memory.
     """
     marked = [one for one in numbers if one.relevant and one.mark]
     alike = {one.name for one in marked if one.mark == verdict}
     is_of_memory = not alike.isdisjoint(MEMORY) and alike.isdisjoint(FAMILIES)
-    return is_of_memory and any(one.name == "flops" and one.mark != verdict and one.rank >= _TRADED for one in marked)
+    against = [one for one in marked if one.mark != verdict and not (one.name == "launches" and "aliased" in alike)]
+    return is_of_memory and any(one.rank >= _TRADED.get(one.name, inf) for one in against)
 
 
 def _hides_work(numbers: Sequence[Number]) -> bool:
