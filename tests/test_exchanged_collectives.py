@@ -149,6 +149,15 @@ def test_a_verdict_adds_up_what_speaks_for_it() -> None:
     assert verdict_of([*more[:1], Number("launches", 100, 80, mark="better", rank=0.3)]) == "mixed"
 
 
+def test_more_memory_for_fewer_kernels_is_a_trade() -> None:
+    """An unrolled loop holds more and starts fewer kernels; copies that go with a lost donation are no gain."""
+    more = [Number("temp", 100, 125, "bytes", mark="worse", rank=0.64)]
+    assert verdict_of([*more, Number("launches", 100, 91, mark="better", rank=0.14)]) == "mixed"
+    assert verdict_of([*more, Number("launches", 100, 97, mark="better", rank=0.04)]) == "worse"
+    lost = [Number("aliased", 100, 0, "bytes", mark="worse", rank=4)]
+    assert verdict_of([*lost, Number("launches", 100, 91, mark="better", rank=0.14)]) == "worse"
+
+
 @pytest.mark.parametrize(
     ("target", "new", "mark"),
     [("cuda-h100", 101, ""), ("cuda-h100", 102, "worse"), ("cpu-2", 104, ""), ("cpu-2", 106, "worse")],

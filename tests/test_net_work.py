@@ -150,6 +150,13 @@ def test_fusions_of_an_unrolled_loop_say_how_often_they_run() -> None:
     assert only.startswith("removed 3: ") and only.endswith("; -12 launches, in all +12")
 
 
+def test_beside_changed_stablehlo_fusions_of_an_unrolled_loop_are_not_new() -> None:
+    """The loop holds four copies of its body and turns a quarter as often: each fusion runs as often as before."""
+    assert not [one for one in listed(rewritten(), both(unrolled(1, 16), unrolled(4, 4))) if "fusion" in one]
+    more = [one for one in listed(rewritten(), both(unrolled(1, 4), unrolled(3, 4))) if "fusion" in one]
+    assert [one.partition(" fusion")[0] for one in more] == ["added 2"]
+
+
 def test_fusions_that_are_started_more_often_do_not_repeat_the_number_of_all() -> None:
     (only,) = costs_of_fusions(unrolled(1, 4), unrolled(3, 4))
     assert only.endswith("; +8 launches")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hlodiff.differ import Edit, FieldChange, ModuleDiff, ProgramComparison, Site, Status, diff
-from hlodiff.hlo import Module, read_hlo
+from hlodiff.hlo import Module, read_hlo, read_text
 from hlodiff.policy import Finding, exit_code, judge
 from hlodiff.report import (
     Report,
@@ -166,6 +166,42 @@ def test_the_first_line_of_several_functions_says_what_speaks_against_the_verdic
     programs = [changed(name, found=diff(gathered(0), gathered(3)), old_facts=old, new_facts=new) for name in "fg"]
     first = to_terminal(report(*programs, command="diff"), width=200).splitlines()[0]
     assert ": 2 worse; mainly f, +3 all-gathers (192 B), but arguments -19 %;" in first
+
+
+def test_the_main_function_is_the_one_that_is_hit_on_most_targets() -> None:
+    """A small one has the larger share on its only target."""
+
+    def grown(name: str, target: str, size: float) -> ProgramComparison:
+        return changed(name, target, old_facts={"memory.temp": 1e6}, new_facts={"memory.temp": size})
+
+    small = [grown("small", "cpu", 4e6), changed("small", "tpu-v5e")]
+    large = [grown("large", target, 1.2e6) for target in ("cpu", "tpu-v5e")]
+    for programs in ([*small, *large], [*large, *small]):
+        first = to_terminal(report(*programs, command="diff"), width=200).splitlines()[0]
+        assert first.startswith("▲ 2 functions changed: 2 worse; mainly large, temp +20 %"), first
+
+
+def test_results_of_another_type_are_in_the_first_line_of_several_functions() -> None:
+    def module(*results: str) -> Module:
+        types = ", ".join(f"tensor<8x{one}>" for one in results)
+        given = ", ".join("%a" if one == "f32" else "%b" for one in results)
+        return read_text(
+            "module @m {\n  func.func public @main(%a: tensor<8xf32>) -> "
+            f"({types}) {{\n    %b = stablehlo.convert %a : (tensor<8xf32>) -> tensor<8xbf16>\n"
+            f"    return {given} : {types}\n  }}\n}}\n"
+        )
+
+    def first(old: Module, *new: Module) -> str:
+        programs = [
+            ProgramComparison(f"f{n}", "cpu", "stablehlo", "changed", diff(old, one)) for n, one in enumerate(new)
+        ]
+        return to_terminal(report(*programs, command="diff"), width=200).splitlines()[0]
+
+    plain, one, both = module("f32", "f32"), module("bf16", "f32"), module("bf16", "bf16")
+    assert ", results of another type" in first(plain, one, both)
+    assert "of another type" not in first(plain, one, module("f32", "f32", "f32")), (
+        "it is not said of one function alone"
+    )
 
 
 def test_one_line_for_each_reason_of_what_is_not_checked() -> None:

@@ -238,7 +238,7 @@ def _kinds_of_changed_results(diff: ModuleDiff) -> Iterator[str]:
         return
     pairs = [one for one in zip(names, old, new, strict=False) if one[1] != one[2]]
     if pairs:
-        yield f"{'a result' if len(pairs) == 1 else 'results'} {_of_another_type(pairs)}"
+        yield f"results {_of_another_type(pairs)}"
 
 
 def _new_and_gone_arguments(diff: ModuleDiff) -> Iterator[str]:
