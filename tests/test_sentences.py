@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from inspect import signature
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import hlodiff
@@ -995,3 +997,26 @@ def test_what_happened_is_worked_out_once_for_each_program(monkeypatch: pytest.M
     text = str(Report("check", "a", "b", tuple(programs), all=True))
     assert "no longer donated: cache['keys']" in text
     assert {name: asked.count(name) for name in names} == dict.fromkeys(names, 3)
+
+
+def test_a_lookup_that_gives_nan_for_what_is_out_of_range_says_so() -> None:
+    """`jnp.take` chooses NaN where indexing takes the last row; nothing else in the first line would say so."""
+    table, index = jax.ShapeDtypeStruct((8, 4), jnp.float32), jax.ShapeDtypeStruct((3,), jnp.int32)
+
+    def first(old: Callable[..., jax.Array], new: Callable[..., jax.Array]) -> str:
+        sides = [hlodiff.read_text(jax.jit(one).lower(table, index).as_text()) for one in (old, new)]
+        compared = ProgramComparison("f", "cpu", "stablehlo", "changed", hlodiff.diff(*sides))
+        return to_terminal(Report("diff", "a", "b", (compared,)), width=300).splitlines()[0]
+
+    def indexed(table: jax.Array, index: jax.Array) -> jax.Array:
+        return table[index]
+
+    def taken(table: jax.Array, index: jax.Array) -> jax.Array:
+        return jnp.take(table, index, axis=0)
+
+    def taken_twice(table: jax.Array, index: jax.Array) -> jax.Array:
+        return jnp.take(table, index, axis=0) + jnp.take(table[::-1], index, axis=0)
+
+    assert "; 1 more select that gives NaN" in first(indexed, taken)
+    assert "; 2 selects fewer that give NaN" in first(taken_twice, indexed)
+    assert "NaN" not in first(indexed, lambda table, index: jnp.where(index[:, None] > 2, table[index], 0.0))

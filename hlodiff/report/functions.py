@@ -267,8 +267,8 @@ def _function_view(
         at = " at ".join(filter(None, (written_name(edited) if edited else "", at)))
     # Callers notice arguments and results whatever else was edited; new results may follow from new arguments.
     lowered = [text for text in own if text.stage == "stablehlo"]
-    came = () if cause else next(filter(None, (text.known.arguments or text.known.results for text in lowered)), ())
-    came = (*came, *next(filter(None, (text.known.constants for text in lowered)), ()))
+    came = () if cause else _first_of(text.known.arguments or text.known.results for text in lowered)
+    came += _first_of(text.known.constants for text in lowered) + _first_of(text.known.nans for text in lowered)
     came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
@@ -634,6 +634,11 @@ def _decisive_of_all(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[t
 
 
 # --- what happened ---------------------------------------------------------------------------------------------------
+
+
+def _first_of(sentences: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The sentences of the first program that has some."""
+    return next(filter(None, sentences), ())
 
 
 def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:

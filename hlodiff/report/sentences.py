@@ -23,7 +23,7 @@ from hlodiff.differ.shape_literals import means
 from hlodiff.hlo.collectives import parse_groups
 from hlodiff.hlo.metadata import REMATERIALISED, path_of
 from hlodiff.hlo.model import BROADCASTS, CALLS, Computation, Instruction, Module, Shape, Stage
-from hlodiff.hlo.traversal import operands_first
+from hlodiff.hlo.traversal import multiplicities, operands_first
 from hlodiff.report.collective_arrays import arrays_of, retyped_arrays
 from hlodiff.report.edits import ANY_OUTPUT, NOT_DONATED, callee_of, format_literal, format_shape
 from hlodiff.report.lines import common_ends
@@ -89,6 +89,7 @@ class ProgramSentences:
         arguments: those that only one side has, and are no constant on the other.
         results: those that callers get by another path or of another type, and how many come or go.
         constants: results that are a constant number on one side only.
+        nans: whether NaN is chosen more or less often.
         turns: how often loops turn, as far as that changed.
     """
 
@@ -100,6 +101,7 @@ class ProgramSentences:
     arguments: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    nans: tuple[str, ...] = ()
     turns: tuple[str, ...] = ()
 
 
@@ -157,6 +159,7 @@ def program_sentences(program: ProgramComparison, packages: Sequence[str] = ()) 
         arguments=tuple(_new_and_gone_arguments(diff)),
         results=tuple(_results(diff)),
         constants=tuple(_result_constants(diff)),
+        nans=tuple(_nans(diff)),
         turns=tuple(_turns(diff)),
     )
     return replace(known, happened=tuple(what_happened(diff, known, packages)))
@@ -373,6 +376,29 @@ def _result_constants(diff: ModuleDiff) -> Iterator[str]:
         for value, those in found.items():
             are = f"{those[0]} is" if len(those) == 1 else f"{many(len(those), 'result')} are"
             yield _with_paths(f"{are} {verb} constant {value}", those if len(those) > 1 else [])
+
+
+@_about("added", "removed", "opcode", stage="stablehlo")
+def _nans(diff: ModuleDiff) -> Iterator[str]:
+    """More or fewer operations that choose NaN, as `jnp.take` does for what is out of range."""
+    old, new = (_selects_of_nan(module) for module in (diff.old, diff.new))
+    if old != new:
+        by = abs(new - old)
+        give = "give" if by > 1 else "gives"
+        yield (
+            f"{many(by, 'more select')} that {give} NaN" if new > old else f"{many(by, 'select')} fewer that {give} NaN"
+        )
+
+
+def _selects_of_nan(module: Module) -> int:
+    """How many operations of a StableHLO program choose between a computed value and NaN; 0 for a compiled one."""
+    found = 0
+    bodies = module.computations if module.stage == "stablehlo" else ()
+    for index, (computation, times) in enumerate(zip(bodies, multiplicities(module), strict=False)):
+        for it in computation.instructions if times.total else ():
+            if it.opcode == "select" and "nan" in (_constant_of(module, index, *read) for read in it.reads[1:]):
+                found += times.total
+    return found
 
 
 _SAME_NUMBER = BROADCASTS | {"reshape", "convert", "transpose", "slice", "optimization_barrier"}
