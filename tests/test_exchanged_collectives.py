@@ -149,6 +149,33 @@ def test_a_verdict_adds_up_what_speaks_for_it() -> None:
     assert verdict_of([*more[:1], Number("launches", 100, 80, mark="better", rank=0.3)]) == "mixed"
 
 
+def test_results_that_are_donated_arguments_are_named_behind_other_memory() -> None:
+    """An optimizer's state in bfloat16: what is returned is in the buffers that came, and the peak is less."""
+    found = hlodiff.diff(*(hlodiff.read_text(program(("all-reduce", size))) for size in (512, 1024)))
+
+    def ranked(alias: tuple[float, float]) -> list[str]:
+        sizes = {
+            "argument": (4e6, 3e6),
+            "output": (4e6, 3e6),
+            "temp": (5e6, 5e6),
+            "peak": (9.6e6, 8.6e6),
+            "alias": alias,
+        }
+        facts = [{f"memory.{name}": pair[side] for name, pair in sizes.items()} for side in (0, 1)]
+        numbers = judged(
+            one := ProgramComparison("f", "cuda-h100", "compiled", "changed", found, *facts),
+            [
+                Number(name, *sizes[of], "bytes")
+                for name, of in (("arguments", "argument"), ("results", "output"), ("peak", "peak"))
+            ],
+        )
+        assert one.metrics()["memory.alias"] == alias and {number.mark for number in numbers} == {"better"}
+        return [number.name for number in sorted(numbers, key=lambda number: -number.rank)]
+
+    assert ranked((3.9e6, 2.9e6)) == ["arguments", "peak", "results"]
+    assert ranked((0.0, 0.0)) == ["arguments", "results", "peak"]
+
+
 def test_more_memory_for_fewer_kernels_is_a_trade() -> None:
     """An unrolled loop holds more and starts fewer kernels; copies that go with a lost donation are no gain."""
     more = [Number("temp", 100, 125, "bytes", mark="worse", rank=0.64)]

@@ -155,7 +155,22 @@ def judged(program: ProgramComparison, numbers: Iterable[Number], threshold: flo
         return (not is_kept and _is_moved_memory(number, needed, threshold)) or _is_prefetched(program, number)
 
     found = [_judged(program, *one, wholes, threshold, is_donated_otherwise) for one in zip(numbers, ways, strict=True)]
-    return tuple(replace(one, mark="", rank=0.0) if has_no_direction(one) else one for one in found)
+    marked = [replace(one, mark="", rank=0.0) if has_no_direction(one) else one for one in found]
+    return tuple(replace(one, rank=one.rank * _SMALL) if _is_returned(program, one, marked) else one for one in marked)
+
+
+def _is_returned(program: ProgramComparison, number: Number, numbers: Iterable[Number]) -> bool:
+    """Whether results are larger or smaller as donated arguments are: they are the same buffers."""
+    metrics = program.metrics()
+    if number.name != "results" or not number.mark or not metrics.keys() >= {"memory.alias", "memory.output"}:
+        return False
+    donated = [alias >= _ALMOST * all_of_it for alias, all_of_it in zip(*map(metrics.get, _RETURNED), strict=True)]
+    arguments = [one for one in numbers if one.name == "arguments" and one.mark == number.mark]
+    change = number.new - number.old
+    return all(donated) and any(abs(one.new - one.old) >= _ALMOST * abs(change) for one in arguments)
+
+
+_RETURNED = ("memory.alias", "memory.output")
 
 
 def _is_donated_otherwise(program: ProgramComparison) -> bool:
