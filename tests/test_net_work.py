@@ -818,3 +818,31 @@ def test_a_fusion_with_deeply_nested_ones_is_reported() -> None:
     assert costs_of_fusions(program(0), program(3)) == ["added 1: +8,192 flops, +16.0 KiB"]
     (deep,) = costs_of_fusions(program(0), program(1100))
     assert re.match(r"added \d{300}\d*: \+[\d.e+]+ T flops", deep), deep
+
+
+def test_an_all_reduce_that_was_combined_with_another_is_neither_new_nor_gone() -> None:
+    """The matcher pairs the small one with that of both arrays: as many bytes are reduced in one operation less."""
+
+    def program(is_combined: bool) -> Module:
+        told = "replica_groups={{0,1}}, to_apply=%sum"
+        apart = [
+            f"%p = f32[4096] all-reduce(%a), channel_id=1, {told}",
+            f"%q = f32[64] all-reduce(%b), channel_id=2, {told}",
+        ]
+        together = [
+            "%c = f32[4160] concatenate(%a, %b), dimensions={0}",
+            f"%r = f32[4160] all-reduce(%c), channel_id=1, {told}",
+            "%p = f32[4096] slice(%r), slice={[0:4096]}",
+            "%q = f32[64] slice(%r), slice={[4096:4160]}",
+        ]
+        lines = ["%a = f32[4096] parameter(0)", "%b = f32[64] parameter(1)", *(together if is_combined else apart)]
+        return read_text(
+            "HloModule m\n\n%sum {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
+            "  ROOT %s = f32[] add(%x, %y)\n}\n\nENTRY %main {\n  "
+            + "\n  ".join([*lines, "ROOT %t = (f32[4096], f32[64]) tuple(%p, %q)"])
+            + "\n}\n"
+        )
+
+    apart, together = program(is_combined=False), program(is_combined=True)
+    for sides in ((apart, together), (together, apart)):
+        assert not [one for one in listed(rewritten(), both(*sides)) if "all-reduce" in one]

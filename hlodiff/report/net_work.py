@@ -66,6 +66,7 @@ _MOST_OF_IT = 2 / 3  # less of a change came or went: the compiler arranged the 
 _AT_LEAST = 0.25  # of the flops of a change: if all flops changed by less, others undo it
 _PART, _THIRD, _WHOLE = 0.2, 1 / 3, 1.5  # of the change of all flops or bytes, what one change accounts for
 _SMALL = 0.05  # of all bytes: copies of less say less than an operation
+_COMBINED = 10  # times as many bytes in a collective that came or went as in all that came or went of its kind
 _OF_NO_KERNELS = 0.05  # fewer launches than this share of all say nothing where they start no kernels
 # What XLA uses to arrange and to place; any other target is called for its work.
 _OF_XLA = re.compile(
@@ -189,6 +190,10 @@ class NetWork:
         by = edit_group.by(lambda cost: cost.collective)
         if edit_group.kind in ("added", "removed"):
             if edit_group.where and by * self._counts_here(edit_group)[1] <= 0:
+                return True
+            # One of those that are left carries it, combined with its own, or one that was combined carries it alone.
+            fewer = by * executed_change(program, f"collectives.{family}") > 0
+            if fewer and _COMBINED * abs(executed_change(program, f"collective_bytes.{family}")) <= abs(by):
                 return True
         elif edit_group.kind == "changed" and not by and _REORDERED.issuperset(map(str, edit_group.fields)):
             return True
