@@ -1864,6 +1864,34 @@ def test_the_last_of_many_inputs_of_shard_map_counts_as_the_first_does() -> None
     assert "in_shardings: P('data',) -> replicated" in words
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "classes"),
+    [
+        (lambda a, b, c: a + b - c, lambda a, b, c: a + (b - c), ("numerics",)),
+        (lambda a, b, c: a * b / c, lambda a, b, c: a * (b / c), ("numerics",)),
+        (lambda a, b, c: (a + b) + c, lambda a, b, c: a + (b + c), ("numerics",)),
+        (lambda a, b, c: a + b - c, lambda a, b, c: a - (b - c), ("structure",)),
+        (lambda a, b, c: a * b / c, lambda a, b, c: a / (b / c), ("structure",)),
+        (lambda a, b, c: a + b - c, lambda a, b, c: a + b - b, ("interface", "structure")),
+    ],
+)
+def test_a_sum_or_product_in_another_order_rounds_differently(
+    old: Callable[..., jax.Array], new: Callable[..., jax.Array], classes: tuple[str, ...]
+) -> None:
+    """The same values are added or multiplied."""
+    for sides in ((old, new), (new, old)):
+        assert reordered(*sides) == classes
+
+
+def test_a_sum_of_whole_numbers_is_exact_in_every_order() -> None:
+    assert reordered(lambda a, b, c: a + b - c, lambda a, b, c: a + (b - c), "int32") == ("structure",)
+
+
+def reordered(old: Callable[..., jax.Array], new: Callable[..., jax.Array], dtype: str = "float32") -> tuple[str, ...]:
+    arrays = [jax.ShapeDtypeStruct((8,), dtype)] * 3
+    return classes_of(diff(*(read_text(jax.jit(one).lower(*arrays).as_text()) for one in (old, new))))
+
+
 def test_a_value_that_is_no_result_of_its_fusion_any_more_is_stored_nowhere() -> None:
     """XLA writes the memory of what a fusion returns at its root: the root is another one now, in the same memory."""
     old = """HloModule m

@@ -161,9 +161,9 @@ def test_results_that_are_donated_arguments_are_named_behind_other_memory() -> N
             "peak": (9.6e6, 8.6e6),
             "alias": alias,
         }
-        facts = [{f"memory.{name}": pair[side] for name, pair in sizes.items()} for side in (0, 1)]
+        old, new = ({f"memory.{name}": pair[side] for name, pair in sizes.items()} for side in (0, 1))
         numbers = judged(
-            one := ProgramComparison("f", "cuda-h100", "compiled", "changed", found, *facts),
+            one := ProgramComparison("f", "cuda-h100", "compiled", "changed", found, old, new),
             [
                 Number(name, *sizes[of], "bytes")
                 for name, of in (("arguments", "argument"), ("results", "output"), ("peak", "peak"))

@@ -22,6 +22,7 @@ from hlodiff.differ.instruction_costs import reserves_memory
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
+from hlodiff.differ.reassociation import reassociated_edits
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes, number_in
 from hlodiff.hlo.collectives import stem
@@ -306,6 +307,8 @@ def _classes_of_edits(diff: ModuleDiff, has_folded_constants: bool) -> list[list
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and _is_of_places(edit, diff):
                 by_edit[n] = [("placement", False)]
+    for n in reassociated_edits(diff):
+        by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, () if has_folded_constants else doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
