@@ -1883,6 +1883,47 @@ def test_a_sum_or_product_in_another_order_rounds_differently(
         assert reordered(*sides) == classes
 
 
+def of_functions(old: Callable[..., Any], new: Callable[..., Any], *shapes: tuple[int, ...]) -> tuple[str, ...]:
+    """Classes of StableHLO with lines, where both functions are one line of a file."""
+    texts = []
+    for function in (old, new):
+        arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+        text = jax.jit(function).lower(*arrays).as_text(debug_info=True)
+        texts.append(re.sub(r'loc\("(?:[^"]*/)?test_classes\.py":\d+', 'loc("model.py":3', text))
+    return classes_of(diff(*map(read_text, texts)))
+
+
+def test_products_by_another_operation_round_differently_alone_and_with_their_gradients() -> None:
+    """Patches of an image: a convolution without overlap, or a product of its blocks."""
+
+    def convolved(x: jax.Array, k: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(x, k, (4, 4), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def multiplied(x: jax.Array, k: jax.Array) -> jax.Array:
+        return jnp.einsum("bhpwqc,pqcd->bhwd", x.reshape(1, 4, 4, 4, 4, 3), k)
+
+    def gradient(patches: Callable[[jax.Array, jax.Array], jax.Array]) -> Callable[..., Any]:
+        return jax.grad(lambda x, k: jnp.sin(patches(x, k)).sum(), argnums=1)
+
+    shapes = (1, 16, 16, 3), (4, 4, 3, 8)
+    for sides in ((convolved, multiplied), (multiplied, convolved)):
+        assert "numerics" in of_functions(*sides, *shapes)
+        assert "numerics" in of_functions(gradient(sides[0]), gradient(sides[1]), *shapes)
+
+
+def test_a_number_of_another_formula_is_no_changed_constant() -> None:
+    """The derivative of the exact GELU multiplies by a constant where that of the approximate one multiplied by 0.5."""
+
+    def gradient(is_approximate: bool) -> Callable[[jax.Array, jax.Array], Any]:
+        def step(carry: jax.Array, weights: jax.Array) -> tuple[jax.Array, None]:
+            return jax.nn.gelu(carry @ weights, approximate=is_approximate), None
+
+        return jax.grad(lambda x, w: jax.lax.scan(step, x, w)[0].sum(), argnums=1)
+
+    for sides in ((True, False), (False, True)):
+        assert of_functions(gradient(sides[0]), gradient(sides[1]), (8, 16), (3, 16, 16)) == ("structure",)
+
+
 def test_a_sum_of_whole_numbers_is_exact_in_every_order() -> None:
     assert reordered(lambda a, b, c: a + b - c, lambda a, b, c: a + (b - c), "int32") == ("structure",)
 

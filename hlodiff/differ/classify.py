@@ -23,6 +23,7 @@ from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
 from hlodiff.differ.reassociation import reassociated_edits
+from hlodiff.differ.regions import PRODUCTS
 from hlodiff.differ.result import Edit, FieldChange, ModuleDiff, Site
 from hlodiff.differ.shape_literals import follows_from_shapes, number_in
 from hlodiff.hlo.collectives import stem
@@ -307,14 +308,46 @@ def _classes_of_edits(diff: ModuleDiff, has_folded_constants: bool) -> list[list
         for n, edit in enumerate(diff.reported):
             if edit.kind == "changed" and _is_of_places(edit, diff):
                 by_edit[n] = [("placement", False)]
-    for n in reassociated_edits(diff):
+    for n in (*reassociated_edits(diff), *_exchanged_products(diff)):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
+    for n in _numbers_of_replaced_lines(diff):
+        by_edit[n] = [("structure" if name == "numerics" else name, follows) for name, follows in by_edit[n]]
     doubtful = [n for n, classified in enumerate(by_edit) if any(name == "structure" for name, _ in classified)]
     for n in rounded_alone(diff, () if has_folded_constants else doubtful):
         by_edit[n] = [("numerics" if name == "structure" else name, follows) for name, follows in by_edit[n]]
     for n in () if has_folded_constants or diff.new.stage != "stablehlo" else _retyped_halves(diff):
         by_edit[n] = [("numerics", False)]
     return by_edit
+
+
+def _exchanged_products(diff: ModuleDiff) -> list[int]:
+    """Matrix products that a line has another operation for, as `jnp.einsum` in place of a convolution: of equal flops.
+
+    Where one became one they are paired, and that is `numerics` too.
+    """
+    found: dict[object, tuple[list[int], list[int]]] = {}
+    for n, edit in enumerate(diff.reported):
+        site, line = edit.new or edit.old, own_place(edit.source)
+        if edit.kind in ("added", "removed") and site is not None and site.opcode in PRODUCTS and line is not None:
+            found.setdefault(line, ([], []))[edit.kind == "added"].append(n)
+    exchanged: list[int] = []
+    for sides in found.values():
+        edits = [[diff.reported[n] for n in side] for side in sides]
+        opcodes = [{site.opcode for edit in side if (site := edit.new or edit.old)} for side in edits]
+        flops = [sum(cost.flops for edit in side for cost in edit.cost or () if cost) for side in edits]
+        if all(opcodes) and opcodes[0].isdisjoint(opcodes[1]) and flops[0] == flops[1]:
+            exchanged += [*sides[0], *sides[1]]
+    return exchanged
+
+
+def _numbers_of_replaced_lines(diff: ModuleDiff) -> list[int]:
+    """Changed constants of lines whose operations were replaced: the numbers of another formula."""
+    lines = {own_place(edit.source) for edit in diff.reported if edit.is_replaced} - {None}
+    return [
+        n
+        for n, edit in enumerate(diff.reported if lines else ())
+        if edit.fields == ("literal",) and not edit.is_replaced and own_place(edit.source) in lines
+    ]
 
 
 def _has_other_work(diff: ModuleDiff) -> bool:
