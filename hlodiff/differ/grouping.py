@@ -208,6 +208,8 @@ class Origins:
         worklist = [instruction]
         for position in worklist:  # nearest first; the list grows
             it = instructions[position]
+            if (inside := self._frame_of_element(instructions, it)) >= 0:
+                return inside
             if it.frame >= 0:
                 return it.frame
             if it.opcode == "fusion" and it.called and position != instruction and len(self._sites[it.called[0]]) == 1:
@@ -221,6 +223,21 @@ class Origins:
                 continue
             worklist += [operand for operand in instructions[position].operands if operand not in worklist]
         return -1
+
+    def _frame_of_element(self, instructions: Sequence[Instruction], it: Instruction) -> int:
+        """The frame of what a fusion of several results computes for one of them; -1 for other instructions.
+
+        XLA gives all of its elements the line of one, where it merged fusions.
+        """
+        index = it.attribute("index") if it.opcode == "get-tuple-element" else None
+        made = instructions[it.operands[0]] if index is not None and index.isdigit() else it
+        if made.opcode != "fusion" or index is None or len(self._sites[made.called[0]]) != 1:
+            return -1
+        body = self.module.computations[made.called[0]]
+        root = body.instructions[body.root]
+        if root.opcode != "tuple" or int(index) >= len(root.operands):
+            return -1
+        return body.instructions[root.operands[int(index)]].frame
 
     def _is_fused(self, computation: int) -> bool:
         sites = self._sites[computation]

@@ -268,7 +268,7 @@ def _function_view(
     # Callers notice arguments and results whatever else was edited; new results may follow from new arguments.
     lowered = [text for text in own if text.stage == "stablehlo"]
     came = () if cause else _first_of(text.known.arguments or text.known.results for text in lowered)
-    came += _first_of(text.known.constants for text in lowered) + _first_of(text.known.nans for text in lowered)
+    came += _first_of(text.known.constants for text in lowered) + _selects_of_nan(lowered)
     came = tuple(words if len(words) <= _LONGEST_CAUSE else words.partition(":")[0] for words in came)  # without paths
     came = tuple(words for words in came if words.partition(":")[0] not in at)
     if len(cause) > _LONGEST_CAUSE:  # the stage below has the paths
@@ -639,6 +639,16 @@ def _decisive_of_all(verdict: Verdict, group: Sequence[TargetVerdict]) -> list[t
 def _first_of(sentences: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """The sentences of the first program that has some."""
     return next(filter(None, sentences), ())
+
+
+def _selects_of_nan(texts: Sequence[ProgramText]) -> tuple[str, ...]:
+    """By how many more or fewer operations give NaN, with the targets if not all have them."""
+    on: dict[str, list[str]] = {}
+    for text in texts:
+        for words in text.known.nans:
+            on.setdefault(words, []).extend(text.targets)
+    every = sum(len(text.targets) for text in texts)
+    return tuple(words + (format_targets(targets) if len(targets) < every else "") for words, targets in on.items())
 
 
 def _in_a_few_words(programs: Sequence[ProgramComparison], stages: Sequence[StageView]) -> str:

@@ -40,40 +40,43 @@ def members_of(edits: Sequence[Edit], program: int = 0) -> list[GroupMember]:
 
 
 def _with_own_parts(members: list[GroupMember]) -> list[GroupMember]:
-    """Gives each of several fusions with one body its part of what is in it: the body's edits follow from one of them.
+    """Gives each of several fusions or loops with one body its part of what is in it.
 
-    By how often each runs, where that divides all numbers; else they stay with that one.
+    The body's edits follow from one of them. By how often each runs, where that divides all numbers; else they stay.
     """
     by_body: dict[tuple[str, str], list[int]] = {}
     for n, member in enumerate(members):
         site = member.edit.new or member.edit.old
-        if member.edit.kind != "changed" and site is not None and site.opcode in FUSIONS:
-            by_body.setdefault((member.edit.kind, _body_of(site.text)), []).append(n)
+        if member.edit.kind != "changed" and site is not None and site.opcode in _HOLDING:
+            by_body.setdefault((member.edit.kind, next(iter(_bodies_of(site.text)), "")), []).append(n)
     for (kind, body), sharing in by_body.items():
-        holding = [n for n in sharing if members[n].followers]
-        if not body or len(sharing) < 2 or len(holding) != 1:
+        if not body or len(sharing) < 2:
             continue
-        inside, outside = _inside(members[holding[0]].followers, body)
+        holding = {n: sides for n in sharing if (sides := _inside(members[n].followers, body))[0]}
+        if len(holding) != 1:
+            continue
+        ((holder, (inside, outside)),) = holding.items()
         runs = [_runs(members[n].edit, kind) for n in sharing]
         parts = [[_part_of(edit, one, sum(runs)) for edit in inside] for one in runs]
-        if not inside or not all(runs) or any(edit is None for part in parts for edit in part):
+        if not all(runs) or any(edit is None for part in parts for edit in part):
             continue
         for n, part in zip(sharing, parts, strict=True):
-            own = (*(outside if n == holding[0] else ()), *filter(None, part))
-            members[n] = replace(members[n], followers=own)
+            rest = outside if n == holder else members[n].followers
+            members[n] = replace(members[n], followers=(*rest, *filter(None, part)))
     return members
 
 
-_CALLS = re.compile(r"\bcalls=%?([\w.#-]+)")
+_HOLDING = FUSIONS | {"while"}
+_CALLS = re.compile(r"\b(?:calls|body|condition|to_apply)=%?([\w.#-]+)")
 
 
-def _body_of(text: str) -> str:
-    found = _CALLS.search(text)
-    return found[1] if found else ""
+def _bodies_of(text: str) -> list[str]:
+    """The computations that an instruction calls, the body of a loop first."""
+    return sorted(_CALLS.findall(text), key=lambda name: f"body=%{name}" not in text and f"body={name}" not in text)
 
 
 def _inside(edits: Sequence[Edit], body: str) -> tuple[list[Edit], list[Edit]]:
-    """The edits in a fusion's body and in the fusions that it calls, and the others."""
+    """The edits in the body of a fusion or loop and in what it calls, and the others."""
     by_computation: dict[str, list[Edit]] = {}
     for edit in edits:
         site = edit.new or edit.old
@@ -83,7 +86,7 @@ def _inside(edits: Sequence[Edit], body: str) -> tuple[list[Edit], list[Edit]]:
     for one in bodies:  # the list grows
         own = by_computation.pop(one, [])
         inside += own
-        bodies += [called for edit in own if (site := edit.new or edit.old) and (called := _body_of(site.text))]
+        bodies += [called for edit in own if (site := edit.new or edit.old) for called in _bodies_of(site.text)]
     return inside, [edit for own in by_computation.values() for edit in own]
 
 

@@ -734,8 +734,10 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
     literal = site.text.partition(" constant(")[2] if site and site.opcode == "constant" else ""
     # Those of other devices are of another axis of the mesh.
     among = found[0] if site and _is_collective(edit) and (found := AMONG.search(site.text)) else ""
-    counted = filter(None, [_counted_as(edit)])
-    return stage, edit.kind, *opcodes_of(edit), literal or among, tuple(changes), where, *counted
+    # Of those that carry more or fewer arrays the text says which.
+    arrays = words if (words := other_arrays(edit)) and " instead of " in words else ""
+    further = filter(None, [_counted_as(edit), arrays])
+    return stage, edit.kind, *opcodes_of(edit), literal or among, tuple(changes), where, *further
 
 
 def _counted_as(edit: Edit) -> str:

@@ -32,6 +32,7 @@ from hlodiff.report.grouping import (
     collective_in,
     collective_of,
     edit_group_of,
+    operation_name,
     operation_of,
     replaces_its_kind,
     sides_added_up,
@@ -143,7 +144,8 @@ class NetWork:
         if edit_group.fields == OTHER_PART:
             return not self._accounts(edit_group)
         if edit_group.kind == REPLACED:
-            return old == new and not edit_group.by(lambda cost: cost.flops) and is_of_one_size(edit_group.what)
+            is_same = old == new and not edit_group.by(lambda cost: cost.flops) and is_of_one_size(edit_group.what)
+            return is_same or (not replaces_its_kind(edit_group) and self._is_undone_by_others(edit_group))
         if edit_group.kind == "changed":
             fields = {*map(str, edit_group.fields)}
             is_arranged = bool(fields) and fields <= _ARRANGED and not new.startswith("custom-call")
@@ -153,8 +155,13 @@ class NetWork:
         if edit_group.kind not in ("added", "removed"):
             return False
         opcode, way = new or old, 1 if edit_group.kind == "added" else -1
+        if opcode in _SELECTING:
+            return True  # it only names what the fusion that is beside it reads or writes
         if opcode in _BRANCHES_AND_LOOPS and edit_group.where and way * self._counts_here(edit_group)[0] <= 0:
             return True
+        counts = program.diff.op_counts.get(opcode, (0, 0)) if program.diff is not None else (0, 0)
+        if opcode not in _STORING and counts[0] == counts[1] > 0 and not edit_group.by(lambda cost: cost.flops):
+            return True  # the others have another type
         net = self._of(edit_group.edits[0][0])[0]
         own = self._operations(edit_group)
         in_all = sum(net[one] for one in own if one[0] == opcode and not one[2])  # of the same types
@@ -341,14 +348,34 @@ class NetWork:
         in_text, executed = self._counts_here(edit_group)
         return is_as_much or way * in_text <= 0 or (way < 0 and executed >= 0)
 
-    def _counts_here(self, edit_group: EditGroup) -> list[int]:
-        """By how many the line of a change has more of its operation, in the text and executed."""
+    def _is_undone_by_others(self, edit_group: EditGroup) -> bool:
+        """Whether the lines of a replaced subgraph have as many of most of what came, or of most of what went."""
         number = edit_group.edits[0][0]
+        diff = self.report.programs[number].diff
+        in_text = self._counts_of(number)[0]
+        sides: tuple[list[tuple[int, bool]], list[tuple[int, bool]]] = ([], [])
+        for _, index in edit_group.edits if diff is not None else ():
+            edit = diff.reported[index] if diff is not None else Edit("changed")
+            site = edit.new or edit.old
+            if edit.kind not in ("added", "removed") or site is None or site.opcode in _NO_OPERATION | ARRANGING:
+                continue
+            net = in_text[operation_name(site.opcode), place(edit.source, self.report.root, self.report.packages)]
+            is_undone = net <= 0 if edit.kind == "added" else net >= 0
+            sides[edit.kind == "added"].append((edit.count, is_undone))
+        counts = [(sum(n for n, is_undone in side if is_undone), sum(n for n, _ in side)) for side in sides]
+        return any(2 * undone > all_of_it for undone, all_of_it in counts)
+
+    def _counts_of(self, number: int) -> tuple[Counter[tuple[str, str]], ...]:
         if number not in self._counts:
             diff = self.report.programs[number].diff
             found = counts_by_line(diff, self.report.root, self.report.packages) if diff is not None else ()
             self._counts[number] = tuple(found)
-        return [counts[operation_of(edit_group), edit_group.where] for counts in self._counts[number]]
+        return self._counts[number]
+
+    def _counts_here(self, edit_group: EditGroup) -> list[int]:
+        """By how many the line of a change has more of its operation, in the text and executed."""
+        known = self._counts_of(edit_group.edits[0][0])
+        return [counts[operation_of(edit_group), edit_group.where] for counts in known]
 
     def _flops_here(self, edit_group: EditGroup, opcode: str) -> int:
         """By how many flops an operation is more or less at the line of a change, with what was unrolled or moved."""
