@@ -121,10 +121,11 @@ def _whole(module: Module, site: Site, signs: _Signs) -> tuple[frozenset[tuple[b
     worklist = [(top, 1)]
     for position, sign in worklist:  # the list grows
         it = instructions[position]
-        if it.opcode not in signs:
+        of_operands = signs.get(it.opcode, ())
+        if not of_operands or len(of_operands) != len(it.operands):
             found[hashes[position]] += sign
             continue
-        worklist += [(operand, sign * one) for operand, one in zip(it.operands, signs[it.opcode], strict=True)]
+        worklist += [(operand, sign * one) for operand, one in zip(it.operands, of_operands, strict=True)]
         if len(worklist) > _MOST_NODES:
             return None
     return frozenset((value, count) for value, count in found.items() if count), hashes[top]

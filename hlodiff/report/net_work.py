@@ -217,7 +217,15 @@ class NetWork:
         Args:
             edit_group: a change of a function whose StableHLO changed too, which did not only move.
         """
-        old, new = edit_group.group[1:3]
+        old, new = (str(one) for one in edit_group.group[1:3])
+        fields = set(map(str, edit_group.fields))
+        if (
+            edit_group.kind == "changed"
+            and {old, new} <= ARRANGING | COPIES
+            and "shape" in fields
+            and "element_type" not in fields
+        ):
+            return False  # it is as large as what it copies, and may be another copy
         return self._is_in_counts(edit_group) and bool(
             collective_of(edit_group)
             or (self._rounds(edit_group) and (not self.is_retyped or new in PRODUCTS))
