@@ -75,12 +75,26 @@ def reassociated_edits(diff: ModuleDiff) -> frozenset[int]:
 
 
 def _partners(diff: ModuleDiff) -> dict[int, int]:
-    """The new computation of an old one, by instructions that were paired, or else by its name."""
+    """The new computation of an old one, by paired instructions or its name, or else the only one of its type."""
     names = {computation.name: index for index, computation in enumerate(diff.new.computations)}
     found = {n: names[one.name] for n, one in enumerate(diff.old.computations) if one.name in names}
     found[diff.old.entry] = diff.new.entry
-    pairs = (pair for edit in diff.reported for pair in edit.sites)
-    return found | {old.computation: new.computation for old, new in pairs if old is not None and new is not None}
+    pairs = (pair for edit in (*diff.edits, *diff.reported) for pair in edit.sites)
+    found |= {old.computation: new.computation for old, new in pairs if old is not None and new is not None}
+    edited, known = diff.touched, (found.keys(), set(found.values()))
+    by_type: dict[object, tuple[list[int], list[int]]] = {}
+    for side, module in enumerate((diff.old, diff.new)):
+        for index in edited[side]:
+            if index not in known[side]:
+                by_type.setdefault(_type(module, index), ([], []))[side].append(index)
+    return found | {old[0]: new[0] for old, new in by_type.values() if len(old) == len(new) == 1}
+
+
+def _type(module: Module, index: int) -> object:
+    """The types of the parameters and of the result of a computation."""
+    computation = module.computations[index]
+    positions = (*computation.parameters, computation.root)
+    return tuple(computation.instructions[position].shape.bare.text for position in positions)
 
 
 def _terms_of(
