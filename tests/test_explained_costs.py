@@ -333,6 +333,36 @@ ENTRY %main {{
 """
 
 
+def test_loops_that_share_a_body_have_the_cost_of_their_own_turns() -> None:
+    """XLA keeps equal bodies once: two loops of two lines, with four turns each."""
+    state, body = "(s32[], f32[8,16]{1,0})", ", condition=%more, body=%turn"
+    known = 'backend_config={"known_trip_count":{"n":"4"}}'
+    bodies = (
+        f"%turn {{\n  %t = {state} parameter(0)\n  %n = s32[] get-tuple-element(%t), index=0\n"
+        "  %x = f32[8,16]{1,0} get-tuple-element(%t), index=1\n  %c = s32[] constant(1)\n  %m = s32[] add(%n, %c)\n"
+        f"  %y = f32[8,16]{{1,0}} tanh(%x)\n  ROOT %o = {state} tuple(%m, %y)\n}}\n\n"
+        f"%more {{\n  %t = {state} parameter(0)\n  %n = s32[] get-tuple-element(%t), index=0\n"
+        "  %k = s32[] constant(4)\n  ROOT %l = pred[] compare(%n, %k), direction=LT\n}\n\n"
+    )
+
+    def program(has_loops: bool) -> hlodiff.Module:
+        lines = ["%x = f32[8,16]{1,0} parameter(0)", "%y = f32[8,16]{1,0} parameter(1)", "%z = s32[] constant(0)"]
+        for n, taken in enumerate("xy" if has_loops else ""):
+            lines += [f"%s{n} = {state} tuple(%z, %{taken})"]
+            lines += [f"%w{n} = {state} while(%s{n}){body}, metadata={{stack_frame_id={n + 1}}}, {known}"]
+            lines += [f"%r{n} = f32[8,16]{{1,0}} get-tuple-element(%w{n}), index=1"]
+        results = "%r0, %r1" if has_loops else "%x, %y"
+        lines += [f"ROOT %r = (f32[8,16]{{1,0}}, f32[8,16]{{1,0}}) tuple({results})"]
+        return hlodiff.read_text(f"{HEAD}{bodies * has_loops}ENTRY %main {{\n  " + "\n  ".join(lines) + "\n}\n")
+
+    for sides, sign in (((False, True), "+"), ((True, False), "-")):
+        compiled = ProgramComparison("f", "cpu", "compiled", "changed", hlodiff.diff(*map(program, sides)))
+        told = to_terminal(Report("diff", "a", "b", (compiled,), all=True), width=200)
+        found = [line for line in told.splitlines() if " while " in line and "flops" in line]
+        assert [f"{sign}516 flops" in line for line in found] == [True, True], told
+        assert told.count("1 add, 1 compare, 1 tanh") == 2, told
+
+
 @pytest.mark.parametrize("everything", [False, True])
 @pytest.mark.parametrize("line", [1, 2])
 def test_an_edit_in_a_body_that_several_lines_share_names_one_of_them(line: int, everything: bool) -> None:

@@ -44,15 +44,15 @@ def _with_own_parts(members: list[GroupMember]) -> list[GroupMember]:
 
     The body's edits follow from one of them. By how often each runs, where that divides all numbers; else they stay.
     """
-    by_body: dict[tuple[str, str], list[int]] = {}
+    by_body: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for n, member in enumerate(members):
         site = member.edit.new or member.edit.old
         if member.edit.kind != "changed" and site is not None and site.opcode in _HOLDING:
-            by_body.setdefault((member.edit.kind, next(iter(_bodies_of(site.text)), "")), []).append(n)
-    for (kind, body), sharing in by_body.items():
-        if not body or len(sharing) < 2:
+            by_body.setdefault((member.edit.kind, _bodies_of(site.text)), []).append(n)
+    for (kind, bodies), sharing in by_body.items():
+        if not bodies or len(sharing) < 2:
             continue
-        holding = {n: sides for n in sharing if (sides := _inside(members[n].followers, body))[0]}
+        holding = {n: sides for n in sharing if (sides := _inside(members[n].followers, bodies))[0]}
         if len(holding) != 1:
             continue
         ((holder, (inside, outside)),) = holding.items()
@@ -70,23 +70,23 @@ _HOLDING = FUSIONS | {"while"}
 _CALLS = re.compile(r"\b(?:calls|body|condition|to_apply)=%?([\w.#-]+)")
 
 
-def _bodies_of(text: str) -> list[str]:
-    """The computations that an instruction calls, the body of a loop first."""
-    return sorted(_CALLS.findall(text), key=lambda name: f"body=%{name}" not in text and f"body={name}" not in text)
+def _bodies_of(text: str) -> tuple[str, ...]:
+    """The computations that an instruction calls."""
+    return tuple(_CALLS.findall(text))
 
 
-def _inside(edits: Sequence[Edit], body: str) -> tuple[list[Edit], list[Edit]]:
-    """The edits in the body of a fusion or loop and in what it calls, and the others."""
+def _inside(edits: Sequence[Edit], bodies: Sequence[str]) -> tuple[list[Edit], list[Edit]]:
+    """The edits in the bodies of a fusion or loop and in what they call, and the others."""
     by_computation: dict[str, list[Edit]] = {}
     for edit in edits:
         site = edit.new or edit.old
         by_computation.setdefault(site.computation_name if site else "", []).append(edit)
     inside: list[Edit] = []
-    bodies = [body]
-    for one in bodies:  # the list grows
+    worklist = [*bodies]
+    for one in worklist:  # the list grows
         own = by_computation.pop(one, [])
         inside += own
-        bodies += [called for edit in own if (site := edit.new or edit.old) for called in _bodies_of(site.text)]
+        worklist += [called for edit in own if (site := edit.new or edit.old) for called in _bodies_of(site.text)]
     return inside, [edit for own in by_computation.values() for edit in own]
 
 
