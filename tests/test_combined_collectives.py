@@ -9,7 +9,7 @@ import pytest
 
 from hlodiff.differ import Cost, Edit, FieldChange, ProgramComparison, Site, diff
 from hlodiff.hlo import Frame, Module, read_text
-from hlodiff.report import Report, build_view
+from hlodiff.report import Report, build_view, to_terminal
 from tests.shown import changes, words
 
 ADD = """%add (a: f32[], b: f32[]) -> f32[] {
@@ -63,6 +63,49 @@ def test_an_array_more_of_a_combined_collective_is_what_is_listed() -> None:
 def test_an_array_less_of_a_combined_collective_is_what_is_listed() -> None:
     (only,) = listed(reduced((*GRADIENTS, "f32[64]")), reduced(GRADIENTS[1:]))
     assert only.startswith("changed all-reduce %r0: 3 arrays instead of 5, without f32[256,128], f32[64] (")
+
+
+def test_one_that_carries_more_arrays_and_one_that_carries_fewer_are_two_changes() -> None:
+    """In two functions, of one line: the text of a shared change is true of both, or it is not shared."""
+    more = diff(reduced(GRADIENTS), reduced((*GRADIENTS, "f32[64]")))
+    fewer = diff(reduced((*GRADIENTS, "f32[64]")), reduced(GRADIENTS))
+    programs = [
+        ProgramComparison(name, "cpu-4", "compiled", "changed", one) for name, one in (("f", more), ("g", fewer))
+    ]
+    text = " ".join(to_terminal(Report("diff", "a", "b", tuple(programs))).split())
+    assert "5 arrays instead of 4, with f32[64]" in text and "4 arrays instead of 5, without f32[64]" in text
+    assert "the same in several programs" not in text
+
+
+def test_a_collective_of_parts_of_a_fusion_has_the_line_of_what_computes_the_first() -> None:
+    """XLA gives all results of a fusion the line of one, and collectives that it combines on GPUs have none."""
+    head = (
+        'HloModule m\n\nFileNames\n1 "/srv/model.py"\n\nFunctionNames\n1 "call"\n\nFileLocations\n'
+        + "".join(
+            f"{n} {{file_name_id=1 function_name_id=1 line={line} end_line={line} column=4 end_column=20}}\n"
+            for n, line in ((1, 41), (2, 58))
+        )
+        + "\nStackFrames\n1 {file_location_id=1 parent_frame_id=0}\n2 {file_location_id=2 parent_frame_id=0}\n\n"
+    )
+
+    def program(count: int) -> Module:
+        names = [f"%b{n}" for n in range(count)]
+        lines = ["%x = f32[8] parameter(0)", "%f = (f32[1], f32[1]) fusion(%x), kind=kLoop, calls=%both"]
+        for n, name in enumerate(names):
+            line = ", metadata={stack_frame_id=1}"  # of the fusion that this one was merged with
+            lines += [f"%e{n} = f32[1] get-tuple-element(%f), index={n}{line}", f"{name} = f32[1] bitcast(%e{n})"]
+        given = f"f32[{count}] concatenate({', '.join(names)}), dimensions={{0}}"
+        lines += [f"%c = {given}", f"ROOT %r = f32[{count}] all-reduce(%c), {DEVICES}, channel_id=1, to_apply=%add"]
+        both = (
+            "%both {\n  %p = f32[8] parameter(0)\n  %s = f32[1] slice(%p), slice={[0:1]}, metadata={stack_frame_id=2}\n"
+            "  %t = f32[1] slice(%p), slice={[1:2]}, metadata={stack_frame_id=1}\n"
+            "  ROOT %o = (f32[1], f32[1]) tuple(%s, %t)\n}\n\n"
+        )
+        return read_text(f"{head}{ADD}\n{both}ENTRY %main {{\n  " + "\n  ".join(lines) + "\n}\n")
+
+    edits = diff(program(1), program(2)).reported
+    (edit,) = (one for one in edits if one.new is not None and one.new.opcode == "all-reduce")
+    assert [frame.line for frame in edit.source] == [58]
 
 
 def test_arrays_of_another_type_are_counted() -> None:

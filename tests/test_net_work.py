@@ -6,14 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-from hlodiff.differ import ProgramComparison, diff, with_compiler
-from hlodiff.hlo import Module, read_text
-from hlodiff.report import Report, build_view, to_terminal
+from hlodiff.differ import Cost, Edit, ModuleDiff, ProgramComparison, Site, diff, with_compiler
+from hlodiff.hlo import Frame, Module, read_text
+from hlodiff.report import EditGroup, NetWork, Report, build_view, edit_groups_of, to_terminal
 from tests.test_turns import compared, copies, loop
 
 NAMES = re.compile(r" %[\w.]+")
@@ -846,3 +847,54 @@ def test_an_all_reduce_that_was_combined_with_another_is_neither_new_nor_gone() 
     apart, together = program(is_combined=False), program(is_combined=True)
     for sides in ((apart, together), (together, apart)):
         assert not [one for one in listed(rewritten(), both(*sides)) if "all-reduce" in one]
+
+
+def edited(kind: Literal["added", "removed"], opcode: str, count: int = 1, size: int = 0, line: int = 47) -> Edit:
+    """An edit of an operation of one side, with the bytes that it moves."""
+    site = Site(0, 0, "main", "it", opcode, f"%it = bf16[8]{{0}} {opcode}(%p)")
+    sites = ((None, site) if kind == "added" else (site, None),)
+    cost = Cost(count, 0, size, size)
+    source = (Frame("model.py", line, "f", 0),)
+    return Edit(kind, (), count, sites, source=source, cost=(None, cost) if kind == "added" else (cost, None))
+
+
+def of_edits(*edits: Edit, **counts: tuple[int, int]) -> tuple[NetWork, tuple[EditGroup, ...]]:
+    """What the edits of a program are worth, and its changes."""
+    module = read_text("HloModule m\n\nENTRY %main {\n  ROOT %p = bf16[8]{0} parameter(0)\n}\n")
+    found = ModuleDiff(module, module, edits, op_counts=counts)
+    report = Report("diff", "a", "b", (ProgramComparison("f", "cpu", "compiled", "changed", found),))
+    return NetWork(report), edit_groups_of(edits, "compiled")
+
+
+@pytest.mark.parametrize(("counts", "is_moved"), [((3, 3), True), ((0, 3), False), ((3, 6), False)])
+def test_what_a_program_has_as_many_of_in_another_type_is_not_new(counts: tuple[int, int], is_moved: bool) -> None:
+    """Three arrays in bfloat16 are padded, and three in float32 were."""
+    work, (pads,) = of_edits(edited("added", "pad", 3, 1 << 20), pad=counts)
+    assert work.is_moved(pads) is is_moved
+
+
+@pytest.mark.parametrize("opcode", ["bitcast", "tuple", "get-tuple-element"])
+def test_what_only_names_a_value_explains_no_bytes(opcode: str) -> None:
+    """The fusion that follows from it reads and writes them."""
+    work, (names,) = of_edits(edited("removed", opcode, 3, 1 << 20), **{opcode: (9, 6)})
+    assert work.is_moved(names)
+
+
+@pytest.mark.parametrize(("gone", "is_moved"), [(4, True), (1, False)])
+def test_a_subgraph_that_replaced_another_is_new_only_if_its_line_has_more_of_it(gone: int, is_moved: bool) -> None:
+    """Two roots more here, and four fewer in other fusions of the same line."""
+    edits = [edited("removed", "slice", 2), edited("added", "sqrt", 2), edited("removed", "sqrt", gone)]
+    work, _ = of_edits(*edits)
+    key = "replaced", "slice", "sqrt", ()
+    replaced = EditGroup(key, "replaced", 2, "2 slice by 2 sqrt", "model.py:47 (f)", group=key, edits=((0, 0), (0, 1)))
+    assert work.is_moved(replaced) is is_moved
+
+
+def test_a_copy_of_another_size_explains_nothing() -> None:
+    """It is as large as what it copies, and the shortest script may have paired it with any."""
+    work, _ = of_edits()
+    sized = EditGroup(
+        (), "changed", 1, "copy bf16[8]: shape", "", group=("changed", "copy", "copy", ("shape", "operands"))
+    )
+    assert not work.explains(sized)
+    assert not work.explains(replace(sized, group=("changed", "copy", "reshape", ("opcode", "shape"))))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hlodiff.report.function_view import Mark as Mark
     from hlodiff.report.function_view import Number as Number
     from hlodiff.report.grouping import EditGroup as EditGroup
+    from hlodiff.report.grouping import edit_groups_of as edit_groups_of
     from hlodiff.report.growth import growing_tables as growing_tables
     from hlodiff.report.growth import growth_json as growth_json
     from hlodiff.report.growth import growth_markdown as growth_markdown
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from hlodiff.report.lines import printable as printable
     from hlodiff.report.lines import unordered as unordered
     from hlodiff.report.markdown import to_markdown as to_markdown
+    from hlodiff.report.net_work import NetWork as NetWork
     from hlodiff.report.numbers import by_how_much as by_how_much
     from hlodiff.report.numbers import format_number as format_number
     from hlodiff.report.parity import explained as explained
