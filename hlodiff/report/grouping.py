@@ -735,7 +735,7 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
     # Those of other devices are of another axis of the mesh.
     among = found[0] if site and _is_collective(edit) and (found := AMONG.search(site.text)) else ""
     # Of those that carry more or fewer arrays the text says which.
-    arrays = words if (words := other_arrays(edit)) and " instead of " in words else ""
+    arrays = words if among and " instead of " in (words := other_arrays(edit)) else ""
     further = filter(None, [_counted_as(edit), arrays])
     return stage, edit.kind, *opcodes_of(edit), literal or among, tuple(changes), where, *further
 

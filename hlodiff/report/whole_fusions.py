@@ -7,7 +7,7 @@ kernel that is listed as new or gone a reader takes the numbers for those of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hlodiff.differ.costs import computation_runs, flops_inside
@@ -43,32 +43,41 @@ class WholeFusions:
         Else others of their kind are gone, or new: the compiler put other operations into them. They also run as much
         more often: in a loop with several copies of its body, which turns less often, each fusion is there several
         times and runs as often as before. And others do not undo more than half of the bytes that they read and write,
-        on their line, and of their flops, there and in all. True for what is no fusion that came or went, and for
-        fusions that are named by a collective, which are counted with that.
+        on their line, and of their flops, there or, if it has few, in all. True for what is no fusion that came or
+        went, and for fusions that are named by a collective, which are counted with that.
         """
         if not _is_of_fusions(edit_group):
             return True
-        way = 1 if edit_group.kind == "added" else -1
-        own, more = (Counter[_Kind](), Counter[_Kind]()), (Counter[_Kind](), Counter[_Kind]())
-        number = edit_group.edits[0][0]
-        size = by = flops = of_line = 0
+        by_program: dict[int, list[tuple[Edit, ModuleDiff]]] = {}
         for number, edit, diff in _edits(edit_group, self.report):
+            by_program.setdefault(number, []).append((edit, diff))
+        return all(self._are_more_in(number, edit_group, edits) for number, edits in by_program.items())
+
+    def _are_more_in(self, number: int, edit_group: EditGroup, edits: Sequence[tuple[Edit, ModuleDiff]]) -> bool:
+        """The same of the edits that one program has of a change."""
+        way = 1 if edit_group.kind == "added" else -1
+        program, (_, diff) = self.report.programs[number], edits[0]
+        in_text, executed = Counter[_Kind](), Counter[_Kind]()
+        size = flops = 0
+        for edit, _ in edits:
             site, module = _side(edit, diff)
             if site is not None:
-                kind = _kind(site, module)
-                own[0][kind] += edit.count
-                own[1][kind] += sum(cost.runs for cost in edit.cost or () if cost)
-                more = self._more_of(number, diff)
-                size += sum(cost.bytes for cost in edit.cost or () if cost)
+                costs = [cost for cost in edit.cost or () if cost]
+                in_text[_kind(site, module)] += edit.count
+                executed[_kind(site, module)] += sum(cost.runs for cost in costs)
+                size += sum(cost.bytes for cost in costs)
                 flops += _flops(edit, diff)
-                bytes_here, flops_here = self._costs_here(number, diff)
-                by, of_line = bytes_here[edit_group.where], flops_here[edit_group.where]
-        program = self.report.programs[number]
-        is_as_much = 2 * way * by >= size or not edit_group.where
+        bytes_here, flops_here = (of_line[edit_group.where] for of_line in self._costs_here(number, diff))
+        # What is in a fusion may be of other lines than its own.
+        more_flops = flops_here if 10 * abs(flops_here) >= flops else executed_change(program, "flops")
         is_little = LEAST_PART * flops < most_executed(program, "flops")
-        is_as_much &= is_little or 2 * way * of_line >= flops or 2 * way * executed_change(program, "flops") >= flops
-        return is_as_much and all(
-            way * both[kind] >= count for ours, both in zip(own, more, strict=True) for kind, count in ours.items()
+        if (edit_group.where and 2 * way * bytes_here < size) or not (is_little or 2 * way * more_flops >= flops):
+            return False
+        more = self._more_of(number, diff)
+        return all(
+            way * both[kind] >= count
+            for own, both in zip((in_text, executed), more, strict=True)
+            for kind, count in own.items()
         )
 
     def _costs_here(self, number: int, diff: ModuleDiff) -> tuple[Counter[str], Counter[str]]:
