@@ -116,13 +116,14 @@ def test_what_the_forward_pass_computed_for_the_backward_pass_is_not_new_there()
     assert len({(where, what) for where, what, _ in found}) == len(found)
 
 
-def unrolled(copies: int, turns: int) -> Module:
+FUSED = "fusion(%BEFORE), kind=kLoop, calls=%fused"
+
+
+def unrolled(copies: int, turns: int, operation: str = FUSED) -> Module:
     """A loop whose body holds so many fusions, each of which takes the result of the one before."""
     state = f"(s32[], {WIDE})"
     names = ["a", *(f"f{n}" for n in range(copies))]
-    body = "".join(
-        f"  %{name} = {WIDE} fusion(%{before}), kind=kLoop, calls=%fused\n" for before, name in pairwise(names)
-    )
+    body = "".join(f"  %{name} = {WIDE} {operation.replace('BEFORE', before)}\n" for before, name in pairwise(names))
     return read_text(
         f"HloModule m\n\n%fused {{\n  %p = {WIDE} parameter(0)\n  ROOT %t = {WIDE} tanh(%p)\n}}\n\n"
         f"%cond {{\n  %c = {state} parameter(0)\n  %i = s32[] get-tuple-element(%c), index=0\n"
@@ -151,11 +152,17 @@ def test_fusions_of_an_unrolled_loop_say_how_often_they_run() -> None:
     assert only.startswith("removed 3: ") and only.endswith("; -12 launches, in all +12")
 
 
-def test_beside_changed_stablehlo_fusions_of_an_unrolled_loop_are_not_new() -> None:
-    """The loop holds four copies of its body and turns a quarter as often: each fusion runs as often as before."""
-    assert not [one for one in listed(rewritten(), both(unrolled(1, 16), unrolled(4, 4))) if "fusion" in one]
-    more = [one for one in listed(rewritten(), both(unrolled(1, 4), unrolled(3, 4))) if "fusion" in one]
-    assert [one.partition(" fusion")[0] for one in more] == ["added 2"]
+@pytest.mark.parametrize(("operation", "name"), [(FUSED, "fusion"), ("tanh(%BEFORE)", "tanh")])
+def test_beside_changed_stablehlo_what_an_unrolled_loop_holds_is_not_new(operation: str, name: str) -> None:
+    """The loop holds four copies of its body and turns a quarter as often: each runs as often as before."""
+    as_often = unrolled(1, 16, operation), unrolled(4, 4, operation)
+    assert not [one for one in listed(rewritten(), both(*as_often)) if f" {name}" in one]
+    more = [
+        one
+        for one in listed(rewritten(), both(unrolled(1, 4, operation), unrolled(3, 4, operation)))
+        if f" {name}" in one
+    ]
+    assert [one.partition(f" {name}")[0] for one in more] == ["added 2"]
 
 
 def test_fusions_that_are_started_more_often_do_not_repeat_the_number_of_all() -> None:

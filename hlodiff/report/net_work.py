@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from hlodiff.differ.classify import FLOAT
+from hlodiff.differ.costs import computation_runs
 from hlodiff.differ.grouping import ARRANGING
 from hlodiff.differ.instruction_costs import FUSIONS
 from hlodiff.differ.regions import CARRIERS, PRODUCTS
@@ -131,7 +132,7 @@ class NetWork:
             return False
         if edit_group.kind == "moved" and operation_of(edit_group) in FUSIONS | _BRANCHES_AND_LOOPS:
             return not edit_group.collective  # other operations are in it
-        if not self._fusions.are_more(edit_group):
+        if not self._fusions.are_more(edit_group) or self._runs_as_often(edit_group):
             return True
         return self._is_arranged(edit_group)
 
@@ -244,14 +245,18 @@ class NetWork:
         """
         if not edit_group.edits or collective_of(edit_group) or self.is_library_call(edit_group):
             return True
-        number = edit_group.edits[0][0]
+        return all(self._is_in_counts_of(n, edit_group) for n in dict.fromkeys(n for n, _ in edit_group.edits))
+
+    def _is_in_counts_of(self, number: int, edit_group: EditGroup) -> bool:
+        """The same for one program of a shared change."""
         diff = self.report.programs[number].diff
         if diff is None or edit_group.kind not in ADDED_OR_REMOVED:
             return True
-        members = [diff.reported[index] for of, index in edit_group.edits if of == number]
+        own = [index for of, index in edit_group.edits if of == number]
+        members = [diff.reported[index] for index in own]
         if is_subgraph := edit_group.kind == REPLACED:
             followers = self._of(number)[1]
-            inside = (one for _, index in edit_group.edits for one in followers.get(index, ()))
+            inside = (one for index in own for one in followers.get(index, ()))
             members += [one for one in inside if one.kind in ("added", "removed")]
         counts = (Counter[str](), Counter[str]())
         runs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -275,14 +280,43 @@ class NetWork:
         executed = self._executed_of(number, diff)
         return any(way * executed[key] < count for key, count in runs.items() if key[0] not in FUSIONS)
 
+    def _runs_as_often(self, edit_group: EditGroup) -> bool:
+        """Whether what nobody edited undoes it: in a loop with several copies of its body, which turns less often."""
+        if edit_group.kind not in ("added", "removed") or collective_of(edit_group):
+            return False
+        number, way = edit_group.edits[0][0], 1 if edit_group.kind == "added" else -1
+        diff = self.report.programs[number].diff
+        sites = self._sites(edit_group, diff) if diff is not None else set()
+        if diff is None or not sites or any(opcode in _NO_OPERATION | _STORING for opcode, _ in sites):
+            return False
+        edited = Counter[tuple[str, str]]()
+        for edit in diff.reported:
+            for site, cost, sign in sides_of(edit):
+                edited[_with_shape(site, (diff.old, diff.new)[sign > 0])] += sign * (cost.runs if cost else edit.count)
+        executed = self._executed_of(number, diff)
+        return all(key in executed and way * edited[key] > 0 >= way * executed[key] for key in sites)
+
+    def _sites(self, edit_group: EditGroup, diff: ModuleDiff) -> set[tuple[str, str]]:
+        """The operations of a change in its first program, with their shapes."""
+        edits = (diff.reported[index] for of, index in edit_group.edits if of == edit_group.edits[0][0])
+        return {
+            _with_shape(site, (diff.old, diff.new)[edit.new is not None])
+            for edit in edits
+            if (site := edit.new or edit.old) is not None
+        }
+
     def _executed_of(self, number: int, diff: ModuleDiff) -> Counter[tuple[str, str]]:
-        """How much more often each operation runs in arrays of each shape."""
+        """How much more often each operation runs in arrays of each shape.
+
+        Of all instructions: what nobody edited runs less often in a loop that turns less often.
+        """
         if number not in self._executed:
             found = self._executed[number] = Counter()
-            for edit in diff.reported:
-                for site, cost, sign in sides_of(edit):
-                    key = _with_shape(site, (diff.old, diff.new)[sign > 0])
-                    found[key] += sign * (cost.runs if cost else edit.count)
+            for module, sign in ((diff.old, -1), (diff.new, 1)):
+                for index, runs in computation_runs(module, range(len(module.computations))).items():
+                    for it in module.computations[index].instructions:
+                        if it.opcode in diff.contents and it.opcode not in _NO_OPERATION:
+                            found[it.opcode, it.shape.bare.text] += sign * runs
         return self._executed[number]
 
     def _is_folded(self, edit_group: EditGroup) -> bool:
