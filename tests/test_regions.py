@@ -1669,3 +1669,26 @@ ROOT %r = bf16[8] subtract(%a, %h)"""
     assert {edit.region for edit in found.reported} == {0}
     assert "numerics" in classes_of(found)
     assert classes_of(found, has_folded_constants=True) == ("structure",)
+
+
+def test_a_compiled_sum_that_is_paired_with_a_maximum_is_another_reduction() -> None:
+    """Where a compiler has several reductions of one array, the shortest script may pair any two of them."""
+    text = """HloModule m
+
+%add {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+ENTRY %main {
+  %x = f32[8,16] parameter(0)
+  %z = f32[] parameter(1)
+  ROOT %r = f32[8] reduce(%x, %z), dimensions={1}, to_apply=%add
+}
+"""
+    other = text.replace("f32[] add(%a, %b)", "f32[] maximum(%a, %b)")
+    for old, new in ((text, other), (other, text)):
+        found = hlodiff.diff(hlodiff.read_text(old), hlodiff.read_text(new))
+        kinds = {(edit.kind, site.opcode) for edit in found.reported for site in (edit.new or edit.old,) if site}
+        assert ("changed", "reduce") not in kinds and not any(edit.kind == "changed" for edit in found.reported), kinds

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from hlodiff.differ.computation_matches import ProgramMatch, paired_places
 from hlodiff.differ.costs import added_up
 from hlodiff.differ.edits import RawEdit
+from hlodiff.differ.instruction_costs import applied_bodies
 from hlodiff.differ.instruction_matches import are_apart
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import ArgumentChanges, Edit, FieldChange, argument_changes
@@ -179,7 +180,7 @@ class _Regions:
                 edit.is_weak |= "element_type" in fields and self._has_other_neighbours(edit)
             elif is_chosen and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
-            edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit)
+            edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit) or self._applies_another(edit)
         for region in regions:
             if self._is_replaced(region, self._work(region)):
                 for index in region:
@@ -589,6 +590,26 @@ class _Regions:
         bodies = [self.modules[side].computations[callee] for side, it in enumerate(pair) for callee in it.called]
         work = [it.opcode for body in bodies for it in body.instructions if it.opcode not in CARRIERS]
         return bool(work) and all(it.opcode not in CALLS for body in bodies for it in body.instructions)
+
+    def _applies_another(self, edit: RawEdit) -> bool:
+        """Whether a compiled reduction applies another operation now: a sum is no maximum, whatever else they share.
+
+        In StableHLO somebody may have written the one for the other. The operation that it applies goes with it.
+        """
+        if not (edit.old and edit.new) or self.modules[0].stage != "compiled":
+            return False
+        pair = at(self.modules[0], edit.old), at(self.modules[1], edit.new)
+        if all(it.opcode in _WITH_REDUCERS and it.called for it in pair):
+            bodies = [module.computations[it.called[-1]] for module, it in zip(self.modules, pair, strict=True)]
+            return len({body.instructions[body.root].opcode for body in bodies}) > 1
+        places = zip(self._applied, (edit.old[0], edit.new[0]), strict=True)
+        return pair[0].opcode != pair[1].opcode and all(index in applied for applied, index in places)
+
+    @cached_property
+    def _applied(self) -> tuple[Container[int], Container[int]]:
+        """The computations of either side that reductions and others apply to elements."""
+        old, new = (applied_bodies(module) for module in self.modules)
+        return old, new
 
     def _returns_another(self, edit: RawEdit) -> bool:
         """Whether two fusions return another value where its type changed, or of one result type and shape.

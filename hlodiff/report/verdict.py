@@ -62,6 +62,7 @@ _WAITS_FOR = 1.25  # so many times more doublings of the number of collectives l
 _EACH_WAITS = 0.125  # weight of the number of collectives against that of their bytes
 _OF_COUNT = 0.1  # share of the change of a count below which that of its bytes is what is left of more and of less
 _OF_LOOPS = 0.5  # share of the threshold by which the work of one iteration must change all work
+_TAKEN_BACK = 0.25  # share of what arguments or results save that makes more temporary memory worth a word
 _LARGE = 0.1  # share by which temp or peak must change to be listed beside many collectives
 _OF_TEMPORARIES = ("peak", "temp")
 _OF_WHOLE = 0.1  # share of the threshold by which a part of the memory must change all of it
@@ -780,8 +781,11 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
     is_open = (one for one in numbers if has_unknown((one,)) or (one.name in _WORK and one.least))
     open_ = sorted(is_open, key=lambda one: one.name not in _WORK)
     kept = open_[: max(_MOST_OF_A_TARGET - len(shown), 1)]
-    # So are parts of the memory that callers keep, though the device needs as much in all.
+    # So are parts of the memory that callers keep, though the device needs as much in all, and temporary memory that
+    # takes back much of what they save.
     named = {*FAMILIES, "arguments", "results"}
+    less = max((one.old - one.new for one in numbers if one.name in named and one.mark == "better"), default=0)
+    named |= {one.name for one in numbers if one.name == "temp" and one.new - one.old >= _TAKEN_BACK * less > 0}
     shown += [one for one in numbers if one in kept or (not one.mark and one.name in named)]
     return shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
 
