@@ -873,7 +873,16 @@ def of_edits(*edits: Edit, **counts: tuple[int, int]) -> tuple[NetWork, tuple[Ed
     return NetWork(report), edit_groups_of(edits, "compiled")
 
 
-@pytest.mark.parametrize(("counts", "is_moved"), [((3, 3), True), ((0, 3), False), ((3, 6), False)])
+@pytest.mark.parametrize(("counts", "is_moved"), [((9, 6), True), ((3, 6), False)])
+def test_copies_of_another_size_are_not_new_where_the_program_has_fewer(
+    counts: tuple[int, int], is_moved: bool
+) -> None:
+    """Of twice as many checkpoints three copies are larger, and six of others are gone."""
+    work, (copies,) = of_edits(edited("added", "copy", 3, 1 << 20), copy=counts)
+    assert work.is_moved(copies) is is_moved
+
+
+@pytest.mark.parametrize(("counts", "is_moved"), [((3, 3), True), ((6, 3), True), ((0, 3), False), ((3, 6), False)])
 def test_what_a_program_has_as_many_of_in_another_type_is_not_new(counts: tuple[int, int], is_moved: bool) -> None:
     """Three arrays in bfloat16 are padded, and three in float32 were."""
     work, (pads,) = of_edits(edited("added", "pad", 3, 1 << 20), pad=counts)

@@ -161,8 +161,10 @@ class NetWork:
         if opcode in _BRANCHES_AND_LOOPS and edit_group.where and way * self._counts_here(edit_group)[0] <= 0:
             return True
         counts = program.diff.op_counts.get(opcode, (0, 0)) if program.diff is not None else (0, 0)
-        if opcode not in _STORING and counts[0] == counts[1] > 0 and not edit_group.by(lambda cost: cost.flops):
-            return True  # the others have another type
+        more = way * (counts[1] - counts[0])
+        is_undone = (more < 0 and opcode in COPIES) or (more <= 0 and max(counts) > 0 and opcode not in _STORING)
+        if is_undone and not edit_group.by(lambda cost: cost.flops):
+            return True  # the others have another type or size
         net = self._of(edit_group.edits[0][0])[0]
         own = self._operations(edit_group)
         in_all = sum(net[one] for one in own if one[0] == opcode and not one[2])  # of the same types
