@@ -785,7 +785,9 @@ def _listed(numbers: Sequence[Number], verdict: Verdict = "same") -> list[Number
     # takes back much of what they save.
     named = {*FAMILIES, "arguments", "results"}
     less = max((one.old - one.new for one in numbers if one.name in named and one.mark == "better"), default=0)
-    named |= {one.name for one in numbers if one.name == "temp" and one.new - one.old >= _TAKEN_BACK * less > 0}
+    if all(one.name != "peak" for one in numbers):  # which has both
+        temps = (one for one in numbers if one.name == "temp" and not one.least)
+        named |= {one.name for one in temps if one.new - one.old >= _TAKEN_BACK * less > 0}
     shown += [one for one in numbers if one in kept or (not one.mark and one.name in named)]
     return shown or sorted(numbers, key=lambda one: one.name not in _WEIGHTS)[:2]
 
