@@ -180,10 +180,10 @@ def test_temporary_memory_that_takes_back_what_arguments_save_is_in_the_row() ->
     """Unless the peak, which has both, is known, or it is too little to say."""
     less = Number("arguments", 1000, 800, "bytes", mark="better", rank=0.3)
     temp = Number("temp", 2000, 2100, "bytes")
-    assert "; temp 2.0 KiB -> 2.1 KiB (+5.0 %)" in format_numbers([less, temp])
-    assert "temp" not in format_numbers([less, replace(temp, new=2040)])
-    assert "temp" not in format_numbers([less, replace(temp, least="temp and peak below 3 %")])
-    assert "temp" not in format_numbers([less, temp, Number("peak", 3000, 2900, "bytes", mark="better", rank=0.1)])
+    assert "; temp 2.0 KiB -> 2.1 KiB (+5.0 %)" in format_numbers([less, temp], 0)
+    assert "temp" not in format_numbers([less, replace(temp, new=2040)], 0)
+    assert "temp" not in format_numbers([less, replace(temp, least="temp and peak below 3 %")], 0)
+    assert "temp" not in format_numbers([less, temp, Number("peak", 3000, 2900, "bytes", mark="better", rank=0.1)], 0)
 
 
 def test_more_memory_for_fewer_kernels_is_a_trade() -> None:
