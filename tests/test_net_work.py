@@ -119,7 +119,7 @@ def test_what_the_forward_pass_computed_for_the_backward_pass_is_not_new_there()
 FUSED = "fusion(%BEFORE), kind=kLoop, calls=%fused"
 
 
-def unrolled(copies: int, turns: int, operation: str = FUSED) -> Module:
+def unrolled(copies: int, turns: int, operation: str = FUSED, behind: str = "") -> Module:
     """A loop whose body holds so many fusions, each of which takes the result of the one before."""
     state = f"(s32[], {WIDE})"
     names = ["a", *(f"f{n}" for n in range(copies))]
@@ -134,7 +134,7 @@ def unrolled(copies: int, turns: int, operation: str = FUSED) -> Module:
         f"ENTRY %main {{\n  %p = {WIDE} parameter(0)\n  %zero = s32[] constant(0)\n"
         f"  %s = {state} tuple(%zero, %p)\n  %w = {state} while(%s), condition=%cond, body=%body, "
         f'backend_config={{"known_trip_count":{{"n":"{turns}"}}}}\n'
-        f"  ROOT %r = {WIDE} get-tuple-element(%w), index=1\n}}\n"
+        f"{behind}  ROOT %r = {WIDE} get-tuple-element(%w), index=1\n}}\n"
     )
 
 
@@ -150,6 +150,15 @@ def test_fusions_of_an_unrolled_loop_say_how_often_they_run() -> None:
     assert only.startswith("added 3: ") and only.endswith("; +12 launches, in all -12")
     (only,) = costs_of_fusions(unrolled(4, 4), unrolled(1, 16))
     assert only.startswith("removed 3: ") and only.endswith("; -12 launches, in all +12")
+
+
+def test_every_number_in_all_of_one_target_names_it() -> None:
+    """A change that two targets share: the launches of the second one are not those of the first."""
+    behind = "  %d = f32[32,32]{1,0} dot(%p, %p), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+    old, new = unrolled(1, 16), unrolled(4, 4)
+    on_cuda = replace(both(unrolled(1, 16, behind=behind), new), target="cuda-h100")
+    text = to_terminal(Report("diff", "a", "b", (both(old, new), on_cuda)), width=200)
+    assert "; on cpu flops in all -12; on cpu +12 launches, in all -12)" in text, text
 
 
 @pytest.mark.parametrize(("operation", "name"), [(FUSED, "fusion"), ("tanh(%BEFORE)", "tanh")])

@@ -766,8 +766,8 @@ def _stage_views(
                 found.setdefault(edit_group, []).append(words)
             for edit_group, parts in found.items():
                 is_named = len(of_text[edit_group]) > len(text.targets) and is_compiled
-                words = "; ".join(parts)
-                lines.in_all.setdefault(edit_group, f"on {text.targets[0]} {words}" if is_named else words)
+                on_target = f"on {text.targets[0]} " if is_named else ""
+                lines.in_all.setdefault(edit_group, "; ".join(f"{on_target}{words}" for words in parts))
 
     if is_compiled:  # all that is chosen is listed, though not of one set of targets
         compare_with_all({edit_group for edit_group, _ in chosen})
