@@ -133,6 +133,19 @@ def test_order_alone_is_schedule() -> None:
 PAIRED = (ProgramComparison("f", "cpu", "stablehlo", "identical"), ProgramComparison("f", "cpu", "compiled", "changed"))
 
 
+@pytest.mark.parametrize(("target", "word"), [("ConcatBitcast", "cost"), ("Interleave", "structure")])
+def test_slices_that_are_named_in_another_order_are_cost(target: str, word: str) -> None:
+    """A TPU prefetches slices to places side by side, whichever it names first."""
+    old, new = (
+        "HloModule m\n\nENTRY e {\n  %p = f32[8] parameter(0)\n  %a = f32[4] slice(%p), slice={[0:4]}\n"
+        "  %b = f32[4] slice(%p), slice={[4:8]}\n  %s = f32[4] sine(%a)\n  %t = f32[4] tanh(%b)\n"
+        f'  %c = f32[8] custom-call({order}), custom_call_target="{target}"\n'
+        "  ROOT %r = (f32[8], f32[4], f32[4]) tuple(%c, %s, %t)\n}\n"
+        for order in ("%a, %b", "%b, %a")
+    )
+    assert of(new, old) == (word,)
+
+
 def test_what_the_compiler_did_by_itself_is_toolchain() -> None:
     found = diff(read_text(ONE_FUSION), read_text(TWO_FUSIONS))
     pair = (PAIRED[0], replace(PAIRED[1], diff=found))

@@ -378,7 +378,7 @@ def test_an_edit_in_a_body_that_several_lines_share_names_one_of_them(line: int,
     )
     told = to_terminal(Report("diff", "a", "b", (compiled,), all=everything), width=200)
     places = [text.partition(" (call)")[2] for text in told.splitlines() if "model.py:62" in text and "2x" in text]
-    assert places and set(places) == {" and other lines" if line == 2 else ""}, told
+    assert places and set(places) == {" or other lines" if line == 2 else ""}, told
 
 
 def test_what_one_of_two_functions_undoes_of_a_shared_change_is_said_of_that_function() -> None:

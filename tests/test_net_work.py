@@ -923,3 +923,20 @@ def test_a_copy_of_another_size_explains_nothing() -> None:
     )
     assert not work.explains(sized)
     assert not work.explains(replace(sized, group=("changed", "copy", "reshape", ("opcode", "shape"))))
+
+
+def test_a_copy_within_a_fusion_is_no_part_of_copies_that_move_bytes() -> None:
+    """One function has a copy in memory, and another one a copy in a fusion, which moves nothing."""
+    end = f"  ROOT %r = {WIDE} negate(%f)\n"
+    tanh = f"  ROOT %t = {WIDE} tanh(%p)\n"
+    old = fused(tanh, end)
+    moving = fused(tanh, f"  %c = {WIDE} copy(%f)\n" + end.replace("%f", "%c"))
+    within = fused(f"  %c = {WIDE} copy(%p)\n" + tanh.replace("%p", "%c"), end)
+
+    def told(*new: Module) -> str:
+        programs = [replace(both(old, one), name=name) for one, name in zip(new, "fg", strict=True)]
+        return to_terminal(Report("diff", "a", "b", tuple(programs)), width=160)
+
+    assert "[1] added    copy f32[32,64]  +16.0 KiB\n" in told(moving, moving)
+    text = told(moving, within)
+    assert "the same in several" not in text and "added copy f32[32,64]  (+16.0 KiB)\n" in text

@@ -195,3 +195,22 @@ def test_of_two_equal_operations_in_a_row_the_one_of_another_function_came() -> 
     old, new = program(False), program(True)
     assert _shown(hlodiff.diff(old, new)) == {("added", "tanh", 4, ())}
     assert _shown(hlodiff.diff(new, old)) == {("removed", "tanh", 4, ())}
+
+
+@pytest.mark.parametrize(("number", "is_another"), [("0.796875", False), ("-0.0008", True)])
+def test_a_coefficient_of_another_polynomial_did_not_change_its_type(number: str, is_another: bool) -> None:
+    """A number that is rounded is still the same one, and what is repeated is that one in another type."""
+    old, new = (
+        _program(
+            "%x = f32[8] parameter(0)",
+            f"%c = {shape}[] constant({literal})\n%b = {shape}[8] broadcast(%c), dimensions={{}}\n{use}\n"
+            "ROOT %r = f32[8] multiply(%x, %v)",
+        )
+        for shape, literal, use in (
+            ("bf16", "0.7969", "%v = f32[8] convert(%b)"),
+            ("f32", number, "%v = f32[8] copy(%b)"),
+        )
+    )
+    found = hlodiff.diff(old, new)
+    weak = {edit.is_weak for edit in found.edits if edit.old and edit.old.opcode == "broadcast" and edit.new}
+    assert weak == {is_another}

@@ -18,7 +18,7 @@ from typing import Literal
 from hlodiff.differ.edits import COPYING, INSIDE, LEFT_OVER
 from hlodiff.differ.fields import field_of, is_note
 from hlodiff.differ.grouping import Origins
-from hlodiff.differ.instruction_costs import reserves_memory
+from hlodiff.differ.instruction_costs import names_slices, reserves_memory
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.placement import places_nothing, resharded_values
 from hlodiff.differ.prepare import prepare_pair
@@ -974,6 +974,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         or change.of_copies
         or (field == "backend_config" and not _is_custom_call(site))
         or (field == "operands" and _is_copy_for_others(edit, diff))
+        or (field == "operands" and edit.new is not None and names_slices(edit.new.instruction_in(diff.new)))
     ):
         return [("cost", follows or field == INSIDE)]  # another value of the fusion is stored
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:

@@ -336,7 +336,7 @@ def is_launched(it: Instruction) -> bool:
     """
     if it.opcode in _FREE or is_continuation(it.opcode):
         return False
-    return not reserves_memory(it) and not _has_target(it, _JOINING)
+    return not reserves_memory(it) and not names_slices(it)
 
 
 def reserves_memory(it: Instruction) -> bool:
@@ -348,6 +348,17 @@ def reserves_memory(it: Instruction) -> bool:
         True
     """
     return _has_target(it, _RESERVING)
+
+
+def names_slices(it: Instruction) -> bool:
+    """Whether an instruction only names slices that a TPU prefetched side by side.
+
+    Example:
+        >>> target = ("custom_call_target", '"ConcatBitcast"')
+        >>> names_slices(Instruction("c", "custom-call", Shape("f32"), attributes=(target,)))
+        True
+    """
+    return _has_target(it, _JOINING)
 
 
 def _has_target(it: Instruction, target: str) -> bool:

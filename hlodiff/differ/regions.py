@@ -23,6 +23,7 @@ from hlodiff.differ.instruction_costs import applied_bodies
 from hlodiff.differ.instruction_matches import are_apart
 from hlodiff.differ.metrics import BOOKKEEPING
 from hlodiff.differ.result import ArgumentChanges, Edit, FieldChange, argument_changes
+from hlodiff.differ.shape_literals import number_in
 from hlodiff.hlo.collectives import FAMILIES, family, stem
 from hlodiff.hlo.metadata import own_place, path_of
 from hlodiff.hlo.model import (
@@ -67,6 +68,7 @@ _ASKED_FOR = frozenset(["precision", *_COMPARED])  # of operations that are othe
 _OF_FIRST = frozenset(
     ["gather", "dynamic-slice", "dynamic-update-slice", "slice", "scatter", "transpose", "reshape", "bitcast", "copy"]
 )
+_ROUNDED = 0.01  # a number in bfloat16 differs by less from what it was
 _SLICES = frozenset(["dynamic-slice", "slice", "gather"])
 # Their callee only defines how two numbers are combined.
 _WITH_REDUCERS = frozenset(["reduce", "reduce-window", "all-reduce", "reduce-scatter"])
@@ -181,6 +183,7 @@ class _Regions:
             elif is_chosen and amid:
                 edit.is_weak |= self._is_amid(edit, amid)
             edit.is_weak |= self._is_other_fusion(edit) or self._returns_another(edit) or self._applies_another(edit)
+            edit.is_weak |= "element_type" in fields and self._repeats_another(edit)
         for region in regions:
             if self._is_replaced(region, self._work(region)):
                 for index in region:
@@ -604,6 +607,18 @@ class _Regions:
             return len({body.instructions[body.root].opcode for body in bodies}) > 1
         places = zip(self._applied, (edit.old[0], edit.new[0]), strict=True)
         return pair[0].opcode != pair[1].opcode and all(index in applied for applied, index in places)
+
+    def _repeats_another(self, edit: RawEdit) -> bool:
+        """Whether compiled broadcasts of two types are of different numbers: coefficients of different polynomials."""
+        if not (edit.old and edit.new) or self.modules[0].stage != "compiled":
+            return False
+        numbers = []
+        for module, place in zip(self.modules, (edit.old, edit.new), strict=True):
+            it = at(module, place)
+            of = at(module, (place[0], it.operands[0])) if it.opcode == "broadcast" else it
+            numbers.append(number_in(of.literal) if of.opcode == "constant" else None)
+        old, new = numbers
+        return old is not None and new is not None and abs(old - new) > _ROUNDED * max(abs(old), abs(new))
 
     @cached_property
     def _applied(self) -> tuple[Container[int], Container[int]]:

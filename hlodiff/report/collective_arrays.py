@@ -77,6 +77,8 @@ def format_other_arrays(old: Sequence[Shape], new: Sequence[Shape]) -> str:
         ('1 of 2 arrays 1.5 times as large (f32[4] -> f32[6])', '1 of 2 arrays of another size (f32[8] -> f32[12])')
         >>> other("f32[8] f32[4]", "f32[4] f32[8]"), other("f32[8] f32[4,2]", "f32[8] f32[2,4]")
         ('arrays of the same types in another order', '1 of 2 arrays transposed')
+        >>> other("f32[8] f32[4,6]", "f32[8] f32[8,3]")
+        '1 of 2 arrays of another shape (f32[4,6] -> f32[8,3])'
     """
     if max(len(old), len(new)) < 2:
         return ""
@@ -93,7 +95,8 @@ def format_other_arrays(old: Sequence[Shape], new: Sequence[Shape]) -> str:
     elif gone:
         which = f": {_listed(came)} instead of {_listed(gone)}"  # of several, nothing says which became which
         which = f" ({format_pair(gone[0].text, came[0].text)})" if len(gone) == 1 else which
-        words.append(f"{_of_all(len(gone), len(new))} of another size{which}")
+        is_reshaped = sorted(shape.elements for shape in gone) == sorted(shape.elements for shape in came)
+        words.append(f"{_of_all(len(gone), len(new))} of another {'shape' if is_reshaped else 'size'}{which}")
     words += [f"{_of_all(count, len(new))} {now} instead of {was}" for (was, now), count in types.items()]
     others = (
         f"{_of_all(transposed, len(new))} transposed" if transposed else "arrays of the same types in another order"
@@ -130,8 +133,10 @@ def _other_arrays(
 ) -> tuple[list[Shape], list[Shape], int, Counter[tuple[str, str]]]:
     """The arrays of one side alone, the number of transposed ones, and how many have another element type."""
     gone, came = list((Counter(old) - Counter(new)).elements()), list((Counter(new) - Counter(old)).elements())
-    transposed = len(_paired(gone, came, lambda shape: (shape.element_type, shape.elements)))
+    transposed = len(_paired(gone, came, lambda shape: (shape.element_type, *sorted(shape.dimensions))))
+    reshaped = _paired(gone, came, lambda shape: (shape.element_type, shape.elements))
     retyped = _paired(gone, came, lambda shape: shape.dimensions) + _paired(gone, came, lambda shape: shape.elements)
+    gone, came = gone + [old for old, _ in reshaped], came + [new for _, new in reshaped]
     return gone, came, transposed, Counter((a.element_type, b.element_type) for a, b in retyped)
 
 

@@ -101,8 +101,8 @@ class ProgramView:
         return self.status == "changed" or (self.status == "identical" and bool(self.numbers))
 
 
-OTHER_LINES = " and other lines"
-"""After the line of a body that fusions of several lines share: it is the line of any of them."""
+OTHER_LINES = " or other lines"
+"""After the line of a body that fusions of several lines share: XLA keeps that of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class ChangedLine:
             >>> line.place_of(ChangeView("added", 1, "cosine")), line.place_of(ChangeView("removed", 1, "sine"))
             ('net.py:5', 'was net.py:4')
             >>> line.place_of(ChangeView("added", 2, "cosine", is_of_several_lines=True))
-            'net.py:5 and other lines'
+            'net.py:5 or other lines'
         """
         at = self._place_of(change)
         return f"{at}{OTHER_LINES}" if change.is_of_several_lines and at else at

@@ -736,7 +736,7 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
     among = found[0] if site and _is_collective(edit) and (found := AMONG.search(site.text)) else ""
     # Of those that carry more or fewer arrays the text says which.
     arrays = words if among and " instead of " in (words := other_arrays(edit)) else ""
-    further = filter(None, [_counted_as(edit), arrays])
+    further = filter(None, [_counted_as(edit), arrays, _computed_in_place(edit)])
     return stage, edit.kind, *opcodes_of(edit), literal or among, tuple(changes), where, *further
 
 
@@ -749,6 +749,12 @@ def _counted_as(edit: Edit) -> str:
     families = [cost.family for cost in edit.cost or () if cost and cost.collective]
     is_other = site is not None and _is_collective(edit) and families and families[-1] != stem(site.opcode)
     return families[-1] if is_other and edit.kind != "changed" else ""
+
+
+def _computed_in_place(edit: Edit) -> str:
+    """Of a copy that moves no bytes, as it is in a fusion, that it is another change than one that does; else ""."""
+    is_copy = edit.kind != "changed" and "copy" in opcodes_of(edit)
+    return "in a fusion" if is_copy and not any(cost.bytes for cost in edit.cost or () if cost) else ""
 
 
 def _note(edit: Edit) -> str:
