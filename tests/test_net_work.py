@@ -913,6 +913,12 @@ def test_a_subgraph_that_replaced_another_is_new_only_if_its_line_has_more_of_it
     key = "replaced", "slice", "sqrt", ()
     replaced = EditGroup(key, "replaced", 2, "2 slice by 2 sqrt", "model.py:47 (f)", group=key, edits=((0, 0), (0, 1)))
     assert work.is_moved(replaced) is is_moved
+    two = (
+        of_edits(*edits)[0].report.programs[0],
+        of_edits(edited("added", "copy"), *edits, *edits)[0].report.programs[0],
+    )
+    shared = replace(replaced, edits=((0, 0), (0, 1), (1, 5), (1, 6)))
+    assert NetWork(Report("diff", "a", "b", two)).is_moved(shared) is is_moved, "an edit of another program"
 
 
 def test_a_copy_of_another_size_explains_nothing() -> None:
@@ -940,3 +946,13 @@ def test_a_copy_within_a_fusion_is_no_part_of_copies_that_move_bytes() -> None:
     assert "[1] added    copy f32[32,64]  +16.0 KiB\n" in told(moving, moving)
     text = told(moving, within)
     assert "the same in several" not in text and "added copy f32[32,64]  (+16.0 KiB)\n" in text
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_shared_fusion_is_asked_in_its_first_program(is_shared: bool) -> None:
+    """That has fewer edits than the second one, whose edits are no edits of the first."""
+    work, (fusions,) = of_edits(edited("added", "fusion", 2))
+    alone = work.report.programs[0]
+    other = of_edits(*[edited("removed", "copy")] * 2, edited("added", "fusion"))[0].report.programs[0]
+    shared = replace(fusions, edits=(*fusions.edits, *([(1, 2)] if is_shared else [])))
+    assert not NetWork(Report("diff", "a", "b", (alone, other))).explains(shared), "it says nothing of launches"

@@ -973,8 +973,7 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
         or field in _ARRANGED
         or change.of_copies
         or (field == "backend_config" and not _is_custom_call(site))
-        or (field == "operands" and _is_copy_for_others(edit, diff))
-        or (field == "operands" and edit.new is not None and names_slices(edit.new.instruction_in(diff.new)))
+        or (field == "operands" and (_is_copy_for_others(edit, diff) or _only_names_slices(edit, diff)))
     ):
         return [("cost", follows or field == INSIDE)]  # another value of the fusion is stored
     if field == "opcode" and old in _ARRANGING and new in _ARRANGING:
@@ -986,6 +985,10 @@ def _of_change(change: FieldChange, edit: Edit, diff: ModuleDiff, follows: bool)
             return [("cost", follows)]  # a TPU's copy to another layout may cast too
         return [("numerics", follows), ("structure", follows or edit.cause is not None)]
     return [("structure", (follows or edit.cause is not None) and field != "literal")]
+
+
+def _only_names_slices(edit: Edit, diff: ModuleDiff) -> bool:
+    return edit.new is not None and names_slices(edit.new.instruction_in(diff.new))
 
 
 def _is_copy_for_others(edit: Edit, diff: ModuleDiff) -> bool:

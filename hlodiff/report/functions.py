@@ -762,7 +762,7 @@ def _stage_views(
                 if edit_group in shown and (not text.targets or text.targets[0] in (on if is_compiled else [*on][:1]))
             }
             found: dict[EditGroup, list[str]] = {}
-            for edit_group, words in compared_with_all([*of_text], text.program, report.root, report.packages):
+            for edit_group, words in compared_with_all([*of_text], text.programs[0], report):
                 found.setdefault(edit_group, []).append(words)
             for edit_group, parts in found.items():
                 is_named = len(of_text[edit_group]) > len(text.targets) and is_compiled

@@ -736,7 +736,7 @@ def _edit_key(edit: Edit, stage: str, root: str, packages: Sequence[str]) -> Key
     among = found[0] if site and _is_collective(edit) and (found := AMONG.search(site.text)) else ""
     # Of those that carry more or fewer arrays the text says which.
     arrays = words if among and " instead of " in (words := other_arrays(edit)) else ""
-    further = filter(None, [_counted_as(edit), arrays, _computed_in_place(edit)])
+    further = filter(None, [_counted_as(edit), arrays, _within_fusion(edit)])
     return stage, edit.kind, *opcodes_of(edit), literal or among, tuple(changes), where, *further
 
 
@@ -751,7 +751,7 @@ def _counted_as(edit: Edit) -> str:
     return families[-1] if is_other and edit.kind != "changed" else ""
 
 
-def _computed_in_place(edit: Edit) -> str:
+def _within_fusion(edit: Edit) -> str:
     """Of a copy that moves no bytes, as it is in a fusion, that it is another change than one that does; else ""."""
     is_copy = edit.kind != "changed" and "copy" in opcodes_of(edit)
     return "in a fusion" if is_copy and not any(cost.bytes for cost in edit.cost or () if cost) else ""

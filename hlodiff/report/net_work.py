@@ -254,11 +254,10 @@ class NetWork:
         diff = self.report.programs[number].diff
         if diff is None or edit_group.kind not in ADDED_OR_REMOVED:
             return True
-        own = [index for of, index in edit_group.edits if of == number]
-        members = [diff.reported[index] for index in own]
+        members = self._edits_in(number, edit_group)
         if is_subgraph := edit_group.kind == REPLACED:
             followers = self._of(number)[1]
-            inside = (one for index in own for one in followers.get(index, ()))
+            inside = (one for of, index in edit_group.edits if of == number for one in followers.get(index, ()))
             members += [one for one in inside if one.kind in ("added", "removed")]
         counts = (Counter[str](), Counter[str]())
         runs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -298,12 +297,16 @@ class NetWork:
         executed = self._executed_of(number, diff)
         return all(key in executed and way * edited[key] > 0 >= way * executed[key] for key in sites)
 
+    def _edits_in(self, number: int, edit_group: EditGroup) -> list[Edit]:
+        """The edits that one program has of a change, which several programs may share."""
+        diff = self.report.programs[number].diff
+        return [] if diff is None else [diff.reported[index] for of, index in edit_group.edits if of == number]
+
     def _sites(self, edit_group: EditGroup, diff: ModuleDiff) -> set[tuple[str, str]]:
         """The operations of a change in its first program, with their shapes."""
-        edits = (diff.reported[index] for of, index in edit_group.edits if of == edit_group.edits[0][0])
         return {
             _with_shape(site, (diff.old, diff.new)[edit.new is not None])
-            for edit in edits
+            for edit in self._edits_in(edit_group.edits[0][0], edit_group)
             if (site := edit.new or edit.old) is not None
         }
 
@@ -395,15 +398,14 @@ class NetWork:
     def _is_undone_by_others(self, edit_group: EditGroup) -> bool:
         """Whether the lines of a replaced subgraph have as many of most of what came, or of most of what went."""
         number = edit_group.edits[0][0]
-        diff = self.report.programs[number].diff
-        in_text = self._counts_of(number)[0]
         sides: tuple[list[tuple[int, bool]], list[tuple[int, bool]]] = ([], [])
-        for _, index in edit_group.edits if diff is not None else ():
-            edit = diff.reported[index] if diff is not None else Edit("changed")
+        for edit in self._edits_in(number, edit_group):
             site = edit.new or edit.old
             if edit.kind not in ("added", "removed") or site is None or site.opcode in _NO_OPERATION | ARRANGING:
                 continue
-            net = in_text[operation_name(site.opcode), place(edit.source, self.report.root, self.report.packages)]
+            net = self._counts_of(number)[0][
+                operation_name(site.opcode), place(edit.source, self.report.root, self.report.packages)
+            ]
             is_undone = net <= 0 if edit.kind == "added" else net >= 0
             sides[edit.kind == "added"].append((edit.count, is_undone))
         counts = [(sum(n for n, is_undone in side if is_undone), sum(n for n, _ in side)) for side in sides]
@@ -466,8 +468,9 @@ class NetWork:
     def _accounts_for_launches(self, edit_group: EditGroup) -> bool:
         if not edit_group.edits:
             return False
-        program = self.report.programs[edit_group.edits[0][0]]
-        by, whole = launches_of(edit_group, program.diff), executed_change(program, "launches")
+        number = edit_group.edits[0][0]
+        program = self.report.programs[number]
+        by, whole = launches_of(edit_group, number, self.report), executed_change(program, "launches")
         if not starts_kernels(program) and abs(whole) < _OF_NO_KERNELS * most_executed(program, "launches"):
             return False
         return by != 0 and self._accounts_for(edit_group, "launches", by)

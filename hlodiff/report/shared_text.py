@@ -215,8 +215,7 @@ class ReportTexts:
         first = shared.edit_group.edits[0][0]
         program = self.report.programs[first]
         if shared.stage == "compiled":
-            lines = self.report.root, self.report.packages
-            found = "; ".join(words for _, words in compared_with_all([shared.edit_group], program, *lines))
+            found = "; ".join(words for _, words in compared_with_all([shared.edit_group], first, self.report))
             return found if shared.of or not found else f"{found} in {program.name}"
         words = [undone_in_all(shared.edit_group, nets[number]) for number in (first, *shared.programs)]
         return words[0] if shared.of or len({*words}) == 1 or not words[0] else f"{words[0]} in {program.name}"

@@ -23,6 +23,7 @@ from hlodiff.report.grouping import (
     sides_of,
 )
 from hlodiff.report.numbers import entered_otherwise, executed_change, executed_pair, of_which_turns
+from hlodiff.report.report import Report
 from hlodiff.report.wording import format_bytes, format_count, many, place
 
 # What a cost has in common with the numbers of its whole program: metric, name, measure and format.
@@ -64,24 +65,23 @@ def format_in_all(edit_groups: Sequence[EditGroup], program: ProgramComparison) 
         yield from [one] if one else []
 
 
-def compared_with_all(
-    edit_groups: Sequence[EditGroup], program: ProgramComparison, root: str = "", packages: Sequence[str] = ()
-) -> Iterator[tuple[EditGroup, str]]:
+def compared_with_all(edit_groups: Sequence[EditGroup], number: int, report: Report) -> Iterator[tuple[EditGroup, str]]:
     """What `format_in_all` gives, `dot here in all +512 flops` where the line's other changes undo much of one, and how
     often fusions run.
 
     What a compiler moved into another fusion, or to another turn of a loop, is added here and removed there.
 
     Args:
-        edit_groups: the listed changes of a program.
-        program: it, with both sides.
-        root, packages: as for `grouped`.
+        edit_groups: the listed changes of a program, which others may have too.
+        number: of the program in the report.
+        report: with both sides of the program.
 
     Example:
         >>> same = ProgramComparison("f", "cpu", "compiled", "identical")
-        >>> list(compared_with_all([EditGroup((), "added", 1, "", "")], same))
+        >>> list(compared_with_all([EditGroup((), "added", 1, "", "")], 0, Report("diff", "a", "b", (same,))))
         []
     """
+    program = report.programs[number]
     of_program = list(format_in_all(edit_groups, program))
     yield from of_program
     known = {edit_group for edit_group, words in of_program if words.startswith("flops")}
@@ -93,7 +93,7 @@ def compared_with_all(
         everywhere = nets_by_operation(program.diff)
         yield from ((one, words) for one in exchanged if (words := undone_in_all(one, everywhere)))
     if program.diff is not None and halves:
-        nets, everywhere = flops_by_line(program.diff, root, packages), nets_by_operation(program.diff)
+        nets, everywhere = flops_by_line(program.diff, report.root, report.packages), nets_by_operation(program.diff)
         for edit_group in halves:
             operation, own = operation_of(edit_group), edit_group.by(flops_of)
             net = nets[operation, edit_group.where]
@@ -101,19 +101,19 @@ def compared_with_all(
                 yield edit_group, f"{operation} here in all {'+' if net > 0 else ''}{format_count(net)} flops"
             elif words := undone_in_all(edit_group, everywhere):
                 yield edit_group, words
-    yield from _launches_of_fusions(edit_groups, program)
+    yield from _launches_of_fusions(edit_groups, number, report)
 
 
 def _launches_of_fusions(
-    edit_groups: Iterable[EditGroup], program: ProgramComparison
+    edit_groups: Iterable[EditGroup], number: int, report: Report
 ) -> Iterator[tuple[EditGroup, str]]:
     """How often fusions run that came or went, if not once each, and the change of all launches if it is another way.
 
     A list counts them in the text: of an unrolled loop there are more, and each runs less often.
     """
-    is_said = False
+    program, is_said = report.programs[number], False
     for edit_group in edit_groups:
-        by = launches_of(edit_group, program.diff)
+        by = launches_of(edit_group, number, report)
         if not by or abs(by) == edit_group.count:
             continue
         words = f"{'+' if by > 0 else '-'}{many(abs(by), 'launch', 'launches')}"
@@ -125,22 +125,26 @@ def _launches_of_fusions(
         yield edit_group, words
 
 
-def launches_of(edit_group: EditGroup, diff: ModuleDiff | None) -> int:
-    """How many launches more or fewer there are by fusions that came or went; 0 for all other changes.
+def launches_of(edit_group: EditGroup, number: int, report: Report) -> int:
+    """How many launches more or fewer a program has by fusions that came or went; 0 for all other changes.
 
     Args:
-        edit_group: a change of one program.
-        diff: of that program.
+        edit_group: a change, of which other programs may have edits too.
+        number: of the program in the report.
+        report: with both sides of the program.
 
     Example:
-        >>> launches_of(EditGroup((), "added", 1, "add f32[8]", "", group=("added", "", "add", ())), None)
+        >>> group = EditGroup((), "added", 1, "add f32[8]", "", group=("added", "", "add", ()))
+        >>> same = ProgramComparison("f", "cpu", "compiled", "identical")
+        >>> launches_of(group, 0, Report("diff", "a", "b", (same,)))
         0
     """
+    diff = report.programs[number].diff
     if edit_group.kind not in ("added", "removed") or operation_of(edit_group) not in FUSIONS or diff is None:
         return 0
     side = int(edit_group.kind == "added")
     found = 0
-    for edit in (diff.reported[index] for _, index in edit_group.edits):
+    for edit in (diff.reported[index] for of, index in edit_group.edits if of == number):
         are_inside = {site.computation in diff.fused[side] for pair in edit.sites if (site := pair[side]) is not None}
         if len(are_inside) > 1:
             return 0  # the cost is of both kinds
